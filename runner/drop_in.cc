@@ -29,7 +29,7 @@ void PrintLogLine(std::int64_t start_ns, const std::string& text) {
              stdout);
 }
 
-// The contents of the file of --report.
+// The contents of the file that --report writes.
 struct DropInReport {
   const protocol::Ready& ready;
   const protocol::LoadReply& load;
@@ -72,7 +72,7 @@ int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
                               static_cast<int>(ExitCode::kDeviceFailed));
     model.SetTracing(!options.etdump_path.empty());
     for (int i = 0; i < options.num_executions; ++i) {
-      model.GiveInputs();
+      model.SetInputs();
       latencies.push_back(model.Run());
     }
     model.SetTracing(false);
@@ -92,7 +92,7 @@ int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
   if (!options.output_file.empty()) WriteRawOutputs(model.method(), options.output_file);
   if (!options.save_outputs.empty()) SaveOutputs(model.method(), options.save_outputs);
   if (!options.etdump_path.empty()) {
-    model.tracer().WriteAndForget(options.etdump_path);
+    model.tracer().WriteAndClear(options.etdump_path);
     PrintLogLine(start, fmt::format("ETDump written to file '{}'.", options.etdump_path));
   }
   if (!options.report.empty()) {

@@ -5,7 +5,7 @@
 
 namespace etprof::runner {
 
-// Acts as executor_runner with these flags, with the same output. Returns the exit code.
+// Behaves as executor_runner does with these flags, and prints the same output. Returns the exit code.
 int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready);
 
 }  // namespace etprof::runner

@@ -117,21 +117,21 @@ std::string LayoutProblem(const unsigned char* bytes) {
 
 bool is_masked = false;
 
-// What MaskEarly did: the features that it hid cannot be detected again. Its spec is that of the command
+// The result of MaskEarly, since hidden features cannot be detected again. Its spec is that of the command
 // line.
 std::optional<protocol::IsaState> early_state;
 
 // The value of --isa on this process's command line.
-std::string IsaOfCommandLine() {
+std::string ReadIsaOption() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   constexpr std::string_view kOption = "--isa";
   std::string spec;
   bool is_next = false;
-  for (std::string word; std::getline(file, word, '\0');) {
-    if (is_next) spec = word;
-    is_next = word == kOption;
-    if (word.starts_with(kOption) && word.size() > kOption.size() && word[kOption.size()] == '=')
-      spec = word.substr(kOption.size() + 1);
+  for (std::string argument; std::getline(file, argument, '\0');) {
+    if (is_next) spec = argument;
+    is_next = argument == kOption;
+    if (argument.starts_with(kOption) && argument.size() > kOption.size() && argument[kOption.size()] == '=')
+      spec = argument.substr(kOption.size() + 1);
   }
   return spec;
 }
@@ -139,7 +139,7 @@ std::string IsaOfCommandLine() {
 // Masks features before main(), for releases whose XNNPACK reads them while libraries are loaded.
 void MaskEarly() {
   try {
-    early_state = ApplyIsaMask(IsaOfCommandLine());
+    early_state = ApplyIsaMask(ReadIsaOption());
   } catch (const std::exception&) {
     // The call in main() throws the same.
   }

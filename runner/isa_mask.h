@@ -12,7 +12,7 @@ namespace etprof::runner {
 // and Error (kDeviceFailed) for a mask if cpuinfo's structure is not the known one.
 protocol::IsaState ApplyIsaMask(const std::string& spec);
 
-// Whether ApplyIsaMask has hidden any feature.
+// True if ApplyIsaMask has hidden a feature.
 bool IsIsaMasked();
 
 }  // namespace etprof::runner

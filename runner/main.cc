@@ -46,8 +46,8 @@ protocol::Ready Prepare(const Options& options) {
   return ready;
 }
 
-// Measures peaks; prepares only what they depend on.
-protocol::Peaks Peaks(const Options& options) {
+// Measures peaks. Prepares only what a peak depends on: CPUs, the mask, and threads.
+protocol::Peaks RunPeaks(const Options& options) {
   protocol::Peaks peaks;
   if (!options.cpus.empty()) SetCpus(options.cpus);
   InstallPlatform(options.verbose);
@@ -72,11 +72,11 @@ int Main(int argc, char** argv) {
       return 0;
     }
     case Options::Mode::kMeasurePeaks:
-      std::puts(nlohmann::json(Peaks(options)).dump(2).c_str());
+      std::puts(nlohmann::json(RunPeaks(options)).dump(2).c_str());
       return 0;
     case Options::Mode::kWorker: {
-      const int replies = RedirectStdout();
-      return ServeWorker(replies, Prepare(options));
+      const int reply_descriptor = RedirectStdout();
+      return ServeWorker(reply_descriptor, Prepare(options));
     }
     case Options::Mode::kDropIn:
       break;

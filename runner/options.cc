@@ -94,8 +94,8 @@ Options ParseOptions(int argc, char** argv) {
 
   try {
     app.parse(arguments);
-  } catch (const CLI::Success& done) {  // --help, --version
-    std::exit(app.exit(done));
+  } catch (const CLI::Success& exit_request) {  // --help, --version
+    std::exit(app.exit(exit_request));
   } catch (const CLI::ParseError& error) {
     throw Error(ExitCode::kUsage, error.what()).Remedy("`etprof-runner --help` lists the flags");
   }

@@ -69,12 +69,12 @@ void EmitLog(et_timestamp_t, et_pal_log_level_t level, const char* filename, con
 }
 
 // Async-signal-safe: reads only fixed memory.
-void WriteCrashMessage(const char* how) {
+void WriteCrashMessage(const char* failure) {
   const auto write = [](const char* text) {
     if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
   };
   write("etprof-runner: ExecuTorch ");
-  write(how);
+  write(failure);
   if (current_work[0] != '\0') {
     write(" while ");
     write(current_work.data());
@@ -132,10 +132,10 @@ std::vector<std::string> TakeLoggedErrors() {
   return lines;
 }
 
-CrashContext::CrashContext(const std::string& what, int exit_code) {
+CrashContext::CrashContext(const std::string& work, int exit_code) {
   TakeLoggedErrors();
-  const std::size_t length = std::min(what.size(), current_work.size() - 1);
-  std::memcpy(current_work.data(), what.data(), length);
+  const std::size_t length = std::min(work.size(), current_work.size() - 1);
+  std::memcpy(current_work.data(), work.data(), length);
   current_work[length] = '\0';
   current_exit_code = exit_code;
 }

@@ -16,11 +16,11 @@ void InstallPlatform(bool verbose);
 // ExecuTorch's logged errors since the last call, oldest first (at most the last 100 lines).
 std::vector<std::string> TakeLoggedErrors();
 
-// While this object lives, a crash is reported as happening during `what` ("loading FILE"), and the process
+// While this object lives, a crash is reported as happening during `work` ("loading FILE"), and the process
 // exits with `exit_code`.
 class CrashContext {
  public:
-  CrashContext(const std::string& what, int exit_code);
+  CrashContext(const std::string& work, int exit_code);
   ~CrashContext();
   CrashContext(CrashContext&&) = delete;
 };

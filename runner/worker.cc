@@ -70,7 +70,7 @@ bool WriteLine(int descriptor, const json& reply) {
   return WriteAll(descriptor, JsonText(reply) + "\n") == 0;
 }
 
-// Whether the other end of stdin is closed. (Always false for a regular file or /dev/null.)
+// True if the other end of stdin is closed. (Always false for a regular file or /dev/null.)
 bool StdinHungUp() {
   pollfd descriptor{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   return ::poll(&descriptor, 1, 0) > 0 && (descriptor.revents & (POLLHUP | POLLERR)) != 0 &&
@@ -137,16 +137,16 @@ class Worker {
     if (memory_ != nullptr) {
       try {
         loaded_memory_.load = memory_->Load(*model_);
-        loaded_memory_.moments = {memory_->Now("loaded", *model_)};
+        loaded_memory_.moments = {memory_->TakeSnapshot("loaded", *model_)};
         loaded_memory_.operators = memory_->Created();
       } catch (const Error& error) {
         memory_.reset();
         loaded_memory_.problem = error.what();
       }
     }
-    load_ = request;
+    load_request_ = request;
     place_.reset();
-    StandAt(request.place);
+    MoveTo(request.place);
     protocol::LoadReply reply = model_->description();
     reply.inputs = model_->DescribeSelected().inputs;
     return Reply("load", reply);
@@ -154,40 +154,41 @@ class Worker {
 
   json Select(const protocol::SelectRequest& request) {
     if (!request.method.empty()) RequireModel().Select(request.method);
-    if (request.place) StandAt(request.place);
+    if (request.place) MoveTo(request.place);
     return Reply("select", RequireModel().DescribeSelected());
   }
 
-  // Steps of a language model, after which the model stands at its place again.
+  // Runs steps of a language model, and then moves the model back to its place.
   template <typename Request, typename Result>
   json Steps(const char* command, Result (*run)(Model&, const Request&), const Request& request) {
     Model& model = RequireModel();
     const CrashContext during("running '" + model.method_name() + "'", 4);
     const json reply = Reply(command, run(model, request));
-    StandAt(std::nullopt);
+    MoveTo(std::nullopt);
     return reply;
   }
 
-  // The state that a model begins with is only known if it is saved before the first run.
+  // Runs the reference step. If its two runs differ, loads the model again to save its state before the first
+  // run, and repeats the reference with that state restored.
   json Reference(const protocol::FillRequest& request) {
     json reply = Steps("reference", RunReference, request);
     if (reply["first"] == reply["again"] || model_->state() != nullptr) return reply;
-    Load(protocol::LoadRequest(load_));
+    Load(protocol::LoadRequest(load_request_));
     model_->SaveState();
     return Steps("reference", RunReference, request);
   }
 
-  // At a place of a language model, if there is one: the given one, or the last.
-  void StandAt(const std::optional<protocol::Place>& place) {
+  // Prepares the model for `place` of a language model or, if that is absent, for the last place.
+  void MoveTo(const std::optional<protocol::Place>& place) {
     if (place) place_ = place;
     if (!place_) return;
     SetPlace(RequireModel(), *place_);
-    RequireModel().TraceInto(*place_);
+    RequireModel().SelectTracer(*place_);
   }
 
   json Burst(const protocol::BurstRequest& request) {
     Model& model = RequireModel();
-    StandAt(request.place);
+    MoveTo(request.place);
     const CrashContext during("running '" + model.method_name() + "'", 4);
     int& bursts = bursts_[place_];
     return Reply("burst", RunBurst(model, request, bursts++ == 0, &StdinHungUp));
@@ -215,8 +216,8 @@ class Worker {
   json Outputs(const protocol::OutputsRequest& request) {
     Model& model = RequireModel();
     if (request.place) {
-      StandAt(request.place);
-      model.GiveInputs();
+      MoveTo(request.place);
+      model.SetInputs();
       model.Run();
     }
     if (!model.has_run()) throw std::invalid_argument("the method has not run: there are no outputs yet");
@@ -226,10 +227,10 @@ class Worker {
 
   json Etdump(const protocol::EtdumpRequest& request) {
     if (request.path.empty()) throw std::invalid_argument("\"path\" is missing");
-    if (request.place) StandAt(request.place);
+    if (request.place) MoveTo(request.place);
     // A load begins a block, unless this ExecuTorch was built without event tracing (wheels before 1.5).
     if (RequireModel().tracer().block_began_ns() == 0) return Reply("etdump", protocol::EtdumpReply{});
-    const OperatorTracer::Written written = RequireModel().tracer().WriteAndForget(request.path);
+    const OperatorTracer::Written written = RequireModel().tracer().WriteAndClear(request.path);
     return Reply("etdump", protocol::EtdumpReply{written.blocks, written.bytes});
   }
 
@@ -239,7 +240,7 @@ class Worker {
   }
 
   std::unique_ptr<Model> model_;
-  protocol::LoadRequest load_;           // that of the model
+  protocol::LoadRequest load_request_;   // the request that loaded the model
   std::unique_ptr<MemoryWatch> memory_;  // from a load with watch_memory until the "watch" command reports it
   protocol::MemoryReport loaded_memory_;
   std::map<std::optional<protocol::Place>, int> bursts_;
@@ -249,21 +250,21 @@ class Worker {
 }  // namespace
 
 int RedirectStdout() {
-  const int replies = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  if (replies < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+  const int reply_descriptor = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (reply_descriptor < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     throw Error(ExitCode::kDeviceFailed,
                 fmt::format("--worker needs stdout and stderr: {}", std::strerror(errno)));
   }
-  return replies;
+  return reply_descriptor;
 }
 
-int ServeWorker(int replies, const protocol::Ready& ready) {
+int ServeWorker(int reply_descriptor, const protocol::Ready& ready) {
   ::signal(SIGPIPE, SIG_IGN);
   // Ctrl-C reaches every process of the terminal, but etprof decides when its workers end, by closing their
   // stdin.
   if (::isatty(STDIN_FILENO) == 0) ::signal(SIGINT, SIG_IGN);
   CountStops();
-  if (!WriteLine(replies, Reply("ready", ready))) return static_cast<int>(ExitCode::kDeviceFailed);
+  if (!WriteLine(reply_descriptor, Reply("ready", ready))) return static_cast<int>(ExitCode::kDeviceFailed);
 
   Worker worker;
   LineReader lines;
@@ -279,7 +280,7 @@ int ServeWorker(int replies, const protocol::Ready& ready) {
       if (found == request.end() || !found->is_string()) throw std::invalid_argument("has no \"cmd\"");
       command = found->get<std::string>();
       if (command == "quit") {
-        WriteLine(replies, Reply("quit"));
+        WriteLine(reply_descriptor, Reply("quit"));
         return 0;
       }
       answer = worker.Answer(request);
@@ -290,7 +291,7 @@ int ServeWorker(int replies, const protocol::Ready& ready) {
     } catch (const std::exception& error) {
       answer = Failure{(command ? "" : "the line ") + std::string(error.what()), command, ExitCode::kUsage};
     }
-    if (!WriteLine(replies, answer)) return 0;
+    if (!WriteLine(reply_descriptor, answer)) return 0;
   }
   return 0;
 }

@@ -8,8 +8,8 @@ namespace etprof::runner {
 // can print. Returns the descriptor for replies.
 int RedirectStdout();
 
-// Writes `ready` to `replies`, then answers the JSON lines of stdin (messages.h) until stdin closes or a line
-// says "quit". Errors of a command are replies, and the loop continues. Returns the exit code.
-int ServeWorker(int replies, const protocol::Ready& ready);
+// Writes `ready` to `reply_descriptor`, then answers the JSON lines of stdin (messages.h) until stdin closes
+// or a line says "quit". Errors of a command are replies, and the loop continues. Returns the exit code.
+int ServeWorker(int reply_descriptor, const protocol::Ready& ready);
 
 }  // namespace etprof::runner

@@ -33,42 +33,43 @@ constexpr const char* kXnnpackLibrary = "libexecutorch_backend_xnnpack.so";
 constexpr const char* kLlmLibrary = "libcustom_ops_aot_lib.so";
 constexpr const char* kOpenvinoLibrary = "libexecutorch_backend_openvino.so";
 
-std::string why_no_xnnpack, why_no_llm_kernels;
+std::string missing_xnnpack_reason, missing_llm_kernels_reason;
 
-std::filesystem::path FolderOf(const void* address) {
+std::filesystem::path LibraryFolder(const void* address) {
   Dl_info info{};
   if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
   return std::filesystem::path(info.dli_fname).parent_path();
 }
 
-std::filesystem::path FolderOfThisProgram() {
+std::filesystem::path ProgramFolder() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   return error ? std::filesystem::path() : program.parent_path();
 }
 
-std::filesystem::path FolderOfExecutorch() {
-  return FolderOf(reinterpret_cast<const void*>(&executorch::runtime::runtime_init));
+std::filesystem::path ExecutorchFolder() {
+  return LibraryFolder(reinterpret_cast<const void*>(&executorch::runtime::runtime_init));
 }
 
-// Finds a library of ExecuTorch, which is in `folder_of_wheel` if the wheel is installed. Empty: not found,
-// and `why_not` says where it was searched.
-std::filesystem::path FindLibrary(const char* name, const std::filesystem::path& folder_of_wheel,
-                                  std::string& why_not) {
+// Finds a library of ExecuTorch, which is in `wheel_folder` if the wheel is installed. If there is no such
+// library, returns an empty path and sets `missing_reason` to the folders that were searched.
+std::filesystem::path FindLibrary(const char* name, const std::filesystem::path& wheel_folder,
+                                  std::string& missing_reason) {
   std::vector<std::filesystem::path> folders;
-  if (const char* chosen = std::getenv("ETPROF_BACKEND_DIR"); chosen != nullptr && *chosen != '\0') {
-    folders = {chosen};  // an explicit folder is the only one to search
+  if (const char* override_folder = std::getenv("ETPROF_BACKEND_DIR");
+      override_folder != nullptr && *override_folder != '\0') {
+    folders = {override_folder};  // an explicit folder is the only one to search
   } else {
     // ExecuTorch's own folder first: a library next to the program may be of another version.
-    folders = {folder_of_wheel, FolderOfThisProgram()};
+    folders = {wheel_folder, ProgramFolder()};
   }
-  std::string tried;
+  std::string searched_folders;
   for (const auto& folder : folders) {
     const auto candidate = (folder.empty() ? std::filesystem::path(".") : folder) / name;
     if (Exists(candidate)) return candidate;
-    tried += (tried.empty() ? "" : ", ") + candidate.parent_path().string();
+    searched_folders += (searched_folders.empty() ? "" : ", ") + candidate.parent_path().string();
   }
-  why_not = fmt::format("{} is not in {}", name, tried);
+  missing_reason = fmt::format("{} is not in {}", name, searched_folders);
   return {};
 }
 
@@ -80,17 +81,18 @@ std::string LoaderError() {
 }  // namespace
 
 std::string LoadXnnpack(bool exact) {
-  const std::filesystem::path library = FindLibrary(kXnnpackLibrary, FolderOfExecutorch(), why_no_xnnpack);
+  const std::filesystem::path library =
+      FindLibrary(kXnnpackLibrary, ExecutorchFolder(), missing_xnnpack_reason);
   if (library.empty()) return protocol::kXnnpackClock;
   const CrashContext during("loading " + library.string(), 4);
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) {
-    why_no_xnnpack = LoaderError();
+    missing_xnnpack_reason = LoaderError();
     return protocol::kXnnpackClock;
   }
-  // A function of XNNPACK's own tells which segment's calls of the clock get the fast clock. What reports the
-  // operators' times is in the library of the function that is called: the tracer's, if this ExecuTorch has
-  // none of its own.
+  // The segment of this function of XNNPACK gets the fast clock. So does the library that reports the
+  // operators' times: the one whose xnn_invoke_runtime is called, which is runtimes/portable_tracer.cc for an
+  // ExecuTorch without a tracer.
   const void* const xnnpack = ::dlsym(handle, kXnnpackFunction);
   const void* const tracer = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
   return exact && xnnpack != nullptr && UseFastClockIn(xnnpack, tracer) ? protocol::kExactClock
@@ -102,7 +104,7 @@ void SetXnnpackOptions(const std::string& release) {
   constexpr const char* kVariable = "ETPROF_XNNPACK_OPTIONS";
   const char* const text = std::getenv(kVariable);
   if (text == nullptr || *text == '\0') return;
-  // The layout of an option is that of the release.
+  // The layout of BackendOption differs between releases, so the release must be the one of the headers.
   auto* const backend = runtime::get_backend_class("XnnpackBackend");
   if (backend == nullptr || release != ETPROF_EXECUTORCH_VERSION) {
     throw Error(ExitCode::kDeviceFailed,
@@ -119,15 +121,15 @@ void SetXnnpackOptions(const std::string& release) {
           .Remedy(
               "give workspace_sharing_mode=0, 1, or 2, or weight_cache_enabled=0 or 1, or both with a comma");
     }
-    runtime::BackendOption option, read;
+    runtime::BackendOption option, read_back;
     std::ranges::copy(key, option.key);
-    std::ranges::copy(key, read.key);
+    std::ranges::copy(key, read_back.key);
     option.value = is_mode ? runtime::OptionValue(*value) : runtime::OptionValue(*value != 0);
-    read.value = is_mode ? runtime::OptionValue(-1) : runtime::OptionValue(*value == 0);
+    read_back.value = is_mode ? runtime::OptionValue(-1) : runtime::OptionValue(*value == 0);
     runtime::BackendOptionContext context;
-    runtime::Span<runtime::BackendOption> one(&option, 1), other(&read, 1);
-    if (backend->set_option(context, one) != runtime::Error::Ok ||
-        backend->get_option(context, other) != runtime::Error::Ok || read.value != option.value)
+    runtime::Span<runtime::BackendOption> options_to_set(&option, 1), options_to_get(&read_back, 1);
+    if (backend->set_option(context, options_to_set) != runtime::Error::Ok ||
+        backend->get_option(context, options_to_get) != runtime::Error::Ok || read_back.value != option.value)
       throw Error(ExitCode::kDeviceFailed, fmt::format("XNNPACK does not take {}", item))
           .Remedy("leave it out");
   }
@@ -136,7 +138,7 @@ void SetXnnpackOptions(const std::string& release) {
 void LoadLibrary(const std::string& path) {
   RequireRegularFile(path);
   const CrashContext during("loading " + path, 3);
-  // A name without a slash would be searched for elsewhere than where it was seen to exist.
+  // dlopen would search for a name without a slash in the library path instead of the current folder.
   const std::string exact_path = path.find('/') == std::string::npos ? "./" + path : path;
   if (::dlopen(exact_path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     throw Error(ExitCode::kBadInput, "cannot be loaded: " + LoaderError())
@@ -148,53 +150,55 @@ void LoadLibrary(const std::string& path) {
 void LoadOptionalBackend(const std::string& backend) {
   if (backend != kOpenvinoBackend || executorch::runtime::get_backend_class(kOpenvinoBackend) != nullptr)
     return;
-  std::string why_not;
-  const std::filesystem::path library = FindLibrary(kOpenvinoLibrary, FolderOfExecutorch(), why_not);
+  std::string missing_reason;
+  const std::filesystem::path library = FindLibrary(kOpenvinoLibrary, ExecutorchFolder(), missing_reason);
   if (!library.empty()) LoadOpenvino(library);
 }
 
 void LoadLlmKernels() {
   static bool tried = false;
   if (std::exchange(tried, true)) return;
-  const std::filesystem::path library =
-      FindLibrary(kLlmLibrary, FolderOfExecutorch() / "../extension/llm/custom_ops", why_no_llm_kernels);
+  const std::filesystem::path library = FindLibrary(
+      kLlmLibrary, ExecutorchFolder() / "../extension/llm/custom_ops", missing_llm_kernels_reason);
   if (library.empty()) return;
   const CrashContext during("loading " + library.string(), 4);
   // The loader uses an already loaded library of the same name for a needed one. In a bundle the replacements
   // are next to the kernels, where the loader finds them.
   std::error_code ignored;
   for (const auto& stand_in :
-       std::filesystem::directory_iterator(FolderOfThisProgram() / "torch-stand-ins", ignored))
+       std::filesystem::directory_iterator(ProgramFolder() / "torch-stand-ins", ignored))
     ::dlopen(stand_in.path().c_str(), RTLD_NOW);
   // Lazy binding, since PyTorch functions that are never called do not exist.
   if (::dlopen(library.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr)
-    why_no_llm_kernels = "they cannot be loaded: " + LoaderError();
+    missing_llm_kernels_reason = "they cannot be loaded: " + LoaderError();
 }
 
 std::string MissingLlmKernelsRemedy() {
-  if (why_no_llm_kernels.empty())
+  if (missing_llm_kernels_reason.empty())
     return fmt::format("ExecuTorch {} has no such kernel for LLMs; give the library that has it {}",
-                       ETPROF_EXECUTORCH_VERSION, kWithLoad);
+                       ETPROF_EXECUTORCH_VERSION, kLoadLibraryHint);
   return fmt::format("ExecuTorch's wheel for Linux has kernels for LLMs, but {}; give a library with them {}",
-                     why_no_llm_kernels, kWithLoad);
+                     missing_llm_kernels_reason, kLoadLibraryHint);
 }
 
 std::string MissingBackendRemedy(const std::string& backend) {
-  static const std::map<std::string, std::string> known = {
+  static const std::map<std::string, std::string> remedies = {
       {"QnnBackend",
        fmt::format("give libexecutorch_backend_qnn.so {}, with Qualcomm's QNN libraries on LD_LIBRARY_PATH",
-                   kWithLoad)},
+                   kLoadLibraryHint)},
       {kOpenvinoBackend,
        "use the etprof-runner of x86-64 Linux: ExecuTorch's wheels have OpenVINO there only"},
       {"CoreMLBackend", "Core ML models run on Apple's systems only"},
-      {"VulkanBackend", fmt::format("give a library with ExecuTorch's Vulkan backend {}", kWithLoad)},
+      {"VulkanBackend", fmt::format("give a library with ExecuTorch's Vulkan backend {}", kLoadLibraryHint)},
   };
   if (backend == "XnnpackBackend") {
-    return fmt::format("{}; put it next to etprof-runner or name its folder in ETPROF_BACKEND_DIR",
-                       why_no_xnnpack.empty() ? "its library did not register it" : why_no_xnnpack);
+    return fmt::format(
+        "{}; put it next to etprof-runner or name its folder in ETPROF_BACKEND_DIR",
+        missing_xnnpack_reason.empty() ? "its library did not register it" : missing_xnnpack_reason);
   }
-  const auto found = known.find(backend);
-  return found != known.end() ? found->second : fmt::format("give the library that has it {}", kWithLoad);
+  const auto remedy = remedies.find(backend);
+  return remedy != remedies.end() ? remedy->second
+                                  : fmt::format("give the library that has it {}", kLoadLibraryHint);
 }
 
 std::vector<std::string> RegisteredBackends() {

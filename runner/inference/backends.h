@@ -13,10 +13,10 @@ namespace etprof::runner {
 // (protocol::kExactClock or kXnnpackClock); `exact` asks for the former.
 std::string LoadXnnpack(bool exact);
 
-// Sets options of the XNNPACK backend, which programs that are loaded later use: $ETPROF_XNNPACK_OPTIONS,
-// such as "workspace_sharing_mode=0,weight_cache_enabled=1"; nothing if it is not set. `release`: of
-// ExecuTorch's libraries. Throws Error (kUsage) for a wrong option, and (kDeviceFailed) if the backend does
-// not take it.
+// Sets the options in $ETPROF_XNNPACK_OPTIONS, such as "workspace_sharing_mode=0,weight_cache_enabled=1", for
+// programs that are loaded later. Does nothing if the variable is not set. `release` is the release of
+// ExecuTorch's libraries. Throws Error (kUsage) for an invalid option, and (kDeviceFailed) if the backend
+// refuses an option.
 void SetXnnpackOptions(const std::string& release);
 
 // Loads a library of custom operators or another backend, which registers itself.
@@ -39,8 +39,8 @@ void LoadLlmKernels();
 // The remedy for missing operators for LLMs.
 std::string MissingLlmKernelsRemedy();
 
-// How users give a library: the runner's option, and the configuration's key.
-inline constexpr const char* kWithLoad = "with --load (in a configuration, \"load\": \"LIBRARY\")";
+// Ends messages about missing libraries: the runner's option, and the configuration's key.
+inline constexpr const char* kLoadLibraryHint = "with --load (in a configuration, \"load\": \"LIBRARY\")";
 
 // The remedy for a backend that a model needs and that is not registered.
 std::string MissingBackendRemedy(const std::string& backend);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kReservedOperators = 4096;
 
-// The same kinds of spans as in profile/analysis/span_tree.cc.
+// Classifies spans as profile/analysis/span_tree.cc does.
 std::string SpanKind(std::string_view name) {
   if (name == "OPERATOR_CALL") return "operator_call";
   if (name == "DELEGATE_CALL") return "delegate_call";
@@ -27,14 +27,14 @@ BoundaryRecorder::BoundaryRecorder(std::size_t counters, std::function<void(std:
   operators_.reserve(kReservedOperators);
 }
 
-BoundaryRecorder::Values BoundaryRecorder::Now() const {
+BoundaryRecorder::Values BoundaryRecorder::ReadCounters() const {
   Values values(counters_);
   read_(values.data());
   return values;
 }
 
 void BoundaryRecorder::BeginRun(bool counted) {
-  open_.clear();
+  open_spans_.clear();
   calls_.clear();
   ordinals_.clear();
   boundaries_.clear();
@@ -56,15 +56,15 @@ void BoundaryRecorder::BeginSpan(std::string_view name, std::int64_t chain, std:
     boundaries_.clear();
     operators_.clear();
   }
-  span.start = Now();  // last, so that the work above is not counted
-  open_.push_back(std::move(span));
+  span.start = ReadCounters();  // last, so that the work above is not counted
+  open_spans_.push_back(std::move(span));
 }
 
 void BoundaryRecorder::EndSpan() {
-  if (!in_run_ || open_.empty()) return;
-  const Values end = Now();
-  const Span span = std::move(open_.back());
-  open_.pop_back();
+  if (!in_run_ || open_spans_.empty()) return;
+  const Values end = ReadCounters();
+  const Span span = std::move(open_spans_.back());
+  open_spans_.pop_back();
   if (span.kind == "method") {
     Add({0, -1, "method", 0, 0}, span.name, span.start.data(), end.data());
   } else if (IsCall(span.kind)) {
@@ -73,8 +73,8 @@ void BoundaryRecorder::EndSpan() {
         end.data());
   } else if (span.kind == "kernel") {
     const auto call =
-        std::find_if(open_.rbegin(), open_.rend(), [](const Span& s) { return IsCall(s.kind); });
-    const Span& place = call == open_.rend() ? span : *call;
+        std::find_if(open_spans_.rbegin(), open_spans_.rend(), [](const Span& s) { return IsCall(s.kind); });
+    const Span& place = call == open_spans_.rend() ? span : *call;
     const std::int64_t ordinal =
         ordinals_[{place.chain, place.instruction, span.kind, 0, place.occurrence}]++;
     Add({place.chain, place.instruction, span.kind, ordinal, place.occurrence}, span.name, span.start.data(),
@@ -98,16 +98,16 @@ void BoundaryRecorder::EndDelegateCall(const Span& call) {
     return;
   }
   for (std::size_t i = 0; i < operators_.size(); ++i) {
-    const std::uint64_t* const from = boundaries_.data() + i * counters_;
+    const std::uint64_t* const before = boundaries_.data() + i * counters_;
     Add({call.chain, call.instruction, "backend", static_cast<std::int64_t>(i), call.occurrence},
-        operators_[i], from, from + counters_);
+        operators_[i], before, before + counters_);
   }
 }
 
-void BoundaryRecorder::Add(const Key& key, const std::string& name, const std::uint64_t* from,
-                           const std::uint64_t* to) {
+void BoundaryRecorder::Add(const Key& key, const std::string& name, const std::uint64_t* before,
+                           const std::uint64_t* after) {
   if (!counted_) return;
-  if (on_operator_) return on_operator_(key, name, from, to);
+  if (on_operator_) return on_operator_(key, name, before, after);
   Sums& sums = sums_[key];
   if (sums.runs == 0) {
     sums.order = sums_.size();
@@ -116,16 +116,17 @@ void BoundaryRecorder::Add(const Key& key, const std::string& name, const std::u
   }
   ++sums.runs;
   // Counters never decrease; an apparent decrease was read while another process used the counter.
-  for (std::size_t i = 0; i < counters_; ++i) sums.counts[i] += to[i] > from[i] ? to[i] - from[i] : 0;
+  for (std::size_t i = 0; i < counters_; ++i)
+    sums.counts[i] += after[i] > before[i] ? after[i] - before[i] : 0;
 }
 
 void BoundaryRecorder::Fill(const std::vector<double>& scale, protocol::CountersReply& reply) const {
   reply.runs = runs_;
   reply.unmatched_calls = unmatched_;
-  std::vector<const std::pair<const Key, Sums>*> ordered;
-  for (const auto& entry : sums_) ordered.push_back(&entry);
-  std::ranges::sort(ordered, {}, [](const auto* entry) { return entry->second.order; });
-  for (const auto* const entry : ordered) {
+  std::vector<const std::pair<const Key, Sums>*> entries_in_order;
+  for (const auto& entry : sums_) entries_in_order.push_back(&entry);
+  std::ranges::sort(entries_in_order, {}, [](const auto* entry) { return entry->second.order; });
+  for (const auto* const entry : entries_in_order) {
     const auto& [key, sums] = *entry;
     protocol::OperatorCounts counts;
     counts.place = key;

@@ -20,11 +20,11 @@ class BoundaryRecorder {
  public:
   using Key = protocol::OperatorPlace;
   // Called at the end of each operator of a counted run, with the totals at its begin and at its end.
-  using OnOperator = std::function<void(const Key& key, const std::string& name, const std::uint64_t* from,
-                                        const std::uint64_t* to)>;
+  using OnOperator = std::function<void(const Key& key, const std::string& name, const std::uint64_t* before,
+                                        const std::uint64_t* after)>;
 
-  // `read` writes the counters' current totals; it is called at every boundary. With `each` the recorder
-  // keeps no sums.
+  // `read` writes the counters' current totals; it is called at every boundary. With `on_operator` the
+  // recorder keeps no sums.
   BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read,
                    OnOperator on_operator = nullptr);
 
@@ -54,18 +54,18 @@ class BoundaryRecorder {
     Values counts;
   };
 
-  Values Now() const;
-  void Add(const Key& key, const std::string& name, const std::uint64_t* from, const std::uint64_t* to);
+  Values ReadCounters() const;
+  void Add(const Key& key, const std::string& name, const std::uint64_t* before, const std::uint64_t* after);
   void EndDelegateCall(const Span& call);
 
   std::size_t counters_;
   std::function<void(std::uint64_t*)> read_;
   OnOperator on_operator_;
   bool in_run_ = false, counted_ = false;
-  std::vector<Span> open_;
-  // Number of calls in this run, which gives the occurrence of the next.
+  std::vector<Span> open_spans_;
+  // The number of calls in this run by chain, instruction, and kind: the occurrence of the next such call.
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> calls_;
-  std::map<Key, std::int64_t> ordinals_;  // next ordinal, by key with ordinal 0
+  std::map<Key, std::int64_t> ordinals_;  // next ordinal of a kernel, by key with ordinal 0
   Values boundaries_;  // counts at the current delegate call's boundaries, one after the other
   std::vector<std::string> operators_;  // operators of the current delegate call
   std::map<Key, Sums> sums_;

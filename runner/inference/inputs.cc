@@ -105,8 +105,8 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-// The value of input `index` in the program. The call is deprecated for tensors, but there is no other for
-// other types.
+// The value of input `index` in the program. The call is deprecated for tensors, but ExecuTorch has no other
+// call for the other types.
 const et::EValue& ValueInProgram(const et::Method& method, std::size_t index) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -136,7 +136,7 @@ bool SameAsSaved(const json& saved, const et::EValue& value) {
   return std::abs(saved_value.get<double>() - value.toDouble()) <= 1e-4 + 1e-5 * std::abs(value.toDouble());
 }
 
-// Where the tensors' bytes come from.
+// The origin of the tensors' bytes.
 struct Source {
   protocol::InputSpec spec;
   std::optional<Safetensors> saved;
@@ -169,7 +169,7 @@ Rows::Rows(const executorch::aten::Tensor& tensor)
   if (data != nullptr) bytes.assign(data, data + tensor.nbytes());
 }
 
-std::optional<StepShape> Inputs::StepOf(const et::Method& method) {
+std::optional<StepShape> Inputs::DetectStep(const et::Method& method) {
   const et::MethodMeta meta = method.method_meta();
   std::optional<std::size_t> tokens, position;
   std::vector<std::size_t> rows;
@@ -202,21 +202,22 @@ std::optional<StepShape> Inputs::StepOf(const et::Method& method) {
   step.position = position;
   if (tokens && !rows.empty()) step.features = rows.front();
   step.tokens = shapes[step.first][1];
-  step.position_of_each = position && shapes[*position][0] > 1;
-  if (step.tokens < 1 || (step.position_of_each && shapes[*position][0] < step.tokens)) return std::nullopt;
+  step.has_position_per_token = position && shapes[*position][0] > 1;
+  if (step.tokens < 1 || (step.has_position_per_token && shapes[*position][0] < step.tokens))
+    return std::nullopt;
   step.dynamic = ValueInProgram(method, step.first).toTensor().shape_dynamism() !=
                  executorch::aten::TensorShapeDynamism::STATIC;
   return step;
 }
 
 Inputs Inputs::Make(const et::Method& method, const std::string& model,
-                    const std::optional<protocol::InputSpec>& given) {
+                    const std::optional<protocol::InputSpec>& requested_spec) {
   Inputs result;
   Source source;
   const et::MethodMeta meta = method.method_meta();
   source.method = meta.name();
-  if (given) {
-    source.spec = *given;
+  if (requested_spec) {
+    source.spec = *requested_spec;
   } else if (Exists(model + ".inputs")) {
     source.spec = {.kind = "saved", .paths = {model + ".inputs"}, .seed = 0};
   } else {
@@ -235,21 +236,21 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
           .InFile(file)
           .Remedy("its metadata must say \"format\": \"etprof-inputs-1\"; `etprof export` writes such files");
     }
-    result.from_ = "saved " + file;
+    result.origin_ = "saved " + file;
   } else if (spec.kind == "random") {
     source.random = Random(spec.seed);
-    result.from_ = fmt::format("random, seed {}", spec.seed);
+    result.origin_ = fmt::format("random, seed {}", spec.seed);
   } else if (spec.kind == "files") {
-    result.from_ = fmt::format("files {}", fmt::join(spec.paths, ", "));
+    result.origin_ = fmt::format("files {}", fmt::join(spec.paths, ", "));
   } else if (spec.kind == "ones" || spec.kind == "tokens") {
-    result.from_ = spec.kind == "ones" ? "ones" : "drawn tokens";
+    result.origin_ = spec.kind == "ones" ? "ones" : "drawn tokens";
   } else {
     throw Error(ExitCode::kUsage, fmt::format("there is no kind of inputs '{}'", spec.kind))
         .Remedy("saved, files, ones or random");
   }
 
-  std::vector<std::string> largest;      // dynamic inputs, which get their largest size
-  std::vector<std::string> random_bits;  // integer inputs with random 0s and 1s
+  std::vector<std::string> dynamic_inputs;  // inputs of dynamic shape, which get their largest size
+  std::vector<std::string> random_bits;     // integer inputs with random 0s and 1s
   for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
     const auto fail = [&](const std::string& problem, std::string remedy) {
       Error error(ExitCode::kBadInput, fmt::format("input {} of '{}' {}", i, source.method, problem));
@@ -292,7 +293,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     const auto tensor_meta = meta.input_tensor_meta(i);
     if (!tensor_meta.ok()) throw fail("has a description that is damaged", kExportAgain);
     const ScalarType type = tensor_meta->scalar_type();
-    const std::size_t element = et::elementSize(type);
+    const std::size_t element_size = et::elementSize(type);
     std::vector<std::int64_t> shape(tensor_meta->sizes().begin(),
                                     tensor_meta->sizes().end());  // the largest sizes if dynamic
     input->dim_order.assign(tensor_meta->dim_order().begin(), tensor_meta->dim_order().end());
@@ -327,7 +328,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     }
     std::size_t count = 1;
     for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
-    const std::size_t bytes = count * element;
+    const std::size_t bytes = count * element_size;
     input->data.reset(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
     if (input->data == nullptr)
       throw Error(ExitCode::kDeviceFailed, fmt::format("no memory for input {} ({} bytes)", i, bytes))
@@ -336,7 +337,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     input->capacity = bytes;
 
     if (saved != nullptr) {
-      CopyToMemoryOrder(data, saved->bytes.data(), shape, input->dim_order, element);
+      CopyToMemoryOrder(data, saved->bytes.data(), shape, input->dim_order, element_size);
     } else if (spec.kind == "files") {
       if (source.next_file >= spec.paths.size()) {
         throw fail(fmt::format("has no file: {} given", spec.paths.size()), kOneFileEach);
@@ -351,8 +352,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       if (bytes > 0) std::memcpy(data, contents.bytes().data(), bytes);
       file.clear();
     } else if (spec.kind == "ones" || spec.kind == "tokens") {
-      const auto one = [] { return 1; };
-      FillAs(type, data, bytes, one, one, one, one);
+      const auto one_value = [] { return 1; };
+      FillAs(type, data, bytes, one_value, one_value, one_value, one_value);
     } else {
       Random& random = source.random;
       const auto bit = [&] { return random.Next() >> 63; };
@@ -365,7 +366,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
 
     if (saved == nullptr && ValueInProgram(method, i).toTensor().shape_dynamism() !=
                                 executorch::aten::TensorShapeDynamism::STATIC)
-      largest.push_back(fmt::format("input {} {}", i, ShapeText(shape)));
+      dynamic_inputs.push_back(fmt::format("input {} {}", i, ShapeText(shape)));
 
     input->sizes.assign(shape.begin(), shape.end());
     if (!tensor_meta->is_memory_planned()) input->original.assign(data, data + bytes);
@@ -378,8 +379,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
                                                  spec.paths.size(), source.method, source.next_file))
         .Remedy(kOneFileEach);
   }
-  result.step_ = StepOf(method);
-  // What a place stands in for has no size and no numbers of its own.
+  result.step_ = DetectStep(method);
+  // SetStep() sets the size and the tokens before each run, so the warnings below do not apply.
   if (spec.kind == "tokens") {
     if (result.step_) return result;
     throw Error(
@@ -388,8 +389,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
                     source.method))
         .Remedy("`etprof inspect` shows what it takes; give its inputs with --inputs");
   }
-  if (!largest.empty()) {
-    result.from_ += fmt::format("; at the largest sizes: {}", fmt::join(largest, ", "));
+  if (!dynamic_inputs.empty()) {
+    result.origin_ += fmt::format("; at the largest sizes: {}", fmt::join(dynamic_inputs, ", "));
     result.warnings_.push_back(
         "the latency is that of the largest inputs which the program takes; for smaller ones give an .inputs "
         "file (docs/reference/files.md#the-inputs-file)");
@@ -402,7 +403,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
   return result;
 }
 
-void Inputs::Renew(std::size_t index) {
+void Inputs::UpdateTensor(std::size_t index) {
   Input& input = *inputs_.at(index);
   input.Wrap(input.tensor->scalar_type());
   if (!input.original.empty())
@@ -411,12 +412,12 @@ void Inputs::Renew(std::size_t index) {
 }
 
 void Inputs::SetIntegers(std::size_t index, std::size_t count,
-                         const std::function<std::int64_t(std::size_t)>& value_of) {
+                         const std::function<std::int64_t(std::size_t)>& value_at) {
   Input& input = *inputs_.at(index);
   input.sizes.back() = static_cast<executorch::aten::SizesType>(count);
   const bool wide = input.tensor->scalar_type() == ScalarType::Long;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t value = value_of(i);
+    const std::int64_t value = value_at(i);
     if (wide) {
       std::memcpy(input.data.get() + i * sizeof(value), &value, sizeof(value));
     } else {
@@ -424,18 +425,18 @@ void Inputs::SetIntegers(std::size_t index, std::size_t count,
       std::memcpy(input.data.get() + i * sizeof(narrow), &narrow, sizeof(narrow));
     }
   }
-  Renew(index);
+  UpdateTensor(index);
 }
 
-void Inputs::SetPositions(std::size_t count, std::int64_t at) {
+void Inputs::SetPositions(std::size_t count, std::int64_t first) {
   if (step_->position)
-    SetIntegers(*step_->position, step_->position_of_each ? count : 1,
-                [at](std::size_t i) { return at + static_cast<std::int64_t>(i); });
+    SetIntegers(*step_->position, step_->has_position_per_token ? count : 1,
+                [first](std::size_t i) { return first + static_cast<std::int64_t>(i); });
 }
 
-void Inputs::SetStep(std::span<const std::int64_t> tokens, std::int64_t at) {
+void Inputs::SetStep(std::span<const std::int64_t> tokens, std::int64_t position) {
   SetIntegers(step_->first, tokens.size(), [&](std::size_t i) { return tokens[i]; });
-  SetPositions(tokens.size(), at);
+  SetPositions(tokens.size(), position);
 }
 
 void Inputs::SetRows(std::size_t index, const Rows& rows, std::int64_t begin, std::int64_t count) {
@@ -452,12 +453,12 @@ void Inputs::SetRows(std::size_t index, const Rows& rows, std::int64_t begin, st
   }
   input.sizes[1] = static_cast<executorch::aten::SizesType>(count);
   std::memcpy(input.data.get(), rows.bytes.data() + static_cast<std::size_t>(begin) * rows.row_bytes, bytes);
-  Renew(index);
+  UpdateTensor(index);
 }
 
-void Inputs::SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t at) {
+void Inputs::SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t position) {
   SetRows(step_->first, rows, begin, count);
-  SetPositions(static_cast<std::size_t>(count), at);
+  SetPositions(static_cast<std::size_t>(count), position);
 }
 
 void Inputs::SetFeatures(const Rows& rows) {
@@ -465,7 +466,7 @@ void Inputs::SetFeatures(const Rows& rows) {
   has_features_ = true;
 }
 
-void Inputs::GiveTo(et::Method& method) {
+void Inputs::SetOn(et::Method& method) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Input& input = *inputs_[i];
     if (!input.original.empty()) std::memcpy(input.data.get(), input.original.data(), input.original.size());
@@ -475,7 +476,7 @@ void Inputs::GiveTo(et::Method& method) {
       throw Error(ExitCode::kBadInput, fmt::format("input {} ({} {}) is refused by the method: {}", i,
                                                    infos_[i].dtype, ShapeText(infos_[i].shape),
                                                    logged.empty() ? et::to_string(error) : logged.back()))
-          .Remedy("the inputs (" + from_ + ") do not fit this model");
+          .Remedy("the inputs (" + origin_ + ") do not fit this model");
     }
   }
 }

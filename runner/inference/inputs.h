@@ -15,19 +15,22 @@
 
 namespace etprof::runner {
 
-// What a method takes that is a step of a language model: tokens (integers [1, tokens]) or their embeddings
-// (real numbers [1, tokens, width]), the position of the first one, or of each, and maybe what an encoder
-// gave (real numbers [1, n, width]). A method that takes tokens alone gives their embeddings.
+// The inputs of a method that is a step of a language model: tokens (integers [1, tokens]) or their
+// embeddings (real numbers [1, tokens, width]), the position of the first token or of every token, and
+// optionally the output of an encoder (real numbers [1, n, width]). A method that takes only tokens computes
+// their embeddings.
 struct StepShape {
-  std::int64_t tokens = 1;  // at most
-  bool dynamic = false;     // fewer will do, too
-  bool position_of_each = false;
-  bool embeddings = false;                        // not the tokens
-  std::size_t first = 0;                          // the input that has the tokens, or their embeddings
-  std::optional<std::size_t> position, features;  // other inputs; absent: it has none
+  std::int64_t tokens = 1;  // the maximum number of tokens
+  bool dynamic = false;     // the method also takes fewer tokens
+  bool has_position_per_token = false;
+  bool embeddings = false;  // the method takes embeddings instead of tokens
+  std::size_t first = 0;    // index of the input with the tokens or embeddings
+  // Indices of the inputs with the position and with an encoder's output; absent: the method has no such
+  // input.
+  std::optional<std::size_t> position, features;
 };
 
-// Rows of real numbers [1, n, width] that one method gives and another one takes.
+// Rows of real numbers [1, n, width]: an output of one method that is an input of another method.
 struct Rows {
   explicit Rows(const executorch::aten::Tensor& tensor);
 
@@ -65,38 +68,38 @@ class Inputs {
   // Sets the method's inputs. Call before every run: inputs in the memory plan are copied into memory that
   // later operators may reuse, and other inputs are restored first, since a program may write its inputs.
   // Throws Error (kBadInput) if the method refuses an input.
-  void GiveTo(executorch::runtime::Method& method);
+  void SetOn(executorch::runtime::Method& method);
 
-  // Absent: the method is no step of a language model.
+  // Absent if the method is not a step of a language model.
   const std::optional<StepShape>& step() const { return step_; }
-  static std::optional<StepShape> StepOf(const executorch::runtime::Method& method);
-  // Of such a step: as many tokens as it takes, and where they stand.
-  void SetStep(std::span<const std::int64_t> tokens, std::int64_t at);
-  // The same with embeddings, so many of the rows from `begin` on. Throws Error (kBadInput) for rows that do
-  // not fit.
-  void SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t at);
-  // Of a step that takes what an encoder gave. Throws like SetEmbeddings.
+  static std::optional<StepShape> DetectStep(const executorch::runtime::Method& method);
+  // Sets the tokens of a step, and the position of the first token.
+  void SetStep(std::span<const std::int64_t> tokens, std::int64_t position);
+  // Sets the embeddings of a step to `count` rows from row `begin` on. Throws Error (kBadInput) for rows that
+  // do not fit.
+  void SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t position);
+  // Sets the encoder's output that a step takes. Throws as SetEmbeddings.
   void SetFeatures(const Rows& rows);
   bool NeedsFeatures() const { return step_ && step_->features && !has_features_; }
 
   const std::vector<protocol::TensorInfo>& infos() const { return infos_; }
-  const std::string& from() const { return from_; }  // "saved FILE", "random, seed 1", ...
+  const std::string& origin() const { return origin_; }  // "saved FILE", "random, seed 1", ...
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   struct Input;
   void SetIntegers(std::size_t input, std::size_t count,
                    const std::function<std::int64_t(std::size_t)>& value);
-  void SetPositions(std::size_t count, std::int64_t at);
+  void SetPositions(std::size_t count, std::int64_t first);
   void SetRows(std::size_t input, const Rows& rows, std::int64_t begin, std::int64_t count);
-  // After its sizes and its data have changed.
-  void Renew(std::size_t input);
+  // Updates the tensor and the description of an input whose sizes and data have changed.
+  void UpdateTensor(std::size_t input);
 
   std::vector<std::shared_ptr<Input>> inputs_;
   std::optional<StepShape> step_;
   bool has_features_ = false;
   std::vector<protocol::TensorInfo> infos_;
-  std::string from_;
+  std::string origin_;
   std::vector<std::string> warnings_;
 };
 

@@ -44,7 +44,7 @@ std::string FindBuildId(std::string_view notes) {
 }
 #endif
 
-// The loader's path may contain "..", since the wheel's rpath does.
+// Removes ".." from the loader's path, which the wheel's rpath contains.
 std::string NormalPath(const char* path) { return std::filesystem::path(path).lexically_normal().string(); }
 
 #if defined(__linux__)
@@ -53,7 +53,7 @@ bool IsExecutorchLibrary(std::string_view name) {
   return name.starts_with("libexecutorch") || name.starts_with("_portable_lib");
 }
 
-void ForEachMapped(const auto& visit) {
+void ForEachMappedLibrary(const auto& visit) {
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
         if (info->dlpi_name != nullptr && *info->dlpi_name != '\0')
@@ -88,7 +88,7 @@ std::string ReadRuntimeVersion(const std::filesystem::path& runtime_json) {
 std::vector<protocol::MappedLibrary> MappedExecutorchLibraries() {
   std::vector<protocol::MappedLibrary> libraries;
 #if defined(__linux__)
-  ForEachMapped([&](const dl_phdr_info& info) {
+  ForEachMappedLibrary([&](const dl_phdr_info& info) {
     if (!IsExecutorchLibrary(std::filesystem::path(info.dlpi_name).filename().string())) return;
     protocol::MappedLibrary& library = libraries.emplace_back();
     library.path = NormalPath(info.dlpi_name);
@@ -122,21 +122,23 @@ std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& 
 
 void RequireOneXnnpack() {
 #if defined(__linux__)
-  std::set<std::string> holders;
+  std::set<std::string> xnnpack_libraries;
   std::set<std::string> mapped;
-  ForEachMapped([&](const dl_phdr_info& info) { mapped.insert(info.dlpi_name); });
+  ForEachMappedLibrary([&](const dl_phdr_info& info) { mapped.insert(info.dlpi_name); });
   for (const std::string& path : mapped) {
     void* const handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) continue;
-    Dl_info found{};  // the function may be in a dependency of this library
+    Dl_info definition{};  // the function may be in a dependency of this library
     const void* const function = ::dlsym(handle, kXnnpackFunction);
-    if (function != nullptr && ::dladdr(function, &found) != 0) holders.insert(found.dli_fname);
+    if (function != nullptr && ::dladdr(function, &definition) != 0)
+      xnnpack_libraries.insert(definition.dli_fname);
     ::dlclose(handle);
   }
-  if (holders.size() < 2) return;
-  throw Error(ExitCode::kDeviceFailed, fmt::format("{} XNNPACKs are loaded, and operators may run in any of "
-                                                   "them: {}",
-                                                   holders.size(), fmt::join(holders, ", ")))
+  if (xnnpack_libraries.size() < 2) return;
+  throw Error(ExitCode::kDeviceFailed,
+              fmt::format("{} XNNPACKs are loaded, and operators may run in any of "
+                          "them: {}",
+                          xnnpack_libraries.size(), fmt::join(xnnpack_libraries, ", ")))
       .Remedy("load one: check --load, and the folders in LD_LIBRARY_PATH and ETPROF_BACKEND_DIR");
 #endif
 }

@@ -15,8 +15,8 @@ std::vector<protocol::MappedLibrary> MappedExecutorchLibraries();
 // outside of a wheel has the version of the build if its build ID is the build's. Empty: not known.
 std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& libraries);
 
-// A function by which XNNPACK's library is found: of those that every XNNPACK has, one that no tracer
-// (runtimes/portable_tracer.cc) defines, too.
+// A function that identifies XNNPACK's library: every XNNPACK defines it, and no tracer
+// (runtimes/portable_tracer.cc) does.
 inline constexpr const char* kXnnpackFunction = "xnn_deinitialize";
 
 // Throws Error (kDeviceFailed), naming both libraries, if two mapped libraries define XNNPACK's functions,

@@ -33,10 +33,10 @@ namespace etprof::runner {
 namespace et = executorch::runtime;
 using executorch::extension::Module;
 
-// Gives access to a loaded method, which Module shows only to subclasses.
-class Model::Loaded final : public Module {
+// Gives access to a loaded method and its planned memory, which Module shows only to subclasses.
+class Model::ModuleAccess final : public Module {
  public:
-  Loaded(const std::string& path, std::vector<std::string> data, std::unique_ptr<OperatorTracer> tracer)
+  ModuleAccess(const std::string& path, std::vector<std::string> data, std::unique_ptr<OperatorTracer> tracer)
       : Module(path, std::move(data), LoadMode::Mmap, std::move(tracer)) {}
   et::Method& loaded_method(const std::string& name) { return *methods_.at(name).method; }
   const auto& planned_spans(const std::string& name) const {
@@ -47,28 +47,29 @@ class Model::Loaded final : public Module {
   }
 };
 
-// A Module of ExecuTorch 1.3 stays in memory: it has made objects of another layout than in the headers
-// (HierarchicalAllocator), which must not be destroyed as these say.
-void Model::DestroyLoaded::operator()(Loaded* loaded) const {
-  if (!MappedExecutorchVersion(MappedExecutorchLibraries()).starts_with("1.3.")) delete loaded;
+// A Module of ExecuTorch 1.3 is never destroyed: the layout of some of its objects (HierarchicalAllocator)
+// differs from the headers, so the destructors compiled here would corrupt memory.
+void Model::DestroyModule::operator()(ModuleAccess* module) const {
+  if (!MappedExecutorchVersion(MappedExecutorchLibraries()).starts_with("1.3.")) delete module;
 }
 
 namespace {
 
-// As in timing/tracer.cc: Module takes this at its construction, before the program is known.
-struct ArenasOfModule {
+// Exposes a private member, as in timing/tracer.cc. Module takes the value at its construction, before the
+// program is known.
+struct ShareMemoryArenasTag {
   using Pointer = bool Module::*;
-  friend Pointer PointerTo(ArenasOfModule);
+  friend Pointer PointerTo(ShareMemoryArenasTag);
 };
 template <typename Tag, typename Tag::Pointer member>
 struct ExposeMember {
   friend typename Tag::Pointer PointerTo(Tag) { return member; }
 };
-template struct ExposeMember<ArenasOfModule, &Module::share_memory_arenas_>;
+template struct ExposeMember<ShareMemoryArenasTag, &Module::share_memory_arenas_>;
 
-// Whether the program's methods have their state in common. ExecuTorch's export plans such state for the
-// second buffer, which otherwise holds nothing (exir/capture/_config.py, share_mutable_buffers). A program
-// that was exported without it would have its methods overwrite each other's state in shared buffers.
+// Returns true if the program's methods share their state. ExecuTorch's export plans shared state for the
+// second buffer, which is otherwise empty (exir/capture/_config.py, share_mutable_buffers). The methods of a
+// program without shared state would overwrite each other's state in shared buffers.
 bool SharesState(Module& module, const std::vector<std::string>& methods) {
   return std::ranges::count_if(methods, [&](const std::string& name) {
            const auto meta = module.method_meta(name);
@@ -88,7 +89,7 @@ std::uint64_t LittleEndian(const std::byte* bytes, std::size_t count) {
 }
 
 // Distinguishes files of other formats from truncated programs, before ExecuTorch reads the file. Returns
-// whether the program names operators for LLMs. The layout is that of ExecuTorch's
+// true if the program names operators for LLMs. The layout is that of ExecuTorch's
 // runtime/executor/program.cpp and schema/extended_header.h: a FlatBuffer with identifier "ET12" at byte 4
 // and, at byte 8, an extended header "eh00", u32 length, u64 program size, u64 offset of the segments, u64
 // size of the segments.
@@ -124,14 +125,15 @@ std::string LoggedCause() {
 }
 
 Error CannotLoad(const std::string& path, et::Error error) {
-  const bool machine = error == et::Error::MemoryAllocationFailed || error == et::Error::OutOfResources;
+  const bool is_machine_failure =
+      error == et::Error::MemoryAllocationFailed || error == et::Error::OutOfResources;
   const std::string code = et::to_string(error), logged = LoggedCause();
-  const char* const remedy = machine ? "free memory, or use a device with more"
+  const char* const remedy = is_machine_failure ? "free memory, or use a device with more"
                              : logged.find("OpenVINO:") != std::string::npos
                                  ? "export it again with the version of OpenVINO that runs it"
                                  : "export it again with the ExecuTorch version of this "
                                    "runner, if it is whole";
-  return Error(machine ? ExitCode::kDeviceFailed : ExitCode::kBadInput,
+  return Error(is_machine_failure ? ExitCode::kDeviceFailed : ExitCode::kBadInput,
                fmt::format("ExecuTorch cannot load it ({}){}", code, logged))
       .InFile(path)
       .Remedy(remedy);
@@ -140,20 +142,20 @@ Error CannotLoad(const std::string& path, et::Error error) {
 // ExecuTorch resolves all operators before it fails, and logs "Missing operator: [4] my_ops::foo.out" for
 // each without a kernel (runtime/executor/method.cpp, resolve_operator).
 Error MissingOperators(const std::string& path) {
-  std::set<std::string> names;
+  std::set<std::string> operator_names;
   for (const std::string& line : TakeLoggedErrors()) {
     const std::size_t at = line.find("issing operator");
     if (at == std::string::npos) continue;
     const std::size_t bracket = line.find("] ", at);
-    if (bracket != std::string::npos) names.insert(line.substr(bracket + 2));
+    if (bracket != std::string::npos) operator_names.insert(line.substr(bracket + 2));
   }
   std::string problem = "an operator of it is not registered";
-  if (!names.empty()) {
-    problem = fmt::format("operator{} {} {} not registered", names.size() > 1 ? "s" : "",
-                          fmt::join(names, ", "), names.size() > 1 ? "are" : "is");
+  if (!operator_names.empty()) {
+    problem = fmt::format("operator{} {} {} not registered", operator_names.size() > 1 ? "s" : "",
+                          fmt::join(operator_names, ", "), operator_names.size() > 1 ? "are" : "is");
   }
-  const bool is_llm_operator =
-      std::ranges::any_of(names, [](const std::string& name) { return name.starts_with(kLlmOperators); });
+  const bool is_llm_operator = std::ranges::any_of(
+      operator_names, [](const std::string& name) { return name.starts_with(kLlmOperators); });
   const std::string release = MappedExecutorchVersion(MappedExecutorchLibraries());
   const bool is_other_release = !release.empty() && release != ETPROF_EXECUTORCH_VERSION;
   return Error(ExitCode::kDeviceFailed, problem)
@@ -165,7 +167,7 @@ Error MissingOperators(const std::string& path) {
                   ? MissingLlmKernelsRemedy()
                   : fmt::format("give the library that has the kernels {}; this runner has ExecuTorch's "
                                 "optimized, portable, and quantized ones",
-                                kWithLoad));
+                                kLoadLibraryHint));
 }
 
 // Checks the sizes before ExecuTorch allocates them, since a damaged program may plan any size.
@@ -228,51 +230,51 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   ShiftHeap();
   auto tracer = std::make_unique<OperatorTracer>();
   tracer_ = tracer.get();
-  loaded_.reset(new Loaded(path_, std::move(data), std::move(tracer)));
+  module_.reset(new ModuleAccess(path_, std::move(data), std::move(tracer)));
   ShiftHeap();  // also randomize the distance between the tracer's memory and the method's
   const WaitMeter meter;
-  const WaitReading before = meter.Read();
+  const WaitReading wait_before = meter.Read();
   std::int64_t start = MonotonicNow();
   // Verify the whole FlatBuffer, so that a damaged program is an error here instead of a crash later. This
   // takes microseconds.
-  const et::Error loaded = loaded_->load(et::Program::Verification::InternalConsistency);
-  if (loaded != et::Error::Ok) throw CannotLoad(path_, loaded);
+  const et::Error load_error = module_->load(et::Program::Verification::InternalConsistency);
+  if (load_error != et::Error::Ok) throw CannotLoad(path_, load_error);
   program_ns_ = MonotonicNow() - start;
 
   std::vector<std::string> methods;
-  for (std::size_t i = 0; i < loaded_->program()->num_methods(); ++i) {
-    const auto name = loaded_->program()->get_method_name(i);
+  for (std::size_t i = 0; i < module_->program()->num_methods(); ++i) {
+    const auto name = module_->program()->get_method_name(i);
     if (name.ok()) methods.emplace_back(*name);
   }
   method_name_ = request.method.empty() && !methods.empty() ? methods.front() : request.method;
-  std::vector<std::string> wanted = {method_name_};
-  for (const std::string& other : request.methods) AppendUnique(other, wanted);
-  for (const std::string& name : wanted) {
+  std::vector<std::string> names = {method_name_};
+  for (const std::string& other : request.methods) AppendUnique(other, names);
+  for (const std::string& name : names) {
     if (std::ranges::find(methods, name) != methods.end()) continue;
     throw Error(ExitCode::kBadInput, fmt::format("has no method '{}'", name))
         .InFile(path_)
         .Remedy(methods.empty() ? "it has none at all" : fmt::format("it has {}", fmt::join(methods, ", ")));
   }
-  loaded_.get()->*PointerTo(ArenasOfModule{}) = SharesState(*loaded_, methods);
+  module_.get()->*PointerTo(ShareMemoryArenasTag{}) = SharesState(*module_, methods);
   std::set<std::string> backends;
-  for (const std::string& name : wanted) {
-    const std::vector<std::string> of_method = CheckMethod(name, start);
-    backends.insert(of_method.begin(), of_method.end());
+  for (const std::string& name : names) {
+    const std::vector<std::string> method_backends = CheckMethod(name, start);
+    backends.insert(method_backends.begin(), method_backends.end());
   }
   // Module allocates the planned memory before the method's own load, which begins a block of the trace.
   const std::int64_t method_start = MonotonicNow();
-  for (const std::string& name : wanted) {
-    const et::Error ready = loaded_->load_method(name);
-    if (ready == et::Error::OperatorMissing) throw MissingOperators(path_);
-    if (ready != et::Error::Ok) throw CannotLoad(path_, ready);
+  for (const std::string& name : names) {
+    const et::Error method_error = module_->load_method(name);
+    if (method_error == et::Error::OperatorMissing) throw MissingOperators(path_);
+    if (method_error != et::Error::Ok) throw CannotLoad(path_, method_error);
     if (name == method_name_)
       plan_ns_ = std::max<std::int64_t>(0, this->tracer().block_began_ns() - method_start);
   }
   description_.load_ns = MonotonicNow() - start;
-  description_.load_wait_ns = WaitedTime(before, meter.Read());
+  description_.load_wait_ns = WaitedTime(wait_before, meter.Read());
 
-  for (const std::string& name : wanted) Prepare(name, request.inputs, wanted.size() == 1);
-  Select(wanted.front());
+  for (const std::string& name : names) PrepareMethod(name, request.inputs, names.size() == 1);
+  Select(names.front());
   static_cast<protocol::MethodReply&>(description_) = DescribeSelected();
   description_.backends.assign(backends.begin(), backends.end());
   std::ranges::move(TakeOpenvinoWarnings(), std::back_inserter(description_.warnings));
@@ -280,7 +282,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
 }
 
 std::vector<std::string> Model::CheckMethod(const std::string& name, std::int64_t& start) {
-  const auto meta = loaded_->method_meta(name);
+  const auto meta = module_->method_meta(name);
   if (!meta.ok()) throw CannotLoad(path_, meta.error());
   std::vector<std::string> backends;
   for (std::size_t i = 0; i < meta->num_backends(); ++i) {
@@ -301,13 +303,14 @@ std::vector<std::string> Model::CheckMethod(const std::string& name, std::int64_
   return backends;
 }
 
-void Model::Prepare(const std::string& name, std::optional<protocol::InputSpec> inputs, bool alone) {
-  et::Method& method = loaded_->loaded_method(name);
-  // An encoder of a language model has inputs of its own.
-  if (inputs && inputs->kind == "tokens" && !alone && !Inputs::StepOf(method)) inputs.reset();
+void Model::PrepareMethod(const std::string& name, std::optional<protocol::InputSpec> inputs,
+                          bool is_only_method) {
+  et::Method& method = module_->loaded_method(name);
+  // An encoder of a language model takes other inputs than tokens.
+  if (inputs && inputs->kind == "tokens" && !is_only_method && !Inputs::DetectStep(method)) inputs.reset();
   LoadedMethod& prepared =
       methods_.emplace(name, LoadedMethod{&method, Inputs::Make(method, path_, inputs)}).first->second;
-  prepared.inputs.GiveTo(method);  // reports inputs that do not fit while loading
+  prepared.inputs.SetOn(method);  // reports inputs that do not fit while loading
   AttachTracer(method, nullptr);
   LogLayersTo(nullptr);
 }
@@ -318,7 +321,7 @@ std::vector<std::string> Model::methods() const {
   return names;
 }
 
-std::optional<StepShape> Model::StepOf(const std::string& method) const {
+std::optional<StepShape> Model::step_shape(const std::string& method) const {
   const auto found = methods_.find(method);
   return found == methods_.end() ? std::nullopt : found->second.inputs.step();
 }
@@ -339,7 +342,7 @@ void Model::Select(const std::string& method) {
 
 protocol::MethodReply Model::DescribeSelected() const {
   const Inputs& inputs = selected_->inputs;
-  return {inputs.infos(), Outputs(selected_->method->method_meta()), inputs.from(), inputs.warnings()};
+  return {inputs.infos(), Outputs(selected_->method->method_meta()), inputs.origin(), inputs.warnings()};
 }
 
 void Model::SetFeatures(const Rows& rows) {
@@ -354,16 +357,16 @@ bool Model::NeedsFeatures() const {
 
 Model::~Model() { LogLayersTo(nullptr); }
 
-void Model::GiveInputs() {
+void Model::SetInputs() {
   if (state_) state_->Restore();
-  selected_->inputs.GiveTo(*selected_->method);
+  selected_->inputs.SetOn(*selected_->method);
 }
 
 void Model::SaveState() {
   // Methods that share their memory have the same spans.
   std::map<std::byte*, std::size_t> arenas;
   for (const auto& [name, method] : methods_) {
-    for (const auto& span : loaded_->planned_spans(name)) {
+    for (const auto& span : module_->planned_spans(name)) {
       if (span.data() == nullptr) continue;
       std::size_t& size = arenas[reinterpret_cast<std::byte*>(span.data())];
       size = std::max(size, span.size());
@@ -380,10 +383,10 @@ std::int64_t Model::Run() {
     throw Error(ExitCode::kDeviceFailed,
                 fmt::format("running '{}' failed ({}){}", method_name_, et::to_string(error), LoggedCause()))
         .InFile(path_)
-        .Remedy("check the inputs (" + selected_->inputs.from() + "), and the model in Python");
+        .Remedy("check the inputs (" + selected_->inputs.origin() + "), and the model in Python");
   }
   has_run_ = true;
-  if (state_) state_->Ran({method_name_, step_.first, step_.second});
+  if (state_) state_->RecordRun({method_name_, step_.first, step_.second});
   return end - start;
 }
 
@@ -394,10 +397,10 @@ void Model::SetTracing(bool on) {
   LogLayersTo(tracer);
 }
 
-void Model::TraceInto(const protocol::Place& key) {
+void Model::SelectTracer(const protocol::Place& key) {
   OperatorTracer*& tracer = tracers_[key];
   if (tracer == nullptr && tracers_.size() > 1)
-    tracer = own_tracers_.emplace_back(std::make_unique<OperatorTracer>()).get();
+    tracer = extra_tracers_.emplace_back(std::make_unique<OperatorTracer>()).get();
   if (tracer == nullptr) tracer = tracer_;
   tracer_ = tracer;
 }
@@ -408,7 +411,7 @@ const et::Method& Model::method(const std::string& name) const { return *methods
 
 std::vector<std::pair<const void*, std::size_t>> Model::PlannedMemory() const {
   std::vector<std::pair<const void*, std::size_t>> arenas;
-  for (const auto& buffer : loaded_->planned_buffers(method_name_))
+  for (const auto& buffer : module_->planned_buffers(method_name_))
     arenas.emplace_back(buffer.data(), buffer.size());
   return arenas;
 }

@@ -17,8 +17,8 @@
 namespace etprof::runner {
 
 // A loaded method with its inputs, ready to run. The load is traced; afterwards tracing is off until
-// SetTracing(true). More methods of the program may be loaded with it, of
-// which one at a time is selected. They share their state if the program was exported so.
+// SetTracing(true). A Model may have several methods of the program, one of which is selected. They share
+// their state if the program was exported so.
 class Model {
  public:
   // Throws Error (kBadInput) for a file that is missing, of another format, truncated, or damaged, an unknown
@@ -28,75 +28,78 @@ class Model {
   ~Model();
   Model(Model&&) = delete;
 
-  // Call before every run, since the method does not keep its inputs. Restores the state, if that is kept.
-  void GiveInputs();
+  // Sets the inputs. Call before every run, since the method does not keep its inputs. Also restores the
+  // saved state, if there is one.
+  void SetInputs();
   // Runs the method once and returns the wall time of Method::execute in ns. Throws Error (kDeviceFailed) if
   // ExecuTorch reports an error.
   std::int64_t Run();
 
   void SetTracing(bool on);
-  // Where the runs are traced: in one tracer unless TraceInto gives each of several keys one of its own. The
-  // first key's is that of the load.
+  // The tracer of the runs. SelectTracer selects one tracer per key; the first key uses the tracer that also
+  // traced the load.
   OperatorTracer& tracer() { return *tracer_; }
-  void TraceInto(const protocol::Place& key);
+  void SelectTracer(const protocol::Place& key);
   const executorch::runtime::Method& method() const;
   const executorch::runtime::Method& method(const std::string& name) const;
   // The arenas of the program's planned memory: begin and size in bytes.
   std::vector<std::pair<const void*, std::size_t>> PlannedMemory() const;
-  // Whether the path is one of the model's files.
+  // True if the path is one of the model's files.
   bool IsFile(const std::string& path) const;
 
   // Parts of the load time, ns: opening, mapping, and verifying the program; allocating planned memory.
   std::int64_t program_ns() const { return program_ns_; }
   std::int64_t plan_ns() const { return plan_ns_; }
 
-  // Names of the loaded methods, and which of them is a step of a language model. From Select on all that is
-  // said and done is of that method. Throws Error (kUsage) for one that is not loaded.
+  // Names of the loaded methods.
   std::vector<std::string> methods() const;
-  std::optional<StepShape> StepOf(const std::string& method) const;
+  // Absent if the method is not loaded, or is not a step of a language model.
+  std::optional<StepShape> step_shape(const std::string& method) const;
+  // Selects the method that all other functions refer to. Throws Error (kUsage) if it is not loaded.
   void Select(const std::string& method);
-  // Of a step of a language model: the tokens or their embeddings and where they stand, from the next
-  // GiveInputs on.
-  void SetStep(std::span<const std::int64_t> tokens, std::int64_t at) {
-    selected_->inputs.SetStep(tokens, at);
-    step_ = {tokens.size(), at};
+  // Set the tokens or embeddings of the selected step and their position for the next SetInputs.
+  void SetStep(std::span<const std::int64_t> tokens, std::int64_t position) {
+    selected_->inputs.SetStep(tokens, position);
+    step_ = {tokens.size(), position};
   }
-  void SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t at) {
-    selected_->inputs.SetEmbeddings(rows, begin, count, at);
-    step_ = {static_cast<std::size_t>(count), at};
+  void SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t position) {
+    selected_->inputs.SetEmbeddings(rows, begin, count, position);
+    step_ = {static_cast<std::size_t>(count), position};
   }
-  // What an encoder gave, to all methods that take it.
+  // Sets the output of an encoder as an input of all methods that take it.
   void SetFeatures(const Rows& rows);
   bool NeedsFeatures() const;
-  // Saves what the planned memory holds, before anything has run. From then on state() is not null.
+  // Saves the contents of the planned memory. Call before the first run. Afterwards state() is not null.
   void SaveState();
   SavedState* state() { return state_ ? &*state_ : nullptr; }
 
   bool has_run() const { return has_run_; }
-  // That of the load is of the method that was selected first.
+  // The description of the load, with the method that was selected first.
   const protocol::LoadReply& description() const { return description_; }
   protocol::MethodReply DescribeSelected() const;
   const std::string& method_name() const { return method_name_; }
 
  private:
-  class Loaded;
+  class ModuleAccess;
   struct LoadedMethod {
     executorch::runtime::Method* method = nullptr;
     Inputs inputs;
   };
-  // Loads the libraries of the method's backends, whose time `start` leaves out. Returns the backends' names.
+  // Loads the libraries of the method's backends, and adds the time of that to `start`, so that it is not
+  // part of the load time. Returns the backends' names.
   std::vector<std::string> CheckMethod(const std::string& name, std::int64_t& start);
-  void Prepare(const std::string& name, std::optional<protocol::InputSpec> inputs, bool alone);
+  void PrepareMethod(const std::string& name, std::optional<protocol::InputSpec> inputs, bool is_only_method);
 
-  struct DestroyLoaded {
-    void operator()(Loaded* loaded) const;
+  struct DestroyModule {
+    void operator()(ModuleAccess* module) const;
   };
-  std::unique_ptr<Loaded, DestroyLoaded> loaded_;
+  std::unique_ptr<ModuleAccess, DestroyModule> module_;
   std::map<std::string, LoadedMethod> methods_;
   LoadedMethod* selected_ = nullptr;
   OperatorTracer* tracer_ = nullptr;
   std::map<protocol::Place, OperatorTracer*> tracers_;
-  std::vector<std::unique_ptr<OperatorTracer>> own_tracers_;  // but that of the load, which Module has
+  std::vector<std::unique_ptr<OperatorTracer>>
+      extra_tracers_;  // all but the load's tracer, which Module owns
   bool tracing_ = false;
   std::optional<SavedState> state_;
   std::pair<std::size_t, std::int64_t> step_;

@@ -25,11 +25,11 @@ namespace et = executorch::runtime;
 using executorch::aten::Tensor;
 using nlohmann::json;
 
-ByteView BytesOf(const Tensor& tensor) {
+ByteView GetBytes(const Tensor& tensor) {
   return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
-std::vector<std::int64_t> ShapeOf(const Tensor& tensor) {
+std::vector<std::int64_t> GetShape(const Tensor& tensor) {
   return {tensor.sizes().begin(), tensor.sizes().end()};
 }
 
@@ -37,12 +37,12 @@ std::string Dump(const json& value) { return JsonText(value); }
 
 protocol::OutputDigest MakeDigest(const Tensor& tensor) {
   protocol::OutputDigest digest;
-  digest.info = {Name(tensor.scalar_type()), ShapeOf(tensor)};
-  digest.sha256 = Sha256Hex(BytesOf(tensor));
+  digest.info = {Name(tensor.scalar_type()), GetShape(tensor)};
+  digest.sha256 = Sha256Hex(GetBytes(tensor));
   if (!HasSafetensorsName(tensor.scalar_type())) return digest;
   double mean = 0;
   std::int64_t finite = 0;
-  for (const double number : ReadNumbers(SafetensorsName(tensor.scalar_type()), BytesOf(tensor))) {
+  for (const double number : ReadNumbers(SafetensorsName(tensor.scalar_type()), GetBytes(tensor))) {
     if (std::isnan(number)) {
       ++digest.nan_count;
     } else if (std::isinf(number)) {
@@ -61,9 +61,9 @@ protocol::OutputDigest MakeDigest(const Tensor& tensor) {
 // The difference of one output between two files.
 struct OutputDifference {
   std::string name;
-  std::string problem;  // why they cannot be compared; the other members are then absent
+  std::string problem;  // why the outputs cannot be compared; the other members are then absent
   std::optional<bool> identical;
-  // Only for tensors.
+  // The members below are only for tensors.
   std::string dtype;
   std::optional<std::vector<std::int64_t>> shape;
   std::optional<double> largest, largest_relative, mean;  // the mean is NaN if no element is finite
@@ -134,16 +134,16 @@ void SaveOutputs(const et::Method& method, const std::filesystem::path& path) {
       continue;
     }
     const Tensor& tensor = output.toTensor();
-    const ByteView bytes = BytesOf(tensor);
+    const ByteView bytes = GetBytes(tensor);
     if (!HasSafetensorsName(tensor.scalar_type())) {
       tensors.emplace_back(name, TensorBytes{"U8", {static_cast<std::int64_t>(bytes.size())}, bytes});
       continue;
     }
     auto& copy = copies.emplace_back(bytes.size());
-    CopyToRowMajor(copy.data(), bytes.data(), ShapeOf(tensor),
+    CopyToRowMajor(copy.data(), bytes.data(), GetShape(tensor),
                    {tensor.dim_order().begin(), tensor.dim_order().end()},
                    et::elementSize(tensor.scalar_type()));
-    tensors.emplace_back(name, TensorBytes{SafetensorsName(tensor.scalar_type()), ShapeOf(tensor), copy});
+    tensors.emplace_back(name, TensorBytes{SafetensorsName(tensor.scalar_type()), GetShape(tensor), copy});
   }
   WriteSafetensors(path, tensors, metadata);
 }
@@ -152,7 +152,7 @@ void WriteRawOutputs(const et::Method& method, const std::string& base) {
   for (std::size_t i = 0; i < method.outputs_size(); ++i) {
     const et::EValue& output = method.get_output(i);
     if (!output.isTensor()) continue;
-    const ByteView bytes = BytesOf(output.toTensor());
+    const ByteView bytes = GetBytes(output.toTensor());
     WriteFileAtomically(fmt::format("{}-{}.bin", base, i), [&](std::ostream& out) {
       out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     });
@@ -169,8 +169,8 @@ void PrintOutputs(const et::Method& method, std::size_t edge) {
       continue;
     }
     const Tensor& tensor = output.toTensor();
-    const std::vector<double> numbers = ReadNumbers(SafetensorsName(tensor.scalar_type()), BytesOf(tensor));
-    std::string text = fmt::format("OutputX {}: tensor(sizes=[{}], [", i, fmt::join(ShapeOf(tensor), ", "));
+    const std::vector<double> numbers = ReadNumbers(SafetensorsName(tensor.scalar_type()), GetBytes(tensor));
+    std::string text = fmt::format("OutputX {}: tensor(sizes=[{}], [", i, fmt::join(GetShape(tensor), ", "));
     for (std::size_t k = 0; k < numbers.size(); ++k) {
       if (numbers.size() > 2 * edge && k == edge) {
         text += ", ...";

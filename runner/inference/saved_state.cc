@@ -11,39 +11,39 @@ constexpr std::size_t kStateBlock = 4096;
 }  // namespace
 
 SavedState::SavedState(std::vector<Arena> arenas)
-    : arenas_(std::move(arenas)), first_(Contents()), saved_(first_) {}
+    : arenas_(std::move(arenas)), initial_(CopyContents()), saved_(initial_) {}
 
-SavedState::Copy SavedState::Contents() const {
+SavedState::Copy SavedState::CopyContents() const {
   Copy copy;
   for (const auto& [begin, size] : arenas_) copy.emplace_back(begin, begin + size);
   return copy;
 }
 
 void SavedState::Reset() {
-  WriteDifferences(first_);
-  holding_ = false;
+  WriteDifferences(initial_);
+  restoring_ = false;
 }
 
-void SavedState::Hold(Copy saved) {
+void SavedState::SetSaved(Copy saved) {
   saved_ = std::move(saved);
   blocks_.clear();
-  ran_.reset();
-  holding_ = changed_ = true;
+  only_run_.reset();
+  restoring_ = changed_ = true;
 }
 
-void SavedState::Ran(const Step& step) {
-  ran_ = changed_ ? std::nullopt : std::optional(step);
+void SavedState::RecordRun(const Step& step) {
+  only_run_ = changed_ ? std::nullopt : std::optional(step);
   changed_ = true;
 }
 
 void SavedState::Restore() {
-  if (!holding_ || !changed_) return;
-  const auto known = ran_ ? blocks_.find(*ran_) : blocks_.end();
-  if (known != blocks_.end()) {
-    for (const Block& block : known->second) Write(block, saved_);
+  if (!restoring_ || !changed_) return;
+  const auto changed_blocks = only_run_ ? blocks_.find(*only_run_) : blocks_.end();
+  if (changed_blocks != blocks_.end()) {
+    for (const Block& block : changed_blocks->second) Write(block, saved_);
   } else {
     std::vector<Block> written = WriteDifferences(saved_);
-    if (ran_) blocks_[*ran_] = std::move(written);
+    if (only_run_) blocks_[*only_run_] = std::move(written);
   }
   changed_ = false;
 }

@@ -11,9 +11,9 @@
 
 namespace etprof::runner {
 
-// Memory that is put back before each run, for models whose state accumulates (recurrent layers): so every
-// run of a step begins with the same state. Only blocks that differ are written, which the run before has
-// touched anyway.
+// Restores memory before each run, for models whose state accumulates (recurrent layers), so that every run
+// of a step begins with the same state. Writes only blocks that differ, which the previous run has touched
+// anyway.
 class SavedState {
  public:
   using Arena = std::pair<std::byte*, std::size_t>;
@@ -21,32 +21,33 @@ class SavedState {
   // A step that changes the same blocks whenever it begins with the same state: method, tokens, position.
   using Step = std::tuple<std::string, std::size_t, std::int64_t>;
 
-  // Saves the contents, which are also what Reset() restores.
+  // Saves the initial contents, which Restore() and Reset() restore.
   explicit SavedState(std::vector<Arena> arenas);
 
-  // Puts the first contents back. From now on runs follow each other, until Save() or Hold().
+  // Restores the initial contents. From now on each run continues with the state of the previous run, until
+  // Save() or SetSaved().
   void Reset();
-  // Saves the contents as they are now, or those given, and puts them back before each run from now on.
-  void Save() { Hold(Contents()); }
-  void Hold(Copy saved);
+  // Save the current contents, or set the saved contents. From now on they are restored before each run.
+  void Save() { SetSaved(CopyContents()); }
+  void SetSaved(Copy saved);
   const Copy& saved() const { return saved_; }
 
   void Restore();  // call before a run
-  void Ran(const Step& step);
+  void RecordRun(const Step& step);
 
  private:
   struct Block {
     std::size_t arena, begin, size;
   };
-  Copy Contents() const;
+  Copy CopyContents() const;
   void Write(const Block& block, const Copy& from);
   std::vector<Block> WriteDifferences(const Copy& from);
 
   std::vector<Arena> arenas_;
-  Copy first_, saved_;
-  bool holding_ = true, changed_ = false;
-  std::optional<Step> ran_;  // the only run since the last Restore(); absent: there were others
-  std::map<Step, std::vector<Block>> blocks_;
+  Copy initial_, saved_;
+  bool restoring_ = true, changed_ = false;
+  std::optional<Step> only_run_;  // absent unless there was exactly one run since the last Restore()
+  std::map<Step, std::vector<Block>> blocks_;  // blocks that a step changes
 };
 
 }  // namespace etprof::runner

@@ -32,15 +32,16 @@ std::int64_t RoundedDown(std::int64_t bytes) { return bytes - bytes % (2 * kMemo
 #if defined(__APPLE__)
 
 std::vector<CacheLevel> ReadCaches(const std::vector<int>&, const std::filesystem::path&) {
-  const auto ask = [](const char* name) {
+  const auto read_sysctl = [](const char* name) {
     std::int64_t value = 0;
     std::size_t size = sizeof(value);
     return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 ? value : 0;
   };
   std::vector<CacheLevel> caches;
-  if (const std::int64_t l1 = ask("hw.perflevel0.l1dcachesize"); l1 > 0) caches.push_back({1, l1, 1});
-  if (const std::int64_t l2 = ask("hw.perflevel0.l2cachesize"); l2 > 0 && !caches.empty()) {
-    caches.push_back({2, l2, static_cast<int>(std::max<std::int64_t>(1, ask("hw.perflevel0.cpusperl2")))});
+  if (const std::int64_t l1 = read_sysctl("hw.perflevel0.l1dcachesize"); l1 > 0) caches.push_back({1, l1, 1});
+  if (const std::int64_t l2 = read_sysctl("hw.perflevel0.l2cachesize"); l2 > 0 && !caches.empty()) {
+    caches.push_back(
+        {2, l2, static_cast<int>(std::max<std::int64_t>(1, read_sysctl("hw.perflevel0.cpusperl2")))});
   }
   return caches;
 }
@@ -92,13 +93,13 @@ std::vector<CacheLevel> ReadCaches(const std::vector<int>& cpus, const std::file
         if (type.empty()) break;
         continue;
       }
-      const CacheLevel found{static_cast<int>(ParseSize(FirstLine(cache / "level"))),
-                             ParseSize(FirstLine(cache / "size")),
-                             CountSharers(FirstLine(cache / "shared_cpu_list"), cpus)};
-      if (found.level < 1 || found.level > 9 || found.bytes < 4 * kKilo) continue;
-      const auto [known, is_new] = levels.emplace(found.level, found);
-      if (!is_new && found.bytes / found.sharers < known->second.bytes / known->second.sharers)
-        known->second = found;
+      const CacheLevel cache_level{static_cast<int>(ParseSize(FirstLine(cache / "level"))),
+                                   ParseSize(FirstLine(cache / "size")),
+                                   CountSharers(FirstLine(cache / "shared_cpu_list"), cpus)};
+      if (cache_level.level < 1 || cache_level.level > 9 || cache_level.bytes < 4 * kKilo) continue;
+      const auto [entry, is_new] = levels.emplace(cache_level.level, cache_level);
+      if (!is_new && cache_level.bytes / cache_level.sharers < entry->second.bytes / entry->second.sharers)
+        entry->second = cache_level;
     }
   }
   std::vector<CacheLevel> result;
@@ -131,31 +132,31 @@ std::int64_t AvailableMemoryBytes() {
 
 std::vector<WorkingSet> PlanWorkingSets(const std::vector<CacheLevel>& caches, int threads,
                                         std::int64_t available_bytes) {
-  std::int64_t most = kMaxMemorySet;
-  if (available_bytes > 0) most = std::min(most, std::max(kMega, available_bytes / 8));
-  const std::int64_t least_of_thread = 2 * kMemoryStep;
+  std::int64_t max_bytes = kMaxMemorySet;
+  if (available_bytes > 0) max_bytes = std::min(max_bytes, std::max(kMega, available_bytes / 8));
+  const std::int64_t min_thread_bytes = 2 * kMemoryStep;
   std::vector<WorkingSet> sets;
   if (caches.empty()) {
     for (std::int64_t bytes = 16 * kKilo; bytes <= 256 * kMega; bytes *= 4) {
-      const std::int64_t of_thread = RoundedDown(bytes / threads);
-      if (of_thread >= least_of_thread && of_thread * threads <= most)
-        sets.push_back({"sweep", of_thread, of_thread * threads});
+      const std::int64_t thread_bytes = RoundedDown(bytes / threads);
+      if (thread_bytes >= min_thread_bytes && thread_bytes * threads <= max_bytes)
+        sets.push_back({"sweep", thread_bytes, thread_bytes * threads});
     }
     if (!sets.empty()) sets.back().capacity_bytes.reset();
     return sets;
   }
-  std::int64_t before = 0;  // capacity of the inner caches per thread
-  std::int64_t last = 0;    // capacity of the last cache for all threads
+  std::int64_t inner_bytes = 0;       // capacity of the inner caches per thread
+  std::int64_t last_cache_bytes = 0;  // capacity of the last cache for all threads
   for (const CacheLevel& cache : caches) {
-    const std::int64_t of_thread = cache.bytes / std::min(threads, cache.sharers);
-    last = of_thread * threads;
-    const std::int64_t bytes = RoundedDown(of_thread / 2);
-    if (bytes >= std::max(least_of_thread, 2 * before) && bytes * threads <= most)
-      sets.push_back({fmt::format("L{}", cache.level), bytes, last});
-    before = std::max(before, of_thread);
+    const std::int64_t thread_bytes = cache.bytes / std::min(threads, cache.sharers);
+    last_cache_bytes = thread_bytes * threads;
+    const std::int64_t bytes = RoundedDown(thread_bytes / 2);
+    if (bytes >= std::max(min_thread_bytes, 2 * inner_bytes) && bytes * threads <= max_bytes)
+      sets.push_back({fmt::format("L{}", cache.level), bytes, last_cache_bytes});
+    inner_bytes = std::max(inner_bytes, thread_bytes);
   }
-  const std::int64_t memory = std::min(most, std::max(kMinMemorySet, 4 * last));
-  sets.push_back({"DRAM", std::max(least_of_thread, RoundedDown(memory / threads)), std::nullopt});
+  const std::int64_t memory = std::min(max_bytes, std::max(kMinMemorySet, 4 * last_cache_bytes));
+  sets.push_back({"DRAM", std::max(min_thread_bytes, RoundedDown(memory / threads)), std::nullopt});
   return sets;
 }
 

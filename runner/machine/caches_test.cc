@@ -28,7 +28,7 @@ class Sysfs : public testing::Test {
       std::filesystem::temp_directory_path() / ("etprof_caches_" + std::to_string(::getpid()));
 };
 
-auto Is(int level, std::int64_t bytes, int sharers) {
+auto IsCacheLevel(int level, std::int64_t bytes, int sharers) {
   return testing::AllOf(testing::Field(&CacheLevel::level, level), testing::Field(&CacheLevel::bytes, bytes),
                         testing::Field(&CacheLevel::sharers, sharers));
 }
@@ -40,9 +40,10 @@ TEST_F(Sysfs, ReadsDataCachesSharedByTheUsedCpus) {
     Add(cpu, 2, "Unified", "2", "512K", cpu == 0 ? "0" : "1");
     Add(cpu, 3, "Unified", "3", "32M", "0-7,16-23");
   }
-  EXPECT_THAT(ReadCaches({0, 1}, folder_),
-              ElementsAre(Is(1, 32768, 1), Is(2, 524288, 1), Is(3, 33554432, 2)));
-  EXPECT_THAT(ReadCaches({0}, folder_), ElementsAre(Is(1, 32768, 1), Is(2, 524288, 1), Is(3, 33554432, 1)));
+  EXPECT_THAT(ReadCaches({0, 1}, folder_), ElementsAre(IsCacheLevel(1, 32768, 1), IsCacheLevel(2, 524288, 1),
+                                                       IsCacheLevel(3, 33554432, 2)));
+  EXPECT_THAT(ReadCaches({0}, folder_), ElementsAre(IsCacheLevel(1, 32768, 1), IsCacheLevel(2, 524288, 1),
+                                                    IsCacheLevel(3, 33554432, 1)));
 }
 
 TEST_F(Sysfs, TakesTheSmallestOfUnequalCores) {
@@ -52,8 +53,9 @@ TEST_F(Sysfs, TakesTheSmallestOfUnequalCores) {
   Add(1, 1, "Unified", "2", "128K", "0-1");
   Add(2, 0, "Data", "1", "64K", "2");
   Add(2, 1, "Unified", "2", "1024K", "2");
-  EXPECT_THAT(ReadCaches({0, 1, 2}, folder_), ElementsAre(Is(1, 32768, 1), Is(2, 131072, 2)));
-  EXPECT_THAT(ReadCaches({2}, folder_), ElementsAre(Is(1, 65536, 1), Is(2, 1048576, 1)));
+  EXPECT_THAT(ReadCaches({0, 1, 2}, folder_),
+              ElementsAre(IsCacheLevel(1, 32768, 1), IsCacheLevel(2, 131072, 2)));
+  EXPECT_THAT(ReadCaches({2}, folder_), ElementsAre(IsCacheLevel(1, 65536, 1), IsCacheLevel(2, 1048576, 1)));
 }
 
 TEST_F(Sysfs, IgnoresMissingAndInvalidFiles) {
@@ -67,7 +69,7 @@ TEST_F(Sysfs, IgnoresMissingAndInvalidFiles) {
 
 constexpr std::int64_t kKilo = 1024, kMega = 1024 * kKilo;
 
-auto Set(const char* level, std::int64_t bytes, std::optional<std::int64_t> capacity) {
+auto IsWorkingSet(const char* level, std::int64_t bytes, std::optional<std::int64_t> capacity) {
   return testing::AllOf(testing::Field(&WorkingSet::level, level),
                         testing::Field(&WorkingSet::bytes_per_thread, bytes),
                         testing::Field(&WorkingSet::capacity_bytes, capacity));
@@ -75,31 +77,34 @@ auto Set(const char* level, std::int64_t bytes, std::optional<std::int64_t> capa
 
 TEST(WorkingSets, UseHalfOfEachCachesShare) {
   const std::vector<CacheLevel> zen = {{1, 32 * kKilo, 1}, {2, 512 * kKilo, 1}, {3, 32 * kMega, 2}};
-  EXPECT_THAT(PlanWorkingSets(zen, 1, 0),
-              ElementsAre(Set("L1", 16 * kKilo, 32 * kKilo), Set("L2", 256 * kKilo, 512 * kKilo),
-                          Set("L3", 16 * kMega, 32 * kMega), Set("DRAM", 128 * kMega, std::nullopt)));
-  EXPECT_THAT(PlanWorkingSets(zen, 2, 0),
-              ElementsAre(Set("L1", 16 * kKilo, 64 * kKilo), Set("L2", 256 * kKilo, kMega),
-                          Set("L3", 8 * kMega, 32 * kMega), Set("DRAM", 64 * kMega, std::nullopt)));
+  EXPECT_THAT(PlanWorkingSets(zen, 1, 0), ElementsAre(IsWorkingSet("L1", 16 * kKilo, 32 * kKilo),
+                                                      IsWorkingSet("L2", 256 * kKilo, 512 * kKilo),
+                                                      IsWorkingSet("L3", 16 * kMega, 32 * kMega),
+                                                      IsWorkingSet("DRAM", 128 * kMega, std::nullopt)));
+  EXPECT_THAT(
+      PlanWorkingSets(zen, 2, 0),
+      ElementsAre(IsWorkingSet("L1", 16 * kKilo, 64 * kKilo), IsWorkingSet("L2", 256 * kKilo, kMega),
+                  IsWorkingSet("L3", 8 * kMega, 32 * kMega), IsWorkingSet("DRAM", 64 * kMega, std::nullopt)));
 }
 
 TEST(WorkingSets, OmitACacheThatIsLittleLargerThanTheInnerOnes) {
   const std::vector<CacheLevel> caches = {{1, 64 * kKilo, 1}, {2, 128 * kKilo, 1}, {3, 4 * kMega, 8}};
-  EXPECT_THAT(PlanWorkingSets(caches, 1, 0),
-              ElementsAre(Set("L1", 32 * kKilo, 64 * kKilo), Set("L3", 2 * kMega, 4 * kMega),
-                          Set("DRAM", 64 * kMega, std::nullopt)));
+  EXPECT_THAT(PlanWorkingSets(caches, 1, 0), ElementsAre(IsWorkingSet("L1", 32 * kKilo, 64 * kKilo),
+                                                         IsWorkingSet("L3", 2 * kMega, 4 * kMega),
+                                                         IsWorkingSet("DRAM", 64 * kMega, std::nullopt)));
 }
 
 TEST(WorkingSets, UseLessIfLittleMemoryIsAvailable) {
   const std::vector<WorkingSet> sets = PlanWorkingSets({{1, 32 * kKilo, 1}}, 1, 80 * kMega);
-  EXPECT_THAT(sets, ElementsAre(Set("L1", 16 * kKilo, 32 * kKilo), Set("DRAM", 10 * kMega, std::nullopt)));
+  EXPECT_THAT(sets, ElementsAre(IsWorkingSet("L1", 16 * kKilo, 32 * kKilo),
+                                IsWorkingSet("DRAM", 10 * kMega, std::nullopt)));
 }
 
 TEST(WorkingSets, SweepWithoutKnownCaches) {
   const std::vector<WorkingSet> sets = PlanWorkingSets({}, 4, 0);
   ASSERT_EQ(sets.size(), 8U);
-  EXPECT_THAT(sets.front(), Set("sweep", 4 * kKilo, 16 * kKilo));
-  EXPECT_THAT(sets.back(), Set("sweep", 64 * kMega, std::nullopt));
+  EXPECT_THAT(sets.front(), IsWorkingSet("sweep", 4 * kKilo, 16 * kKilo));
+  EXPECT_THAT(sets.back(), IsWorkingSet("sweep", 64 * kMega, std::nullopt));
   EXPECT_EQ(PlanWorkingSets({}, 1, 8 * 20 * kMega).back().bytes_per_thread, 16 * kMega);
 }
 

@@ -16,7 +16,7 @@ std::int64_t ResidentBytes();                    // of this process
 std::int64_t PeakResidentBytes();                // since it started
 std::int64_t ClockNanoseconds(clockid_t clock);  // 0: the clock does not exist
 std::int64_t CpuTimeNow();                       // of this process, all threads, user and system, nanoseconds
-// Of the main thread between CPUs, since it started; absent: not known.
+// Migrations of the main thread between CPUs since it started.
 std::optional<std::int64_t> Migrations();
 std::int64_t InvoluntarySwitches();  // of this process, since it started
 std::int64_t PageFaults();           // of this process, minor and major, since it started

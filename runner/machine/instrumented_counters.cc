@@ -24,14 +24,14 @@ enum class ValgrindRequest : std::uint64_t {
   kStop = 0x43540005,
 };
 
-std::uint64_t Ask([[maybe_unused]] ValgrindRequest request) {
+std::uint64_t SendValgrindRequest([[maybe_unused]] ValgrindRequest request) {
 #if defined(__x86_64__) && defined(__linux__)
-  volatile std::uint64_t words[6] = {static_cast<std::uint64_t>(request), 0, 0, 0, 0, 0};
+  volatile std::uint64_t arguments[6] = {static_cast<std::uint64_t>(request), 0, 0, 0, 0, 0};
   std::uint64_t result = 0;
   __asm__ volatile(
       "rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
       : "=d"(result)
-      : "a"(&words[0]), "0"(result)
+      : "a"(&arguments[0]), "0"(result)
       : "cc", "memory");
   return result;
 #else
@@ -46,13 +46,13 @@ std::int64_t ReadAndRemoveDump(const char* path) {
   if (file < 0) return -1;
   std::int64_t total = -1;
   // The last line is "totals: 8028"; a profile without functions has "summary: 0" before it.
-  char end[256];
+  char tail[256];
   const off_t size = lseek(file, 0, SEEK_END);
-  const off_t from = size > off_t(sizeof(end)) ? size - off_t(sizeof(end)) : 0;
-  const ssize_t bytes = pread(file, end, sizeof(end), from);
+  const off_t tail_offset = size > off_t(sizeof(tail)) ? size - off_t(sizeof(tail)) : 0;
+  const ssize_t bytes = pread(file, tail, sizeof(tail), tail_offset);
   close(file);
   unlink(path);
-  const std::string_view text(end, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  const std::string_view text(tail, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
   constexpr std::string_view kTotals = "\ntotals: ";
   if (const std::size_t at = text.rfind(kTotals); at != std::string_view::npos)
     std::from_chars(text.data() + at + kTotals.size(), text.data() + text.size(), total);
@@ -60,7 +60,7 @@ std::int64_t ReadAndRemoveDump(const char* path) {
 }
 
 #if defined(__aarch64__) && defined(__linux__)
-__attribute__((noinline)) void AskEmulator(protocol::EmulatorCounts& counts) {
+__attribute__((noinline)) void RequestEmulatorCounts(protocol::EmulatorCounts& counts) {
   static_assert(protocol::kEmulatorRequest[4] == 0xf900001f);
   // Aligned, so that the five instructions are on one page, which the emulator translates as one block.
   __asm__ volatile(
@@ -71,24 +71,24 @@ __attribute__((noinline)) void AskEmulator(protocol::EmulatorCounts& counts) {
       : "x0", "x12", "memory");
 }
 #else
-void AskEmulator(protocol::EmulatorCounts& counts) { counts.answer = 0; }
+void RequestEmulatorCounts(protocol::EmulatorCounts& counts) { counts.answer = 0; }
 #endif
 
 }  // namespace
 
-bool CallgrindCounters::IsHere() { return Ask(ValgrindRequest::kRunningOnValgrind) != 0; }
+bool CallgrindCounters::IsActive() { return SendValgrindRequest(ValgrindRequest::kRunningOnValgrind) != 0; }
 
 CallgrindCounters::CallgrindCounters(std::string profile) : profile_(std::move(profile)) {
-  Ask(ValgrindRequest::kStart);
-  Ask(ValgrindRequest::kZero);
-  std::uint64_t first = 0;
-  Read(&first);
+  SendValgrindRequest(ValgrindRequest::kStart);
+  SendValgrindRequest(ValgrindRequest::kZero);
+  std::uint64_t discarded = 0;
+  Read(&discarded);
 }
 
-CallgrindCounters::~CallgrindCounters() { Ask(ValgrindRequest::kStop); }
+CallgrindCounters::~CallgrindCounters() { SendValgrindRequest(ValgrindRequest::kStop); }
 
 void CallgrindCounters::Read(std::uint64_t* values) {
-  Ask(ValgrindRequest::kDump);
+  SendValgrindRequest(ValgrindRequest::kDump);
   const std::int64_t total = ReadAndRemoveDump(fmt::format("{}.{}", profile_, ++dumps_).c_str());
   if (total < 0) {
     throw Error(ExitCode::kUsage, fmt::format("Callgrind left no profile at {}.{}", profile_, dumps_))
@@ -97,22 +97,22 @@ void CallgrindCounters::Read(std::uint64_t* values) {
             protocol::kCallgrindFileVariable));
   }
   *values = total_ += static_cast<std::uint64_t>(total);
-  Ask(ValgrindRequest::kZero);
+  SendValgrindRequest(ValgrindRequest::kZero);
 }
 
 std::vector<protocol::AvailableCounter> CallgrindCounters::Open() const {
   return {{"instructions", true, 1}};
 }
 
-bool EmulatorCounters::IsHere() {
+bool EmulatorCounters::IsActive() {
   protocol::EmulatorCounts counts;
-  AskEmulator(counts);
+  RequestEmulatorCounts(counts);
   return counts.answer == protocol::EmulatorCounts::kAnswered;
 }
 
 void EmulatorCounters::Read(std::uint64_t* values) {
   protocol::EmulatorCounts counts;
-  AskEmulator(counts);
+  RequestEmulatorCounts(counts);
   std::memcpy(values, counts.counts.data(), sizeof(counts.counts));
 }
 
@@ -123,11 +123,11 @@ std::vector<protocol::AvailableCounter> EmulatorCounters::Open() const {
 }
 
 std::unique_ptr<CounterSource> MakeCounterSource() {
-  if (CallgrindCounters::IsHere()) {
+  if (CallgrindCounters::IsActive()) {
     const char* const profile = std::getenv(protocol::kCallgrindFileVariable);
     return std::make_unique<CallgrindCounters>(profile == nullptr ? "callgrind.out" : profile);
   }
-  if (EmulatorCounters::IsHere()) return std::make_unique<EmulatorCounters>();
+  if (EmulatorCounters::IsActive()) return std::make_unique<EmulatorCounters>();
   return std::make_unique<PerfCounters>();
 }
 

@@ -14,7 +14,7 @@ namespace etprof::runner {
 // requests), and Valgrind's manual, "Callgrind: Profile data file format".
 class CallgrindCounters : public CounterSource {
  public:
-  static bool IsHere();  // whether this process runs in Valgrind
+  static bool IsActive();  // true if this process runs in Valgrind
 
   // `profile`: the value of --callgrind-out-file, to which Callgrind appends a dot and the number of the
   // dump. Throws Error (kUsage) if no dump is written, which means that another Valgrind tool is running.
@@ -37,7 +37,7 @@ class CallgrindCounters : public CounterSource {
 // that has loaded it.
 class EmulatorCounters : public CounterSource {
  public:
-  static bool IsHere();
+  static bool IsActive();  // true if the emulator answers the plugin's request
 
   protocol::CounterSourceKind Kind() const override { return protocol::CounterSourceKind::kEmulator; }
   std::size_t size() const override { return protocol::kEmulatorCounters.size(); }

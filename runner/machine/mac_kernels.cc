@@ -14,9 +14,9 @@ namespace {
 // Writes 2 and 3 in each format: IEEE 754 single and half, bfloat16 (the upper half of a single), integers.
 template <typename T>
 void Fill(MacOperands& operands, T two, T three) {
-  for (std::size_t at = 0; at < 256; at += sizeof(T)) {
-    std::memcpy(operands.bytes + at, &two, sizeof(T));
-    std::memcpy(operands.bytes + 256 + at, &three, sizeof(T));
+  for (std::size_t offset = 0; offset < 256; offset += sizeof(T)) {
+    std::memcpy(operands.bytes + offset, &two, sizeof(T));
+    std::memcpy(operands.bytes + 256 + offset, &three, sizeof(T));
   }
 }
 
@@ -24,10 +24,10 @@ void Fill(MacOperands& operands, T two, T three) {
 
 MacKernel MakeVectorKernel(std::int64_t instructions, std::string_view level, std::string_view dtype,
                            std::string_view instruction, MacKernel::Operand operand,
-                           MacKernel::Accumulator accumulator, std::int64_t bytes,
-                           std::int64_t products_of_lane, MacKernel::Run run) {
+                           MacKernel::Accumulator accumulator, std::int64_t bytes, std::int64_t macs_per_lane,
+                           MacKernel::Run run) {
   const std::int64_t lanes = bytes / (accumulator == MacKernel::Accumulator::kF16 ? 2 : 4);
-  const std::int64_t macs = instructions * lanes * products_of_lane;
+  const std::int64_t macs = instructions * lanes * macs_per_lane;
   return {level, dtype, instruction, operand, accumulator, instructions, macs, instructions * bytes, run};
 }
 
@@ -61,7 +61,7 @@ MacOperands MakeOperands(const MacKernel& kernel) {
   return operands;
 }
 
-double SumAfter(const MacKernel& kernel, std::int64_t iterations) {
+double RunAndSum(const MacKernel& kernel, std::int64_t iterations) {
   const MacOperands operands = MakeOperands(kernel);
   const auto size = static_cast<std::size_t>(kernel.accumulator_bytes);
   const auto accumulators = std::make_unique<unsigned char[]>(size);

@@ -27,12 +27,12 @@ struct MacKernel {
   using Run = void (*)(std::int64_t iterations, const void* operands, void* accumulators);
   Run run;
 };
-// A kernel on vectors of `bytes` bytes. An instruction has the accumulator's lanes times `products_of_lane`
-// multiply-adds.
+// Makes a kernel on vectors of `bytes` bytes. An instruction has the accumulator's lanes times
+// `macs_per_lane` multiply-adds.
 MacKernel MakeVectorKernel(std::int64_t instructions, std::string_view level, std::string_view dtype,
                            std::string_view instruction, MacKernel::Operand operand,
-                           MacKernel::Accumulator accumulator, std::int64_t bytes,
-                           std::int64_t products_of_lane, MacKernel::Run run);
+                           MacKernel::Accumulator accumulator, std::int64_t bytes, std::int64_t macs_per_lane,
+                           MacKernel::Run run);
 
 // The kernels to measure if only `enabled` features may be used. The CPU must have these features.
 std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled);
@@ -49,7 +49,7 @@ MacOperands MakeOperands(const MacKernel& kernel);
 
 // Runs the kernel and adds up all its accumulators; the result of a correct kernel is 6 * macs * iterations.
 // Exact up to 300 iterations.
-double SumAfter(const MacKernel& kernel, std::int64_t iterations);
+double RunAndSum(const MacKernel& kernel, std::int64_t iterations);
 
 // Runs a chain of `iterations` * kChainLength dependent instructions that take one cycle each. Returns `seed`
 // unchanged.

@@ -8,7 +8,7 @@ namespace etprof::runner {
 namespace {
 
 // Instructions beyond the baseline are written as machine code (Arm Architecture Reference Manual, C7 and
-// C8), since few assemblers know all of them, and none needs an option for the CPU then. `\d` is the
+// C8), since few assemblers know all of them, and machine code needs no option for the CPU. `\d` is the
 // accumulator, whose number is in the lowest bits of each code; a is in register 30 and b in 31 (for SME2: 0
 // to 3, and 8).
 // clang-format off
@@ -156,7 +156,7 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& enabled) {
   const std::int64_t sve = has("sve") ? SveBytes() : 0;
   const std::int64_t streaming = has("sme") ? StreamingBytes() : 0;
 
-  const auto vector = [](auto... of) { return MakeVectorKernel(kVectorInstructions, of...); };
+  const auto vector = [](auto... arguments) { return MakeVectorKernel(kVectorInstructions, arguments...); };
   // An outer product has lanes^2 elements of 32 bits, and a group of SME2 has four vectors of lanes.
   const std::int64_t lanes = streaming / 4;
   const auto sme = [&](std::string_view level, std::string_view dtype, std::string_view instruction,

@@ -16,36 +16,36 @@ isa::FeatureSet HostFeatures() {
   return {state.detected.begin(), state.detected.end()};
 }
 
-// Checks that every counted multiply-add was done, and none twice.
+// Checks that every counted multiply-add was done exactly once.
 TEST(MacKernels, ComputeAsManyMacsAsTheyCount) {
   for (const MacKernel& kernel : MacKernels(HostFeatures())) {
     for (const std::int64_t iterations : {1, 7, 300}) {
-      EXPECT_EQ(SumAfter(kernel, iterations), 6.0 * static_cast<double>(kernel.macs * iterations))
+      EXPECT_EQ(RunAndSum(kernel, iterations), 6.0 * static_cast<double>(kernel.macs * iterations))
           << kernel.level << ' ' << kernel.instruction << ", " << iterations << " iterations";
     }
   }
 }
 
 TEST(MacKernels, RespectTheMask) {
-  const isa::FeatureSet here = HostFeatures();
+  const isa::FeatureSet host_features = HostFeatures();
   for (const MacKernel& kernel : MacKernels({}))
     EXPECT_TRUE(kernel.level == "sse2" || kernel.level == "neon") << kernel.level;
   EXPECT_FALSE(MacKernels({}).empty());
-  for (const std::string& feature : here) {
-    isa::FeatureSet without = here;
-    for (const std::string& gone : isa::WithDependents(isa::HostArchitecture(), {feature}))
-      without.erase(gone);
-    for (const MacKernel& kernel : MacKernels(without)) EXPECT_NE(kernel.level, feature);
+  for (const std::string& feature : host_features) {
+    isa::FeatureSet remaining = host_features;
+    for (const std::string& dependent : isa::WithDependents(isa::HostArchitecture(), {feature}))
+      remaining.erase(dependent);
+    for (const MacKernel& kernel : MacKernels(remaining)) EXPECT_NE(kernel.level, feature);
   }
 }
 
 TEST(MacKernels, AreNamedByFeatures) {
-  std::set<std::string> seen;
+  std::set<std::string> names;
   for (const MacKernel& kernel : MacKernels(HostFeatures())) {
     const bool known = isa::CanonicalName(isa::HostArchitecture(), kernel.level).has_value();
     EXPECT_TRUE(known || kernel.level == "sse2" || kernel.level == "neon") << kernel.level;
     EXPECT_TRUE(std::set<std::string_view>({"fp32", "fp16", "bf16", "int8"}).contains(kernel.dtype));
-    EXPECT_TRUE(seen.insert(std::string(kernel.level) + std::string(kernel.instruction)).second);
+    EXPECT_TRUE(names.insert(std::string(kernel.level) + std::string(kernel.instruction)).second);
     EXPECT_GE(kernel.macs, kernel.instructions);
   }
 }

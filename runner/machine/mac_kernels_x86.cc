@@ -67,7 +67,7 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& /*enabled*/) {
   using Operand = MacKernel::Operand;
   using Accumulator = MacKernel::Accumulator;
   constexpr std::int64_t kInstructions = 12;
-  const auto kernel = [](auto... of) { return MakeVectorKernel(kInstructions, of...); };
+  const auto kernel = [](auto... arguments) { return MakeVectorKernel(kInstructions, arguments...); };
   return {
       kernel("sse2", "fp32", "mulps, addps", Operand::kF32, Accumulator::kF32, 16, 1, &Sse2F32),
       kernel("avx", "fp32", "vmulps, vaddps ymm", Operand::kF32, Accumulator::kF32, 32, 1, &AvxF32),

@@ -25,48 +25,48 @@ class Team::Members {
  public:
   explicit Members(int threads) : results_(static_cast<std::size_t>(threads)) {
     for (int number = 1; number < threads; ++number) {
-      if (others_.Start([this, number] { Serve(number); })) continue;
-      Dismiss();
+      if (workers_.Start([this, number] { Serve(number); })) continue;
+      StopThreads();
       throw Error(ExitCode::kDeviceFailed, fmt::format("{} threads are more than the system starts", threads))
           .Remedy("measure with fewer threads, or raise `ulimit -u`");
     }
   }
-  ~Members() { Dismiss(); }
+  ~Members() { StopThreads(); }
   Members(Members&&) = delete;
 
   double Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk) {
     chunk_ = &chunk;
     window_ns_ = window_ns;
     finished_.store(0);
-    Release();
+    StartGeneration();
     Work(0);
     while (finished_.load() != results_.size()) std::this_thread::yield();
     std::int64_t start = std::numeric_limits<std::int64_t>::max(), end = 0;
-    double done = 0;
+    double work = 0;
     for (const Result& result : results_) {
       start = std::min(start, result.start_ns);
       end = std::max(end, result.end_ns);
-      done += static_cast<double>(result.done);
+      work += static_cast<double>(result.work);
     }
-    return done / (static_cast<double>(std::max<std::int64_t>(1, end - start)) / 1e9);
+    return work / (static_cast<double>(std::max<std::int64_t>(1, end - start)) / 1e9);
   }
 
  private:
   struct alignas(64) Result {
-    std::int64_t done = 0, start_ns = 0, end_ns = 0;
+    std::int64_t work = 0, start_ns = 0, end_ns = 0;
   };
 
-  void Release() { generation_.fetch_add(1); }
+  void StartGeneration() { generation_.fetch_add(1); }
 
-  void Dismiss() {
+  void StopThreads() {
     chunk_ = nullptr;
-    Release();
+    StartGeneration();
   }
 
   void Serve(int number) {
-    for (std::uint64_t seen = 0;;) {
-      while (generation_.load() == seen) std::this_thread::yield();
-      seen = generation_.load();
+    for (std::uint64_t generation = 0;;) {
+      while (generation_.load() == generation) std::this_thread::yield();
+      generation = generation_.load();
       if (chunk_ == nullptr) return;
       Work(number);
     }
@@ -76,7 +76,7 @@ class Team::Members {
     Result result;
     result.start_ns = MonotonicNow();
     do {
-      result.done += (*chunk_)(number);
+      result.work += (*chunk_)(number);
       result.end_ns = MonotonicNow();
     } while (result.end_ns - result.start_ns < window_ns_);
     results_[static_cast<std::size_t>(number)] = result;
@@ -88,7 +88,7 @@ class Team::Members {
   std::int64_t window_ns_ = 0;
   std::atomic<std::uint64_t> generation_{0};
   std::atomic<std::size_t> finished_{0};
-  ThreadGroup others_;  // destroyed first, since the threads use the other members
+  ThreadGroup workers_;  // destroyed first, since the threads use the other members
 };
 
 Team::Team(int threads) : threads_(threads), members_(std::make_unique<Members>(threads)) {}
@@ -111,36 +111,37 @@ protocol::Rate BestRate(Team& team, const PeakTimes& times, const std::function<
   return {rates.back(), median, rates.front(), times.tries};
 }
 
-// The number of iterations that take about `wanted_ns`.
-std::int64_t IterationsFor(std::int64_t wanted_ns, const std::function<void(std::int64_t)>& run) {
+// Finds the number of iterations that take about `target_ns`.
+std::int64_t CalibrateIterations(std::int64_t target_ns, const std::function<void(std::int64_t)>& run) {
   for (std::int64_t iterations = 16;; iterations *= 4) {
     const std::int64_t start = MonotonicNow();
     run(iterations);
-    const std::int64_t took = MonotonicNow() - start;
-    if (took * 8 < wanted_ns && iterations < (std::int64_t{1} << 40)) continue;
-    const double each =
-        static_cast<double>(std::max<std::int64_t>(1, took)) / static_cast<double>(iterations);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(wanted_ns) / each));
+    const std::int64_t elapsed_ns = MonotonicNow() - start;
+    if (elapsed_ns * 8 < target_ns && iterations < (std::int64_t{1} << 40)) continue;
+    const double ns_per_iteration =
+        static_cast<double>(std::max<std::int64_t>(1, elapsed_ns)) / static_cast<double>(iterations);
+    return std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(static_cast<double>(target_ns) / ns_per_iteration));
   }
 }
 
-Error WrongResult(std::string_view what, std::string_view level) {
+Error WrongResult(std::string_view operation, std::string_view level) {
   return Error(ExitCode::kDeviceFailed,
-               fmt::format("{} computes something else than it should: this CPU has no working {}", what,
+               fmt::format("{} computes something else than it should: this CPU has no working {}", operation,
                            level))
       .Remedy(fmt::format("hide it (--isa=-{}), and do not trust this machine, or its emulator", level));
 }
 
 protocol::ComputePeak MeasureKernel(Team& team, const PeakTimes& times, const MacKernel& kernel) {
   const CrashContext during(fmt::format("measuring {} ({})", kernel.instruction, kernel.level), 4);
-  constexpr std::int64_t kChecked = 20;
-  if (SumAfter(kernel, kChecked) != 6.0 * static_cast<double>(kernel.macs * kChecked))
+  constexpr std::int64_t kCheckedIterations = 20;
+  if (RunAndSum(kernel, kCheckedIterations) != 6.0 * static_cast<double>(kernel.macs * kCheckedIterations))
     throw WrongResult(kernel.instruction, kernel.level);
   const MacOperands operands = MakeOperands(kernel);
   const auto size = static_cast<std::size_t>(kernel.accumulator_bytes);
   std::vector<std::unique_ptr<unsigned char[]>> accumulators;
   for (int i = 0; i < team.threads(); ++i) accumulators.push_back(std::make_unique<unsigned char[]>(size));
-  const std::int64_t iterations = IterationsFor(
+  const std::int64_t iterations = CalibrateIterations(
       times.chunk_ns, [&](std::int64_t count) { kernel.run(count, operands.bytes, accumulators[0].get()); });
   const auto chunk = [&](int thread) {
     kernel.run(iterations, operands.bytes, accumulators[static_cast<std::size_t>(thread)].get());
@@ -154,19 +155,19 @@ protocol::ComputePeak MeasureKernel(Team& team, const PeakTimes& times, const Ma
 // that waits for a CPU shows nothing about its clock.
 double MeasureClock(Team& team, const PeakTimes& times) {
   const std::int64_t iterations =
-      IterationsFor(5 * times.chunk_ns, [](std::int64_t count) { RunChain(count, kPattern); });
+      CalibrateIterations(5 * times.chunk_ns, [](std::int64_t count) { RunChain(count, kPattern); });
   std::atomic<std::int64_t> shortest{std::numeric_limits<std::int64_t>::max()};
-  std::atomic<bool> right{true};
+  std::atomic<bool> correct{true};
   BestRate(team, times, [&](int) {
     const std::int64_t start = MonotonicNow();
-    if (RunChain(iterations, kPattern) != kPattern) right = false;
-    const std::int64_t took = std::max<std::int64_t>(1, MonotonicNow() - start);
-    for (std::int64_t known = shortest.load();
-         took < known && !shortest.compare_exchange_weak(known, took);) {
+    if (RunChain(iterations, kPattern) != kPattern) correct = false;
+    const std::int64_t elapsed_ns = std::max<std::int64_t>(1, MonotonicNow() - start);
+    for (std::int64_t previous = shortest.load();
+         elapsed_ns < previous && !shortest.compare_exchange_weak(previous, elapsed_ns);) {
     }
-    return took;
+    return elapsed_ns;
   });
-  if (!right) throw WrongResult("a chain of exclusive ors", "arithmetic");
+  if (!correct) throw WrongResult("a chain of exclusive ors", "arithmetic");
   return static_cast<double>(iterations * kChainLength) / (static_cast<double>(shortest.load()) / 1e9);
 }
 
@@ -176,39 +177,40 @@ struct FreeAligned {
 using Buffer = std::unique_ptr<void, FreeAligned>;
 
 Buffer Allocate(std::int64_t bytes) {
-  constexpr std::size_t kAligned = 4096;
-  const std::size_t size = (static_cast<std::size_t>(bytes) + kAligned - 1) / kAligned * kAligned;
+  constexpr std::size_t kAlignment = 4096;
+  const std::size_t size = (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = nullptr;
-  if (::posix_memalign(&memory, kAligned, size) != 0) throw std::bad_alloc();
+  if (::posix_memalign(&memory, kAlignment, size) != 0) throw std::bad_alloc();
   return Buffer(memory);
 }
 
-// Passes over a working set in chunks of about `chunk_bytes`: whole passes over a small set, or successive
-// pieces of a large one.
-class Passes {
+// Passes over a working set in chunks of about `chunk_bytes`: whole passes over a small set, or
+// successive pieces of a large one.
+class ChunkedPasses {
  public:
-  Passes(std::int64_t bytes, std::int64_t chunk_bytes, int threads)
+  ChunkedPasses(std::int64_t bytes, std::int64_t chunk_bytes, int threads)
       : bytes_(bytes),
         passes_(std::max<std::int64_t>(1, chunk_bytes / bytes)),
         piece_(std::min(bytes, std::max(kMemoryStep, chunk_bytes / kMemoryStep * kMemoryStep))),
-        places_(static_cast<std::size_t>(threads)) {}
+        positions_(static_cast<std::size_t>(threads)) {}
 
-  // Calls `step(at, bytes, passes)` for the thread's next chunk; returns the bytes of all its passes.
-  template <typename Step>
-  std::int64_t Next(int thread, Step step) {
-    std::int64_t& at = places_[static_cast<std::size_t>(thread)].at;
-    const std::int64_t piece = std::min(piece_, bytes_ - at);
-    step(at, piece, passes_);
-    at = at + piece == bytes_ ? 0 : at + piece;
+  // Calls `run_chunk(offset, bytes, passes)` for the thread's next chunk; returns the bytes of all its
+  // passes.
+  template <typename RunChunk>
+  std::int64_t RunNext(int thread, RunChunk run_chunk) {
+    std::int64_t& offset = positions_[static_cast<std::size_t>(thread)].offset;
+    const std::int64_t piece = std::min(piece_, bytes_ - offset);
+    run_chunk(offset, piece, passes_);
+    offset = offset + piece == bytes_ ? 0 : offset + piece;
     return piece * passes_;
   }
 
  private:
-  struct alignas(64) Place {
-    std::int64_t at = 0;
+  struct alignas(64) ThreadPosition {
+    std::int64_t offset = 0;
   };
   std::int64_t bytes_, passes_, piece_;
-  std::vector<Place> places_;
+  std::vector<ThreadPosition> positions_;
 };
 
 void CheckMemoryKernel(const MemoryKernel& kernel) {
@@ -253,29 +255,29 @@ void MeasureMemory(Team& team, const PeakTimes& times, const MemoryKernel& kerne
     }();
     const auto chunk_bytes =
         static_cast<std::int64_t>(static_cast<double>(times.chunk_ns) * static_cast<double>(bytes) / read_ns);
-    std::atomic<std::uint64_t> seen{0};  // uses the result, so that the reads are needed
-    Passes reads(bytes, chunk_bytes, threads), writes(bytes, chunk_bytes, threads);
-    Passes copies(half, chunk_bytes / 2, threads);
+    std::atomic<std::uint64_t> read_xor{0};  // uses the result, so that the reads are needed
+    ChunkedPasses reads(bytes, chunk_bytes, threads), writes(bytes, chunk_bytes, threads);
+    ChunkedPasses copies(half, chunk_bytes / 2, threads);
     const auto add = [&](const char* access, const std::function<std::int64_t(int)>& chunk) {
       peaks.push_back({set.level, access, BestRate(team, times, chunk), bytes * threads, set.capacity_bytes});
     };
     add("read", [&](int thread) {
-      return reads.Next(thread, [&](std::int64_t at, std::int64_t piece, std::int64_t passes) {
-        seen.fetch_xor(kernel.read(memory(thread) + at, piece, passes), std::memory_order_relaxed);
+      return reads.RunNext(thread, [&](std::int64_t offset, std::int64_t piece, std::int64_t passes) {
+        read_xor.fetch_xor(kernel.read(memory(thread) + offset, piece, passes), std::memory_order_relaxed);
       });
     });
     add("write", [&](int thread) {
-      return writes.Next(thread, [&](std::int64_t at, std::int64_t piece, std::int64_t passes) {
-        kernel.write(memory(thread) + at, piece, passes, kPattern);
+      return writes.RunNext(thread, [&](std::int64_t offset, std::int64_t piece, std::int64_t passes) {
+        kernel.write(memory(thread) + offset, piece, passes, kPattern);
       });
     });
     add("copy", [&](int thread) {
-      return 2 * copies.Next(thread, [&](std::int64_t at, std::int64_t piece, std::int64_t passes) {
-        kernel.copy(memory(thread) + half + at, memory(thread) + at, piece, passes);
+      return 2 * copies.RunNext(thread, [&](std::int64_t offset, std::int64_t piece, std::int64_t passes) {
+        kernel.copy(memory(thread) + half + offset, memory(thread) + offset, piece, passes);
       });
     });
     // All words are equal, and every piece has an even number of words.
-    if (seen.load() != 0) throw WrongResult("reading memory", kernel.level);
+    if (read_xor.load() != 0) throw WrongResult("reading memory", kernel.level);
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace etprof::runner {
 
-// Threads that do the same work at the same time.
+// A team of threads that do the same work at the same time.
 class Team {
  public:
   // The calling thread is a member. Threads inherit the caller's CPUs.

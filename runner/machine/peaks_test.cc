@@ -20,16 +20,16 @@ TEST(Team, RunsEveryMemberUntilTheWindowEnds) {
       ++calls[thread];
       return std::int64_t{5};
     });
-    const double took = static_cast<double>(MonotonicNow() - start) / 1e9;
-    std::int64_t all = 0;
+    const double elapsed_s = static_cast<double>(MonotonicNow() - start) / 1e9;
+    std::int64_t total_calls = 0;
     for (const auto& count : calls) {
       EXPECT_GE(count, 1);
-      all += count;
+      total_calls += count;
     }
-    EXPECT_GE(took, 0.002);
+    EXPECT_GE(elapsed_s, 0.002);
     // The rate's window is within the time of the call.
-    EXPECT_GE(rate * took, 5.0 * static_cast<double>(all) * 0.999);
-    EXPECT_LE(rate * 0.002, 5.0 * static_cast<double>(all) * 1.001);
+    EXPECT_GE(rate * elapsed_s, 5.0 * static_cast<double>(total_calls) * 0.999);
+    EXPECT_LE(rate * 0.002, 5.0 * static_cast<double>(total_calls) * 1.001);
   }
 }
 

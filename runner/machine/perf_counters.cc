@@ -24,27 +24,27 @@ constexpr std::size_t kKinds = std::size(protocol::kCounterNames);
 // include/uapi/linux/perf_event.h: PERF_TYPE_HARDWARE and PERF_COUNT_HW_..., PERF_TYPE_SOFTWARE and
 // PERF_COUNT_SW_..., in the order of kCounterNames. `group`: counters of the same group are read, and
 // scheduled on the processor, together.
-struct Kind {
+struct Event {
   std::uint32_t type;
   std::uint64_t config;
   int group;
 };
 constexpr std::uint32_t kHardware = 0, kSoftware = 1;
-constexpr std::array<Kind, kKinds> kKind = {{{kHardware, 0, 0},    // cycles
-                                             {kHardware, 1, 0},    // instructions
-                                             {kHardware, 2, 0},    // cache references
-                                             {kHardware, 3, 0},    // cache misses
-                                             {kHardware, 5, 1},    // branch misses
-                                             {kHardware, 7, 1},    // stalled cycles, frontend
-                                             {kHardware, 8, 1},    // stalled cycles, backend
-                                             {kSoftware, 1, 2},    // task clock
-                                             {kSoftware, 2, 2},    // page faults
-                                             {kSoftware, 3, 2},    // context switches
-                                             {kSoftware, 4, 2}}};  // CPU migrations
+constexpr std::array<Event, kKinds> kEvents = {{{kHardware, 0, 0},    // cycles
+                                                {kHardware, 1, 0},    // instructions
+                                                {kHardware, 2, 0},    // cache references
+                                                {kHardware, 3, 0},    // cache misses
+                                                {kHardware, 5, 1},    // branch misses
+                                                {kHardware, 7, 1},    // stalled cycles, frontend
+                                                {kHardware, 8, 1},    // stalled cycles, backend
+                                                {kSoftware, 1, 2},    // task clock
+                                                {kSoftware, 2, 2},    // page faults
+                                                {kSoftware, 3, 2},    // context switches
+                                                {kSoftware, 4, 2}}};  // CPU migrations
 
-// Whether the kernel alone causes these events, so that counting only user space gives nothing.
+// True if only the kernel causes these events, so that counting only user space gives nothing.
 bool IsKernelOnly(std::size_t kind) {
-  return kKind[kind].type == kSoftware && (kKind[kind].config == 3 || kKind[kind].config == 4);
+  return kEvents[kind].type == kSoftware && (kEvents[kind].config == 3 || kEvents[kind].config == 4);
 }
 
 // PERF_FORMAT_GROUP with both times: number of values, time enabled, time running, values.
@@ -133,28 +133,28 @@ PerfCounters::System PerfCounters::ThisSystem() {
 
 PerfCounters::PerfCounters(const System& system) : system_(system) {
   const std::vector<int> threads = system_.threads();
-  OpenFirst(threads[0]);
+  OpenCallingThread(threads[0]);
   threads_ = 1;
   for (std::size_t t = 1; t < threads.size() && !open_.empty(); ++t) {
-    std::vector<Group> own;
+    std::vector<Group> thread_groups;
     bool complete = true;
-    for (const std::vector<std::size_t>& members : groups_) {
+    for (const std::vector<std::size_t>& members : group_members_) {
       Group group{-1, members};
       for (const std::size_t member : members) {
         const Counter& counter = open_[member];
         int descriptor = -1;
-        if (!TryOpen(counter.kind, threads[t], group.descriptor, counter.user_only, descriptor))
+        if (!TryOpenCounter(counter.kind, threads[t], group.descriptor, counter.user_only, descriptor))
           complete = false;
         if (!complete) break;
         descriptors_.push_back(descriptor);
         if (group.descriptor < 0) group.descriptor = descriptor;
       }
       if (!complete) break;
-      own.push_back(std::move(group));
+      thread_groups.push_back(std::move(group));
     }
-    // A thread that has ended since does not count.
+    // Skip threads that have ended meanwhile.
     if (!complete) continue;
-    opened_.insert(opened_.end(), own.begin(), own.end());
+    open_groups_.insert(open_groups_.end(), thread_groups.begin(), thread_groups.end());
     ++threads_;
   }
 }
@@ -165,44 +165,44 @@ PerfCounters::~PerfCounters() {
     system_.close(*descriptor);
 }
 
-bool PerfCounters::TryOpen(std::size_t kind, int thread, int leader, bool user_only, int& result) {
-  result = system_.open({kKind[kind].type, kKind[kind].config, user_only}, thread, leader);
+bool PerfCounters::TryOpenCounter(std::size_t kind, int thread, int leader, bool user_only, int& result) {
+  result = system_.open({kEvents[kind].type, kEvents[kind].config, user_only}, thread, leader);
   return result >= 0;
 }
 
-void PerfCounters::OpenFirst(int thread) {
-  std::array<int, kKinds> group_of{};  // index into groups_, by Kind::group
-  group_of.fill(-1);
+void PerfCounters::OpenCallingThread(int thread) {
+  std::array<int, kKinds> group_index{};  // index into group_members_, by Event::group
+  group_index.fill(-1);
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    int& group = group_of[static_cast<std::size_t>(kKind[kind].group)];
-    int leader = group < 0 ? -1 : opened_[static_cast<std::size_t>(group)].descriptor;
+    int& group = group_index[static_cast<std::size_t>(kEvents[kind].group)];
+    int leader = group < 0 ? -1 : open_groups_[static_cast<std::size_t>(group)].descriptor;
     bool user_only = false;
     int result = -1;
-    bool opened = TryOpen(kind, thread, leader, user_only, result);
+    bool opened = TryOpenCounter(kind, thread, leader, user_only, result);
     if (!opened && (result == -EACCES || result == -EPERM) && !IsKernelOnly(kind)) {
       user_only = true;
-      opened = TryOpen(kind, thread, leader, user_only, result);
+      opened = TryOpenCounter(kind, thread, leader, user_only, result);
     }
     // The processor has too few counters for the group, so open another group; the kernel multiplexes them.
     if (!opened && leader >= 0 && (result == -EINVAL || result == -ENOSPC)) {
       leader = -1;
-      opened = TryOpen(kind, thread, leader, user_only, result);
+      opened = TryOpenCounter(kind, thread, leader, user_only, result);
     }
     if (!opened) {
       closed_.push_back({protocol::kCounterNames[kind],
-                         ClosedReason(-result, kKind[kind].type == kHardware, system_.paranoid)});
+                         ClosedReason(-result, kEvents[kind].type == kHardware, system_.paranoid)});
       continue;
     }
     descriptors_.push_back(result);
-    std::size_t place = static_cast<std::size_t>(group);
+    std::size_t index = static_cast<std::size_t>(group);
     if (leader < 0) {
-      place = opened_.size();
-      opened_.push_back({result, {}});
-      groups_.emplace_back();
-      group = static_cast<int>(place);
+      index = open_groups_.size();
+      open_groups_.push_back({result, {}});
+      group_members_.emplace_back();
+      group = static_cast<int>(index);
     }
-    opened_[place].members.push_back(open_.size());
-    groups_[place].push_back(open_.size());
+    open_groups_[index].members.push_back(open_.size());
+    group_members_[index].push_back(open_.size());
     open_.push_back({kind, user_only, 0, 0});
   }
 }
@@ -211,7 +211,7 @@ void PerfCounters::Read(std::uint64_t* values) {
   if (open_.empty()) return;
   std::memset(values, 0, open_.size() * sizeof(*values));
   for (Counter& counter : open_) counter.enabled = counter.running = 0;
-  for (const Group& group : opened_) {
+  for (const Group& group : open_groups_) {
     std::array<std::uint64_t, kMaxWords> words{};
     const std::ptrdiff_t bytes = system_.read(group.descriptor, words.data(), sizeof(words));
     const std::size_t count = group.members.size();

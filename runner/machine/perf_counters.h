@@ -18,13 +18,13 @@ class PerfCounters : public CounterSource {
   // The system calls, replaceable so that tests need no hardware.
   struct System {
     struct Event {
-      std::uint32_t type = 0;    // perf_event_attr's
-      std::uint64_t config = 0;  // perf_event_attr's
+      std::uint32_t type = 0;    // perf_event_attr::type
+      std::uint64_t config = 0;  // perf_event_attr::config
       bool user_only = false;
     };
     // Returns a descriptor, or -errno. `group` is the descriptor of the group's leader, or -1.
     std::function<int(const Event&, int thread, int group)> open;
-    // As ::read.
+    // Returns the same as ::read.
     std::function<std::ptrdiff_t(int descriptor, void* buffer, std::size_t bytes)> read;
     std::function<void(int descriptor)> close;
     std::function<std::vector<int>()> threads;  // thread ids; the calling thread first
@@ -60,19 +60,19 @@ class PerfCounters : public CounterSource {
     std::vector<std::size_t> members;  // indices into open_, in reading order
   };
 
-  void OpenFirst(int thread);
-  bool TryOpen(std::size_t kind, int thread, int leader, bool user_only, int& result);
+  void OpenCallingThread(int thread);
+  bool TryOpenCounter(std::size_t kind, int thread, int leader, bool user_only, int& result);
 
   System system_;
   std::vector<Counter> open_;
   std::vector<protocol::UnavailableCounter> closed_;
-  std::vector<std::vector<std::size_t>> groups_;  // members of each group, the same for every thread
-  std::vector<Group> opened_;                     // the groups of all threads
+  std::vector<std::vector<std::size_t>> group_members_;  // members of each group, the same for every thread
+  std::vector<Group> open_groups_;                       // the groups of all threads
   std::vector<int> descriptors_;
   int threads_ = 0;
 };
 
-// Returns why a counter cannot be opened, and what would open it. `error` is the errno.
+// Returns the reason why a counter cannot be opened, and what would open it. `error` is the errno.
 std::string ClosedReason(int error, bool hardware, int paranoid);
 
 }  // namespace etprof::runner

@@ -20,43 +20,43 @@ using testing::IsEmpty;
 
 // A fake machine whose counters the test configures.
 struct FakeMachine {
-  struct Open {
+  struct OpenCounter {
     PerfCounters::System::Event event;
     int thread = 0;
     int leader = 0;  // the leader's descriptor; its own for a leader
   };
-  std::map<int, Open> open;
-  std::map<std::uint32_t, int> refused;  // error by event type
-  int refused_with_kernel = 0;           // error for events that are not user_only
-  std::size_t most_of_group = 100;
+  std::map<int, OpenCounter> open;
+  std::map<std::uint32_t, int> open_errors;  // errno by event type
+  int kernel_open_error = 0;                 // errno for events that are not user_only
+  std::size_t max_group_size = 100;
   std::vector<int> threads = {10};
   std::uint64_t running = 100;  // percent of the time
   int paranoid = 1;
-  int next = 3;
+  int next_descriptor = 3;
 
   // Value of a counter: 1000 * thread + 10 * config + type.
-  static std::uint64_t ValueOf(const Open& one) {
-    return static_cast<std::uint64_t>(1000 * one.thread) + 10 * one.event.config + one.event.type;
+  static std::uint64_t CounterValue(const OpenCounter& counter) {
+    return static_cast<std::uint64_t>(1000 * counter.thread) + 10 * counter.event.config + counter.event.type;
   }
   PerfCounters::System System() {
     PerfCounters::System system;
     system.threads = [this] { return threads; };
     system.paranoid = paranoid;
     system.open = [this](const PerfCounters::System::Event& event, int thread, int group) {
-      if (refused.contains(event.type)) return -refused.at(event.type);
-      if (refused_with_kernel != 0 && !event.user_only) return -refused_with_kernel;
+      if (open_errors.contains(event.type)) return -open_errors.at(event.type);
+      if (kernel_open_error != 0 && !event.user_only) return -kernel_open_error;
       const auto members = static_cast<std::size_t>(std::ranges::count_if(
           open, [&](const auto& entry) { return group >= 0 && entry.second.leader == group; }));
-      if (event.type == 0 && members >= most_of_group) return -EINVAL;
-      open[next] = {event, thread, group < 0 ? next : group};
-      return next++;
+      if (event.type == 0 && members >= max_group_size) return -EINVAL;
+      open[next_descriptor] = {event, thread, group < 0 ? next_descriptor : group};
+      return next_descriptor++;
     };
     system.read = [this](int descriptor, void* buffer, std::size_t bytes) {
       std::vector<std::uint64_t> words = {0, 100, running};
-      for (const auto& [number, one] : open) {
-        if (one.leader != descriptor) continue;
+      for (const auto& [number, counter] : open) {
+        if (counter.leader != descriptor) continue;
         ++words[0];
-        words.push_back(ValueOf(one));
+        words.push_back(CounterValue(counter));
       }
       EXPECT_LE(words.size() * 8, bytes);
       std::memcpy(buffer, words.data(), words.size() * 8);
@@ -100,7 +100,7 @@ TEST(PerfCounters, OpensEveryCounterOfEveryThread) {
 
 TEST(PerfCounters, FallsBackToSoftwareCounters) {
   FakeMachine machine;
-  machine.refused[0] = ENOENT;
+  machine.open_errors[0] = ENOENT;
   PerfCounters counters(machine.System());
   const auto values = ReadAll(counters);
   EXPECT_EQ(values.size(), 4U);
@@ -112,7 +112,7 @@ TEST(PerfCounters, FallsBackToSoftwareCounters) {
 TEST(PerfCounters, CountsUserSpaceIfTheKernelIsClosed) {
   FakeMachine machine;
   machine.paranoid = 2;
-  machine.refused_with_kernel = EACCES;
+  machine.kernel_open_error = EACCES;
   PerfCounters counters(machine.System());
   for (const auto& counter : counters.Open()) EXPECT_TRUE(counter.user_only);
   // Events of the kernel alone cannot be counted in user space.
@@ -124,7 +124,7 @@ TEST(PerfCounters, CountsUserSpaceIfTheKernelIsClosed) {
 
 TEST(PerfCounters, MultiplexesOnAProcessorWithFewCounters) {
   FakeMachine machine;
-  machine.most_of_group = 2;
+  machine.max_group_size = 2;
   machine.running = 50;
   PerfCounters counters(machine.System());
   EXPECT_EQ(counters.size(), std::size(protocol::kCounterNames));
@@ -146,7 +146,7 @@ TEST(PerfCounters, SkipsAThreadThatHasEnded) {
 
 TEST(PerfCounters, WorksWithoutAnyCounter) {
   FakeMachine machine;
-  machine.refused = {{0, ENOSYS}, {1, ENOSYS}};
+  machine.open_errors = {{0, ENOSYS}, {1, ENOSYS}};
   machine.paranoid = -1;
   PerfCounters counters(machine.System());
   EXPECT_EQ(counters.size(), 0U);
@@ -165,15 +165,16 @@ TEST(ClosedReason, NamesTheSettingThatOpensTheCounter) {
 }
 
 #if defined(__linux__)
-// On the real kernel: whether the software counters count page faults and time that certainly occur.
+// True if the software counters of the real kernel count page faults and time that certainly occur.
 bool CountsCertainEvents(PerfCounters& counters) {
   const auto before = ReadAll(counters);
-  constexpr std::size_t kTouched = std::size_t{16} << 20;
-  void* const memory = ::mmap(nullptr, kTouched, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  constexpr std::size_t kTouchedBytes = std::size_t{16} << 20;
+  void* const memory =
+      ::mmap(nullptr, kTouchedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
-  std::memset(memory, 1, kTouched);
+  std::memset(memory, 1, kTouchedBytes);
   const auto after = ReadAll(counters);
-  ::munmap(memory, kTouched);
+  ::munmap(memory, kTouchedBytes);
   return after.at("page_faults") > before.at("page_faults") &&
          (!before.contains("task_clock_ns") || after.at("task_clock_ns") > before.at("task_clock_ns"));
 }

@@ -51,22 +51,22 @@ std::int64_t NumberedTime(std::size_t reading) {
 std::optional<std::vector<LayerReadings>> FindLayerReadings(std::span<const std::int64_t> differences_us,
                                                             std::size_t readings) {
   std::vector<LayerReadings> layers;
-  std::vector<std::uint8_t> ends(readings);
+  std::vector<std::uint8_t> boundary_uses(readings);
   std::vector<std::int64_t> depth(readings + 1);
   for (const std::int64_t difference : differences_us) {
     if (difference < kReadingStep) {
       layers.push_back({});
       continue;
     }
-    const std::int64_t apart = difference / kReadingStep;
-    const std::int64_t rest = difference % kReadingStep;
-    if (rest % apart != 0) return std::nullopt;
-    const std::int64_t sum = rest / apart;  // the sum of both readings' indexes
-    const std::int64_t begin = (sum - apart) / 2, end = (sum + apart) / 2;
-    if ((sum - apart) % 2 != 0 || begin < 0 || end >= static_cast<std::int64_t>(readings))
+    const std::int64_t distance = difference / kReadingStep;
+    const std::int64_t remainder = difference % kReadingStep;
+    if (remainder % distance != 0) return std::nullopt;
+    const std::int64_t sum = remainder / distance;  // the sum of both readings' indexes
+    const std::int64_t begin = (sum - distance) / 2, end = (sum + distance) / 2;
+    if ((sum - distance) % 2 != 0 || begin < 0 || end >= static_cast<std::int64_t>(readings))
       return std::nullopt;
     const LayerReadings layer{static_cast<std::size_t>(begin), static_cast<std::size_t>(end)};
-    if (ends[layer.begin]++ != 0 || ends[layer.end]++ != 0) return std::nullopt;
+    if (boundary_uses[layer.begin]++ != 0 || boundary_uses[layer.end]++ != 0) return std::nullopt;
     ++depth[layer.begin];
     --depth[layer.end];
     layers.push_back(layer);
@@ -74,7 +74,7 @@ std::optional<std::vector<LayerReadings>> FindLayerReadings(std::span<const std:
   std::int64_t open = 0;
   for (std::size_t reading = 0; reading < readings; ++reading) {
     open += depth[reading];
-    if (ends[reading] == 0 && open == 0) return std::nullopt;
+    if (boundary_uses[reading] == 0 && open == 0) return std::nullopt;
   }
   return layers;
 }

@@ -51,8 +51,8 @@ struct LayerReadings {
 
 // Derives the readings from the differences, in µs, that the plugin reports for its layers after one numbered
 // inference with `readings` readings. A difference that is a real time means that the layer ran during
-// compilation, or not at all; its readings are both 0. nullopt: some reading belongs to no layer and is
-// inside of none (as in a loop's body), so that none is certain.
+// compilation, or not at all; its readings are both 0. nullopt: a reading belongs to no layer, and is not
+// inside of a layer either (as readings of a loop's body are), so that no assignment is certain.
 std::optional<std::vector<LayerReadings>> FindLayerReadings(std::span<const std::int64_t> differences_us,
                                                             std::size_t readings);
 

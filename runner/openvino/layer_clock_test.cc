@@ -39,9 +39,9 @@ TEST(LayerClock, IdentifiesEveryPairOfReadings) {
 }
 
 TEST(LayerClock, ReturnsNothingForUnexplainedReadings) {
-  const std::vector<std::int64_t> one = {Difference(0, 1)};
-  EXPECT_TRUE(FindLayerReadings(one, 2));
-  EXPECT_FALSE(FindLayerReadings(one, 4)) << "two readings of nobody";
+  const std::vector<std::int64_t> differences = {Difference(0, 1)};
+  EXPECT_TRUE(FindLayerReadings(differences, 2));
+  EXPECT_FALSE(FindLayerReadings(differences, 4)) << "two readings of nobody";
   EXPECT_TRUE(FindLayerReadings(std::vector{Difference(0, 3)}, 4)) << "the body of a loop";
   EXPECT_FALSE(FindLayerReadings(std::vector{Difference(0, 1), Difference(0, 1)}, 2))
       << "one reading of two layers";

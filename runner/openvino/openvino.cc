@@ -55,7 +55,7 @@ struct Layer {
 };
 
 struct Request {
-  bool has_run = false, has_asked = false;
+  bool has_run = false, has_read_profile = false;
   std::vector<Layer> layers;  // ordered by begin; empty: not known
   std::size_t readings = 0;   // readings per inference
 };
@@ -75,9 +75,9 @@ struct State {
 
 // Created only for programs of OpenVINO. Never destroyed, since OpenVINO's threads may read the clock until
 // the process ends.
-State* the_state = nullptr;
+State* global_state = nullptr;
 
-State& GetState() { return *the_state; }
+State& GetState() { return *global_state; }
 
 void Warn(std::string text) {
   if (std::ranges::find(GetState().warnings, text) == GetState().warnings.end())
@@ -89,8 +89,8 @@ Function FindFunction(const char* name) {
   return reinterpret_cast<Function>(::dlsym(GetState().library, name));
 }
 
-void WarnNoLayers(const char* why) {
-  std::fprintf(stderr, "etprof-runner: warning: OpenVINO's layers are not reported: %s\n", why);
+void WarnNoLayers(const char* reason) {
+  std::fprintf(stderr, "etprof-runner: warning: OpenVINO's layers are not reported: %s\n", reason);
 }
 
 // Replaces the plugin's std::chrono::system_clock::now().
@@ -110,13 +110,13 @@ Layer MakeLayer(const ProfilingInfo& info, const LayerReadings& readings) {
 }
 
 // Reads the layers' readings after the first inference, which was numbered, and before the second.
-void ReadLayers(InferRequest* pointer, Request& request) {
-  request.has_asked = true;
+void ReadLayers(InferRequest* handle, Request& request) {
+  request.has_read_profile = true;
   if (request.readings == 0) return WarnNoLayers("it counts none, or computes several at a time");
   const auto get = FindFunction<GetProfilingInfo>("ov_infer_request_get_profiling_info");
   const auto free = FindFunction<FreeProfilingInfos>("ov_profiling_info_list_free");
   ProfilingInfos profile{};
-  if (get == nullptr || free == nullptr || get(pointer, &profile) != 0)
+  if (get == nullptr || free == nullptr || get(handle, &profile) != 0)
     return WarnNoLayers("it does not give them");
   std::vector<std::int64_t> differences;
   std::transform(profile.infos, profile.infos + profile.size, std::back_inserter(differences),
@@ -142,28 +142,28 @@ void LogLayers(const Request& request, std::span<const std::int64_t> times) {
   }
 }
 
-Status InferReplacement(InferRequest* pointer) {
+Status InferReplacement(InferRequest* handle) {
   State& state = GetState();
-  if (state.now == nullptr) return state.infer(pointer);  // its clock could not be replaced
-  Request& request = state.requests[pointer];
-  if (request.has_run && !request.has_asked) ReadLayers(pointer, request);
-  if (request.has_run && state.tracer == nullptr) return state.infer(pointer);
+  if (state.now == nullptr) return state.infer(handle);  // its clock could not be replaced
+  Request& request = state.requests[handle];
+  if (request.has_run && !request.has_read_profile) ReadLayers(handle, request);
+  if (request.has_run && state.tracer == nullptr) return state.infer(handle);
   state.clock.Begin(request.has_run ? LayerClock::Mode::kTimes : LayerClock::Mode::kNumbers);
-  const Status status = state.infer(pointer);
+  const Status status = state.infer(handle);
   const auto times = state.clock.End();
   if (status != 0) return status;
   if (!request.has_run) {
     request.has_run = true;
     request.readings = times.size();
-    if (state.tracer != nullptr) ReadLayers(pointer, request);
+    if (state.tracer != nullptr) ReadLayers(handle, request);
   }
   if (state.tracer != nullptr) LogLayers(request, times);
   return status;
 }
 
-void FreeReplacement(InferRequest* pointer) {
-  GetState().requests.erase(pointer);
-  GetState().free_request(pointer);
+void FreeReplacement(InferRequest* handle) {
+  GetState().requests.erase(handle);
+  GetState().free_request(handle);
 }
 
 Status CoreCreateReplacement(Core** core) {
@@ -174,7 +174,7 @@ Status CoreCreateReplacement(Core** core) {
   const auto get = FindFunction<GetProperty>("ov_core_get_property");
   const auto free = FindFunction<FreeText>("ov_free");
   const std::string threads = std::to_string(PoolThreads());
-  bool done = set != nullptr && set(*core, "CPU", "INFERENCE_NUM_THREADS", threads.c_str()) == 0;
+  bool configured = set != nullptr && set(*core, "CPU", "INFERENCE_NUM_THREADS", threads.c_str()) == 0;
   char* precision = nullptr;
   if (get != nullptr && get(*core, "CPU", "INFERENCE_PRECISION_HINT", &precision) == 0 &&
       precision != nullptr) {
@@ -186,8 +186,8 @@ Status CoreCreateReplacement(Core** core) {
     }
     if (free != nullptr) free(precision);
   }
-  done = done && set(*core, "CPU", "EXECUTION_MODE_HINT", "ACCURACY") == 0;
-  if (!done) {
+  configured = configured && set(*core, "CPU", "EXECUTION_MODE_HINT", "ACCURACY") == 0;
+  if (!configured) {
     Warn("this OpenVINO does not take a number of threads and a data type from etprof: it decides itself");
   }
   if (GetState().now != nullptr && (set == nullptr || set(*core, "CPU", "PERF_COUNT", "YES") != 0))
@@ -198,18 +198,18 @@ Status CoreCreateReplacement(Core** core) {
 // Replaces dlsym in the backend.
 void* DlsymReplacement(void* library, const char* name) {
   void* const real = ::dlsym(library, name);
-  const std::string_view wanted = name;
+  const std::string_view function_name = name;
   State& state = GetState();
   if (real == nullptr) return real;
-  if (wanted == "ov_core_create") {
+  if (function_name == "ov_core_create") {
     state.core_create = reinterpret_cast<CoreCreate>(real);
     return reinterpret_cast<void*>(&CoreCreateReplacement);
   }
-  if (wanted == "ov_infer_request_infer") {
+  if (function_name == "ov_infer_request_infer") {
     state.infer = reinterpret_cast<Infer>(real);
     return reinterpret_cast<void*>(&InferReplacement);
   }
-  if (wanted == "ov_infer_request_free") {
+  if (function_name == "ov_infer_request_free") {
     state.free_request = reinterpret_cast<FreeRequest>(real);
     return reinterpret_cast<void*>(&FreeReplacement);
   }
@@ -233,9 +233,10 @@ Error CannotLoad(const std::string& problem) {
 }
 
 fs::path FindRuntime(const fs::path& backend) {
-  if (const char* chosen = std::getenv("OPENVINO_LIB_PATH"); chosen != nullptr && *chosen != '\0') {
-    if (!Exists(chosen)) throw CannotLoad("no such file").InFile(chosen);
-    return chosen;
+  if (const char* override_path = std::getenv("OPENVINO_LIB_PATH");
+      override_path != nullptr && *override_path != '\0') {
+    if (!Exists(override_path)) throw CannotLoad("no such file").InFile(override_path);
+    return override_path;
   }
   // The backend is in site-packages/executorch/lib.
   const fs::path folder =
@@ -277,7 +278,7 @@ void CheckVersion(const fs::path& runtime) {
   }
 }
 
-// The slot through which `library` calls the function of this name; nullopt: none that can be replaced.
+// The slot through which `library` calls the function of this name; nullopt if no such slot can be replaced.
 std::optional<LoadedLibrary::Slot> FindSlot(void* code, const char* library, std::string_view function) {
   if (code == nullptr) return std::nullopt;
   for (LoadedLibrary::Slot& slot : LoadedLibrary::Containing(code, library).Slots())
@@ -306,7 +307,7 @@ void ReplaceClock(const fs::path& runtime) {
 void LoadOpenvino(const std::filesystem::path& backend) {
   using namespace openvino;
   const fs::path runtime = FindRuntime(backend);
-  if (the_state == nullptr) the_state = new State;
+  if (global_state == nullptr) global_state = new State;
   GetState().library = Open(runtime);
   CheckVersion(runtime);
   ::setenv("OPENVINO_LIB_PATH", runtime.c_str(), 1);  // the backend searches for the runtime there
@@ -320,12 +321,12 @@ void LoadOpenvino(const std::filesystem::path& backend) {
 }
 
 void LogLayersTo(executorch::runtime::EventTracer* tracer) {
-  if (openvino::the_state != nullptr) openvino::the_state->tracer = tracer;
+  if (openvino::global_state != nullptr) openvino::global_state->tracer = tracer;
 }
 
 std::vector<std::string> TakeOpenvinoWarnings() {
-  if (openvino::the_state == nullptr) return {};
-  return std::exchange(openvino::the_state->warnings, {});
+  if (openvino::global_state == nullptr) return {};
+  return std::exchange(openvino::global_state->warnings, {});
 }
 
 }  // namespace etprof::runner

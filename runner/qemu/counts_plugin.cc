@@ -61,7 +61,7 @@ static_assert(kModeSwitch + 1 == protocol::kEmulatorCounters.size());
 Counts totals = {};
 std::deque<Counts> blocks;  // counts of each translated block
 
-Kind KindOfInstruction(std::uint32_t word) {
+Kind ClassifyInstruction(std::uint32_t word) {
   if (isa::IsOuterProduct(word)) return kOuterProduct;
   const isa::DecodedWord decoded = isa::DecodeAarch64(word);
   switch (decoded.level) {
@@ -87,7 +87,7 @@ void OnBlockExecuted(unsigned, void* block) {
   for (std::size_t i = 0; i < counts.size(); ++i) totals[i] += counts[i];
 }
 
-// Answers a request for the counts. `offset`: from the emulated process's addresses to the emulator's.
+// Answers a request for the counts. `offset` is the emulator's address minus the emulated process's address.
 void OnCountsRequested(unsigned, std::uint32_t, std::uint64_t address, void* offset) {
   const protocol::EmulatorCounts answer{protocol::EmulatorCounts::kAnswered, totals};
   std::memcpy(reinterpret_cast<void*>(address + reinterpret_cast<std::uint64_t>(offset)), &answer,
@@ -99,16 +99,17 @@ void OnBlockTranslated(std::uint64_t, qemu_plugin_tb* block) {
   std::size_t matched = 0;  // words of the request's code that matched so far
   for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(block); ++i) {
     qemu_plugin_insn* const instruction = qemu_plugin_tb_get_insn(block, i);
-    const void* const at = qemu_plugin_insn_haddr(instruction);
+    const void* const host_address = qemu_plugin_insn_haddr(instruction);
     std::uint32_t word = 0;
-    if (at != nullptr) std::memcpy(&word, at, sizeof(word));
+    if (host_address != nullptr) std::memcpy(&word, host_address, sizeof(word));
     ++counts[kAll];
-    ++counts[KindOfInstruction(word)];
+    ++counts[ClassifyInstruction(word)];
     if (isa::IsStreamingModeSwitch(word)) ++counts[kModeSwitch];
     matched = word == protocol::kEmulatorRequest[matched] ? matched + 1 : 0;
     if (matched < protocol::kEmulatorRequest.size()) continue;
     matched = 0;
-    const std::uint64_t offset = reinterpret_cast<std::uint64_t>(at) - qemu_plugin_insn_vaddr(instruction);
+    const std::uint64_t offset =
+        reinterpret_cast<std::uint64_t>(host_address) - qemu_plugin_insn_vaddr(instruction);
     qemu_plugin_register_vcpu_mem_cb(instruction, OnCountsRequested, kNoRegisters, kStores,
                                      reinterpret_cast<void*>(offset));
   }

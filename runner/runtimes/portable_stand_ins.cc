@@ -1,11 +1,12 @@
-// What ExecuTorch's Python extension of 1.3 and 1.4 (_portable_lib) asks of PyTorch and Python while it is
-// loaded without them. Wheels before 1.5 have no libraries for C++: the extension holds the runtime, its
-// kernels, and XNNPACK. Its bindings for Python are never called here, so what they refer to only has to
-// exist: portable_symbols.txt lists it (`nm -D --undefined-only` of the wheels 1.3.1, 1.4.0, and 1.4.1, less
-// what the C and C++ libraries and the thread pool's library define). CMake makes ETPROF_SYMBOLS of it.
+// Defines the symbols of PyTorch and Python that ExecuTorch's Python extension of 1.3 and 1.4 (_portable_lib)
+// needs to be loaded without them. Wheels before 1.5 have no libraries for C++: the extension contains the
+// runtime, its kernels, and XNNPACK. Its bindings for Python are never called here, so their symbols only
+// have to exist. portable_symbols.txt lists them (`nm -D --undefined-only` of the wheels 1.3.1, 1.4.0,
+// and 1.4.1, without the symbols of the C and C++ libraries and the thread pool's library). CMake makes
+// ETPROF_SYMBOLS from the list.
 //
-// These are functions that a program may reach: matrix products of kernels that are not delegated call the
-// BLAS of PyTorch. They end the process with the reason.
+// A program may reach only the BLAS functions: kernels that are not delegated call them for matrix products.
+// They end the process with the reason.
 #include <cstdio>
 #include <cstdlib>
 

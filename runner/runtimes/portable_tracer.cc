@@ -1,6 +1,7 @@
-// An event tracer for ExecuTorch before 1.5, whose wheels have none compiled in. This library has the name of
-// ExecuTorch's own and precedes the Python extension, so that the functions below are called instead of the
-// extension's. They call those, and report to Method's tracer what ExecuTorch 1.5 reports at the same places
+// An event tracer for ExecuTorch before 1.5, whose wheels are built without event tracing. This library has
+// the name of ExecuTorch's own library and precedes the Python extension, so that the functions below are
+// called instead of the extension's. They call the extension's functions, and report to Method's tracer what
+// ExecuTorch 1.5 reports at the same places
 // (its runtime/executor/method.cpp and backends/xnnpack/runtime/profiling/XNNProfiler.cpp). As in 1.5,
 // XNNPACK reads the clock after every operator even while nothing is traced.
 #include <dlfcn.h>
@@ -28,7 +29,7 @@ Function* FindNext(const char* name) {
 
 // The name by which ExecuTorch's generated code logs a kernel: "native_call_add.out". Empty for primitives
 // such as executorch_prim::et_view.default, which log nothing.
-std::string NameKernel(const executorch_flatbuffer::Operator& op) {
+std::string MakeKernelName(const executorch_flatbuffer::Operator& op) {
   std::string name = op.name()->str();
   if (name.starts_with("executorch_prim::")) return "";
   if (const std::size_t colons = name.find("::"); colons != std::string::npos) name.erase(0, colons + 2);
@@ -54,17 +55,17 @@ std::vector<Value> ReadProfile(void* runtime, ProfileInfo info) {
 // The names of XNNPACK's operators by runtime, numbered as in XNNProfiler.
 std::map<void*, std::vector<std::string>> operator_names;
 
-const std::vector<std::string>& NamesOfOperators(void* runtime) {
-  const auto [known, is_new] = operator_names.try_emplace(runtime);
-  if (!is_new) return known->second;
+const std::vector<std::string>& GetOperatorNames(void* runtime) {
+  const auto [entry, is_new] = operator_names.try_emplace(runtime);
+  if (!is_new) return entry->second;
   const std::vector<char> texts = ReadProfile<char>(runtime, kOperatorNames);
   std::map<std::string, int> counts;
   for (std::size_t at = 0; at < texts.size();) {
     const std::string name = &texts[at];
     at += name.size() + 1;
-    known->second.push_back(name + " #" + std::to_string(++counts[name]));
+    entry->second.push_back(name + " #" + std::to_string(++counts[name]));
   }
-  return known->second;
+  return entry->second;
 }
 
 }  // namespace
@@ -90,19 +91,19 @@ Error Method::execute_instruction() {
                                  ->instructions()
                                  ->Get(static_cast<flatbuffers::uoffset_t>(index));
   // In the order of the union InstructionArguments.
-  static constexpr std::array kCalls = {"",          "OPERATOR_CALL", "DELEGATE_CALL",
-                                        "MOVE_CALL", "JF_CALL",       "FREE_CALL"};
+  static constexpr std::array kCallNames = {"",          "OPERATOR_CALL", "DELEGATE_CALL",
+                                            "MOVE_CALL", "JF_CALL",       "FREE_CALL"};
   const auto* const kernel = instruction.instr_args_as_KernelCall();
   const std::string kernel_name = kernel == nullptr
                                       ? ""
-                                      : NameKernel(*serialization_plan_->operators()->Get(
+                                      : MakeKernelName(*serialization_plan_->operators()->Get(
                                             static_cast<flatbuffers::uoffset_t>(kernel->op_index())));
-  const internal::EventTracerProfileInstructionScope place(event_tracer_, static_cast<ChainID>(chain),
-                                                           static_cast<DebugHandle>(index));
-  const internal::EventTracerProfileOpScope call(
-      event_tracer_, kCalls.at(static_cast<std::size_t>(instruction.instr_args_type())));
-  const internal::EventTracerProfileOpScope of_kernel(kernel_name.empty() ? nullptr : event_tracer_,
-                                                      kernel_name.c_str());
+  const internal::EventTracerProfileInstructionScope instruction_scope(
+      event_tracer_, static_cast<ChainID>(chain), static_cast<DebugHandle>(index));
+  const internal::EventTracerProfileOpScope call_scope(
+      event_tracer_, kCallNames.at(static_cast<std::size_t>(instruction.instr_args_type())));
+  const internal::EventTracerProfileOpScope kernel_scope(kernel_name.empty() ? nullptr : event_tracer_,
+                                                         kernel_name.c_str());
   return next(this);
 }
 
@@ -128,11 +129,11 @@ extern "C" int xnn_create_runtime_v4(void* subgraph, void* weights_cache, void* 
 extern "C" int xnn_invoke_runtime(void* runtime) {
   static auto* const next = FindNext<int(void*)>("xnn_invoke_runtime");
   if (running_tracer == nullptr) return next(runtime);
-  const et_timestamp_t began = executorch::runtime::pal_current_ticks();
+  const et_timestamp_t call_start = executorch::runtime::pal_current_ticks();
   const int status = next(runtime);
-  const std::vector<std::string>& names = NamesOfOperators(runtime);
+  const std::vector<std::string>& names = GetOperatorNames(runtime);
   const std::vector<std::uint64_t> times = ReadProfile<std::uint64_t>(runtime, kOperatorMicroseconds);
-  et_timestamp_t start = began;
+  et_timestamp_t start = call_start;
   for (std::size_t i = 0; i < names.size() && i < times.size(); ++i) {
     const et_timestamp_t end = start + times[i] * 1000;  // etprof-runner's ticks are nanoseconds
     running_tracer->log_profiling_delegate(names[i].c_str(), executorch::runtime::kUnsetDelegateDebugIntId,

@@ -15,7 +15,7 @@
 namespace etprof::runner {
 namespace {
 
-// A run of at least this multiple of a reading has a reading of its own.
+// A run that takes at least this many times as long as a reading has a separate reading.
 constexpr std::int64_t kLongRunInReadings = 5;
 // Time of the runs that share a reading, as a multiple of the reading.
 constexpr std::int64_t kRunTimePerReading = 20;
@@ -36,9 +36,9 @@ class Pace {
                            .tv_nsec = static_cast<long>(next_ % 1'000'000'000)};
       while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) continue;
 #else
-      const timespec rest{.tv_sec = static_cast<time_t>((next_ - now) / 1'000'000'000),
-                          .tv_nsec = static_cast<long>((next_ - now) % 1'000'000'000)};
-      ::nanosleep(&rest, nullptr);
+      const timespec sleep_time{.tv_sec = static_cast<time_t>((next_ - now) / 1'000'000'000),
+                                .tv_nsec = static_cast<long>((next_ - now) % 1'000'000'000)};
+      ::nanosleep(&sleep_time, nullptr);
 #endif
     } else {
       next_ = now;
@@ -90,7 +90,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     }
     return fastest;
   }();
-  std::int64_t spacing = 0;  // of the fastest run so far
+  std::int64_t fastest_run_ns = 0;  // with setting the inputs; 0: there was no run yet
   const auto exit_if_abandoned = [&] {
     if (before.wall_ns < check_at) return;
     if (abandoned()) std::_Exit(0);
@@ -102,13 +102,13 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
       before = meter.Read();
     }
     const std::int64_t start_ns = MonotonicNow();
-    model.GiveInputs();
+    model.SetInputs();
     const std::int64_t inputs_set = MonotonicNow();
     const WaitReading start = meter.Read();
     const std::int64_t latency = model.Run();
     const WaitReading after = meter.Read();
     const std::int64_t duration = inputs_set - start_ns + latency;
-    spacing = spacing > 0 ? std::min(spacing, duration) : duration;
+    fastest_run_ns = fastest_run_ns > 0 ? std::min(fastest_run_ns, duration) : duration;
     latencies.push_back(latency);
     waits.push_back(WaitedTime(before, after));
     if (&latencies == &reply.recorded) reply.recorded_cpu.push_back(after.cpu_ns - start.cpu_ns);
@@ -116,9 +116,9 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     exit_if_abandoned();
   };
   // Runs untraced runs that share a reading, since they are too short; their CPU time is not known per run.
-  const auto run_together = [&](int runs) {
+  const auto run_sharing_reading = [&](int runs) {
     for (int i = 0; i < runs; ++i) {
-      model.GiveInputs();
+      model.SetInputs();
       reply.recorded.push_back(model.Run());
     }
     const WaitReading after = meter.Read();
@@ -150,7 +150,8 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
       reply.level = opening() >= request.min_opening && IsStable(reply.opening);
     }
   }
-  if (request.period_ns == 0 && spacing > 0) reply.runs_per_reading = RunsPerReading(reading_ns, spacing);
+  if (request.period_ns == 0 && fastest_run_ns > 0)
+    reply.runs_per_reading = RunsPerReading(reading_ns, fastest_run_ns);
   before = meter.Read();
   const std::int64_t untraced_start = before.wall_ns;
   const auto untraced = [&] { return static_cast<int>(reply.recorded.size()); };
@@ -160,7 +161,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     if (reply.runs_per_reading == 1) {
       run(reply.recorded, reply.recorded_wait);
     } else {
-      run_together(std::min(reply.runs_per_reading, request.max_runs - untraced()));
+      run_sharing_reading(std::min(reply.runs_per_reading, request.max_runs - untraced()));
     }
   }
   if (request.traced_runs > 0) {
@@ -180,18 +181,19 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   reply.involuntary_switches = InvoluntarySwitches() - switches;
   reply.page_faults = PageFaults() - page_faults;
   const BurstWaits end_waits = ReadBurstWaits(cpu_start);
-  const auto since = [](std::optional<std::int64_t> before_burst, std::optional<std::int64_t> after_burst) {
-    return before_burst && after_burst && *after_burst >= *before_burst
-               ? std::optional(*after_burst - *before_burst)
+  const auto increase = [](std::optional<std::int64_t> before_value,
+                           std::optional<std::int64_t> after_value) {
+    return before_value && after_value && *after_value >= *before_value
+               ? std::optional(*after_value - *before_value)
                : std::nullopt;
   };
-  reply.steal = since(start_waits.steal_ns, end_waits.steal_ns);
-  reply.throttled = since(start_waits.throttled_ns, end_waits.throttled_ns);
+  reply.steal = increase(start_waits.steal_ns, end_waits.steal_ns);
+  reply.throttled = increase(start_waits.throttled_ns, end_waits.throttled_ns);
   const std::vector<std::int64_t> thread_times_now = meter.ThreadTimes();
   for (std::size_t i = 0; i < thread_times.size() && thread_times.size() == thread_times_now.size(); ++i)
     reply.thread_cpu.push_back(std::max<std::int64_t>(0, thread_times_now[i] - thread_times[i]));
   std::ranges::sort(reply.thread_cpu, std::greater());
-  reply.migrations = since(migrations, Migrations());
+  reply.migrations = increase(migrations, Migrations());
   reply.frequency_khz = FrequencyKhz(reply.cpu_end);
   reply.frequency_cap_khz = FrequencyCapKhz(reply.cpu_end);
   reply.temperature_celsius = HottestCelsius();

@@ -9,7 +9,7 @@
 
 namespace etprof::runner {
 
-// Whether the latency of a burst's opening runs no longer falls: there are at least three runs, and neither
+// True if the latency of a burst's opening runs no longer falls: there are at least three runs, and neither
 // of the last two was faster by more than 2% than the fastest before them. A rule that required equal
 // latencies would never end on a noisy machine; this rule ends as soon as noise hides the remaining fall, and
 // after three runs if the burst is already warm.
@@ -20,8 +20,8 @@ bool IsStable(std::span<const std::int64_t> opening_ns);
 // `spacing_ns` the time from the start of one run to the start of the next without readings.
 int RunsPerReading(std::int64_t reading_ns, std::int64_t spacing_ns);
 
-// Runs one burst (messages.h). `is_first`: it is the first of the launch. `abandoned` is called between runs,
-// once a second; if it returns true, the process exits, since nobody waits for the result.
+// Runs one burst (messages.h). `is_first` is true for the first burst of the launch. `abandoned` is called
+// between runs, once per second; if it returns true, the process exits, since nobody waits for the result.
 protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& request, bool is_first,
                               const std::function<bool()>& abandoned);
 

@@ -13,14 +13,15 @@ namespace {
 // takes 1.5% of the instructions of a small model, and varies between runs, since it allocates memory.
 std::vector<double> CountUntraced(Model& model, int runs, CounterSource& counters,
                                   const std::function<bool()>& abandoned) {
-  std::vector<std::uint64_t> from(counters.size()), to(counters.size());
+  std::vector<std::uint64_t> before(counters.size()), after(counters.size());
   std::vector<double> means(counters.size());
   for (int run = 0; run < runs; ++run) {
-    model.GiveInputs();
-    counters.Read(from.data());
+    model.SetInputs();
+    counters.Read(before.data());
     model.Run();
-    counters.Read(to.data());
-    for (std::size_t i = 0; i < means.size(); ++i) means[i] += static_cast<double>(to[i] - from[i]) / runs;
+    counters.Read(after.data());
+    for (std::size_t i = 0; i < means.size(); ++i)
+      means[i] += static_cast<double>(after[i] - before[i]) / runs;
     if (abandoned()) std::_Exit(0);
   }
   return means;
@@ -32,7 +33,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
                                        const std::function<bool()>& abandoned) {
   protocol::CountersReply reply;
   for (int i = 0; i < request.warmup; ++i) {
-    model.GiveInputs();
+    model.SetInputs();
     model.Run();
     if (abandoned()) std::_Exit(0);
   }
@@ -50,10 +51,10 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
     const Recording recording(model, recorder);
     for (int i = 0; i < request.runs; ++i) {
       recorder.BeginRun(/*counted=*/true);
-      model.GiveInputs();
+      model.SetInputs();
       model.Run();
       recorder.EndRun();
-      model.tracer().Forget();
+      model.tracer().Clear();
       if (abandoned()) std::_Exit(0);
     }
   }

@@ -22,15 +22,15 @@ std::uint64_t Draw() {
 // A random size of at least one step.
 std::size_t DrawBytes() { return static_cast<std::size_t>(1 + Draw() % (kPage / kStep)) * kStep; }
 
-// A list of the blocks that Keep has allocated, so that leak checkers see them in use, and the compiler
-// cannot drop them.
-void* volatile kept_blocks = nullptr;
+// A list of the blocks that AllocateAndLeak has allocated, so that leak checkers see them in use, and the
+// compiler cannot drop them.
+void* volatile leaked_blocks = nullptr;
 
-void AllocateAndKeep(std::size_t bytes) {
+void AllocateAndLeak(std::size_t bytes) {
   auto* const block = static_cast<void**>(std::malloc(bytes));
   if (block == nullptr) return;
-  *block = kept_blocks;
-  kept_blocks = static_cast<void*>(block);
+  *block = leaked_blocks;
+  leaked_blocks = static_cast<void*>(block);
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ void ShiftHeap() {
   // Takes one block, or none, of each small size: malloc reuses freed blocks by size.
   std::uint64_t coins = Draw();
   for (std::size_t size = kStep; size <= 64 * kStep; size += kStep, coins >>= 1) {
-    if ((coins & 1) != 0) AllocateAndKeep(size - sizeof(void*));
+    if ((coins & 1) != 0) AllocateAndLeak(size - sizeof(void*));
   }
-  AllocateAndKeep(DrawBytes());
+  AllocateAndLeak(DrawBytes());
 }
 
 }  // namespace etprof::runner

@@ -9,26 +9,26 @@
 namespace etprof::runner {
 namespace {
 
-// 64 draws from 256 places. The probability of fewer than 16 different places is below 1e-60.
+// 64 draws from 256 addresses. The probability of fewer than 16 different addresses is below 1e-60.
 constexpr int kDraws = 64;
-constexpr std::size_t kMinPlaces = 16;
+constexpr std::size_t kMinAddresses = 16;
 
-std::uintptr_t frame_of_program = 0;
+std::uintptr_t program_frame = 0;
 
 int Program(int argc, char** argv) {
-  frame_of_program = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  program_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   return argv == nullptr ? argc : -1;
 }
 
 TEST(Layout, MovesTheStackWithinItsPage) {
-  std::set<std::uintptr_t> places;
+  std::set<std::uintptr_t> addresses;
   for (int i = 0; i < kDraws; ++i) {
     EXPECT_EQ(CallWithShiftedStack(&Program, i, nullptr), i);
-    EXPECT_EQ(frame_of_program % 16, 0);
-    places.insert(frame_of_program);
+    EXPECT_EQ(program_frame % 16, 0);
+    addresses.insert(program_frame);
   }
-  EXPECT_GE(places.size(), kMinPlaces);
-  EXPECT_LE(*places.rbegin() - *places.begin(), 4096);
+  EXPECT_GE(addresses.size(), kMinAddresses);
+  EXPECT_LE(*addresses.rbegin() - *addresses.begin(), 4096);
 }
 
 #if defined(__has_feature)
@@ -36,21 +36,20 @@ TEST(Layout, MovesTheStackWithinItsPage) {
 #define __SANITIZE_ADDRESS__ 1  // as GCC defines it
 #endif
 #endif
-#if defined(__GLIBC__) && \
-    !defined(__SANITIZE_ADDRESS__)  // other allocators place blocks by rules of their own
-// A size that is too large for the process's free blocks, and too small for a mapping of its own.
-std::uintptr_t AddressOfNewBlock() { return reinterpret_cast<std::uintptr_t>(std::malloc(100'000)); }
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)  // other allocators place blocks by other rules
+// Allocates a block that is too large for the process's free blocks, and too small for a separate mapping.
+std::uintptr_t AllocateBlock() { return reinterpret_cast<std::uintptr_t>(std::malloc(100'000)); }
 
 TEST(Layout, MovesAllocationsWithinTheirPage) {
   std::set<std::uintptr_t> steps;
-  std::uintptr_t last = AddressOfNewBlock();
+  std::uintptr_t last = AllocateBlock();
   for (int i = 0; i < kDraws; ++i) {
     ShiftHeap();
-    const std::uintptr_t place = AddressOfNewBlock();
-    steps.insert((place - last) % 4096);
-    last = place;
+    const std::uintptr_t address = AllocateBlock();
+    steps.insert((address - last) % 4096);
+    last = address;
   }
-  EXPECT_GE(steps.size(), kMinPlaces);
+  EXPECT_GE(steps.size(), kMinAddresses);
 }
 #endif
 

@@ -31,7 +31,7 @@ FastSegment fast_xnnpack, fast_tracer;
 
 }  // namespace
 
-void CallAtBoundaries(void (*hook)()) { boundary_hook = hook; }
+void SetBoundaryHook(void (*hook)()) { boundary_hook = hook; }
 
 bool HasFastClock(const void* code) {
   const auto address = reinterpret_cast<std::uintptr_t>(code);
@@ -55,14 +55,14 @@ bool FindSegment(const void* address, FastSegment& segment) {
   } search{reinterpret_cast<std::uintptr_t>(address)};
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& wanted = *static_cast<Search*>(data);
+        auto& search_result = *static_cast<Search*>(data);
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const auto& header = info->dlpi_phdr[i];
           if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
           const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-          if (wanted.address - begin < header.p_memsz) {
-            wanted.begin = begin;
-            wanted.size = header.p_memsz;
+          if (search_result.address - begin < header.p_memsz) {
+            search_result.begin = begin;
+            search_result.size = header.p_memsz;
             return 1;
           }
         }

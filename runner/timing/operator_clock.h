@@ -11,18 +11,18 @@ namespace etprof::runner {
 
 // Makes later calls of clock_gettime from the library that contains `xnnpack` read the fast clock. `tracer`
 // is in the library that reports XNNPACK's times: the same one, or the tracer of older releases
-// (runtimes/portable_tracer.cc). Returns whether that is possible here (Linux; other systems keep the normal
-// clock).
+// (runtimes/portable_tracer.cc). Returns true on success, and false on other systems than Linux, which keep
+// the normal clock.
 bool UseFastClockIn(const void* xnnpack, const void* tracer);
 
-// Whether `code` is in one of these libraries.
+// True if `code` is in a library with the fast clock.
 bool HasFastClock(const void* code);
 
 inline constexpr std::uint64_t kClockFactor = 1000;
 
 // Sets a function to call after each reading of the fast clock: at every operator boundary of XNNPACK.
 // nullptr: none. The function must not throw.
-void CallAtBoundaries(void (*hook)());
+void SetBoundaryHook(void (*hook)());
 
 // CLOCK_MONOTONIC, nanoseconds.
 std::int64_t MonotonicNow();

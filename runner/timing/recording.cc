@@ -11,16 +11,16 @@ BoundaryRecorder* current_recorder = nullptr;  // the clock's hook takes no argu
 
 Recording::Recording(Model& model, BoundaryRecorder& recorder) : model_(model) {
   current_recorder = &recorder;
-  model_.tracer().ReportTo(&recorder);
+  model_.tracer().SetRecorder(&recorder);
   model_.SetTracing(true);
-  CallAtBoundaries([] { current_recorder->Boundary(); });
+  SetBoundaryHook([] { current_recorder->Boundary(); });
 }
 
 Recording::~Recording() {
-  CallAtBoundaries(nullptr);
+  SetBoundaryHook(nullptr);
   model_.SetTracing(false);
-  model_.tracer().ReportTo(nullptr);
-  model_.tracer().Forget();
+  model_.tracer().SetRecorder(nullptr);
+  model_.tracer().Clear();
   current_recorder = nullptr;
 }
 

@@ -18,20 +18,20 @@ using executorch::runtime::Method;
 // Accesses a private member without changing its class: access is not checked in an explicit instantiation
 // ([temp.spec.general]/6). The compiler takes the member's offset from the wheel's headers; if a wheel
 // renames the member, this does not compile.
-struct TracerOfMethod {
+struct EventTracerTag {
   using Pointer = EventTracer* Method::*;
-  friend Pointer PointerTo(TracerOfMethod);
+  friend Pointer PointerTo(EventTracerTag);
 };
 template <typename Tag, typename Tag::Pointer member>
-struct Expose {
+struct ExposeTracerMember {
   friend typename Tag::Pointer PointerTo(Tag) { return member; }
 };
-template struct Expose<TracerOfMethod, &Method::event_tracer_>;
+template struct ExposeTracerMember<EventTracerTag, &Method::event_tracer_>;
 
 }  // namespace
 
 void AttachTracer(Method& method, EventTracer* tracer) {
-  method.*PointerTo(TracerOfMethod{}) = tracer;
+  method.*PointerTo(EventTracerTag{}) = tracer;
   if (method.get_event_tracer() != tracer) {
     throw Error(ExitCode::kDeviceFailed,
                 "ExecuTorch's Method is not as in the headers that etprof-runner was built with")
@@ -92,19 +92,20 @@ executorch::runtime::Result<bool> OperatorTracer::log_evalue(const executorch::r
   return true;
 }
 
-void OperatorTracer::ReportValuesTo(std::function<void(const executorch::runtime::EValue& value)> on_value) {
+void OperatorTracer::SetValueCallback(
+    std::function<void(const executorch::runtime::EValue& value)> on_value) {
   using Level = executorch::runtime::EventTracerDebugLogLevel;
   on_value_ = std::move(on_value);
   set_event_tracer_debug_level(on_value_ ? Level::kIntermediateOutputs : Level::kNoLogging);
 }
 
-void OperatorTracer::Forget() {
+void OperatorTracer::Clear() {
   if (get_num_blocks() > 0) std::free(get_etdump_data().buf);
   reset();
   is_call_start_ = true;
 }
 
-OperatorTracer::Written OperatorTracer::WriteAndForget(const std::filesystem::path& path) {
+OperatorTracer::Written OperatorTracer::WriteAndClear(const std::filesystem::path& path) {
   Written written;
   written.blocks = static_cast<std::int64_t>(get_num_blocks());
   if (written.blocks == 0 && block_start_ == 0) {

@@ -32,14 +32,14 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
 
   // Reports later spans and operators to `recorder` only, without tracing them: the cost of tracing differs
   // between runs, and would be counted. nullptr: trace them again.
-  void ReportTo(BoundaryRecorder* recorder) { recorder_ = recorder; }
+  void SetRecorder(BoundaryRecorder* recorder) { recorder_ = recorder; }
   // Calls `on_value` with the outputs of kernels, and with all arguments of a delegate after its call.
-  // nullptr: stops that.
-  void ReportValuesTo(std::function<void(const executorch::runtime::EValue& value)> on_value);
-  // MonotonicNow at the start of the last traced load of a method or traced run; 0: none.
+  // nullptr stops the calls.
+  void SetValueCallback(std::function<void(const executorch::runtime::EValue& value)> on_value);
+  // MonotonicNow at the start of the last traced load of a method or traced run; 0 if nothing was traced.
   std::int64_t block_began_ns() const { return block_start_; }
   // Drops all traced events.
-  void Forget();
+  void Clear();
 
   struct Written {
     std::int64_t blocks = 0;
@@ -47,7 +47,7 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
   };
   // Writes the events since the last call as an ETDump file (atomically, by rename), and drops them. Throws
   // Error (kUsage) if nothing was traced, Error (kDeviceFailed) if the file cannot be written.
-  Written WriteAndForget(const std::filesystem::path& path);
+  Written WriteAndClear(const std::filesystem::path& path);
 
  private:
   BoundaryRecorder* recorder_ = nullptr;
@@ -60,7 +60,7 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
 // Attaches `tracer` to a loaded method, or detaches it with nullptr. ExecuTorch takes the tracer when a
 // method is loaded and has no call to change it; a tracer that merely ignores events would leave in every run
 // the cost of collecting and naming them (XNNProfiler::end does so whenever there is a tracer), and a second
-// copy of the method without one would have another memory layout. So the method's own pointer is set.
+// copy of the method without a tracer would have another memory layout. So this sets the method's pointer.
 void AttachTracer(executorch::runtime::Method& method, executorch::runtime::EventTracer* tracer);
 
 }  // namespace etprof::runner

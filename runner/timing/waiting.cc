@@ -25,8 +25,8 @@ namespace {
 
 std::atomic<std::int64_t> stops{0};
 
-// Removes the number at the beginning of `text` with the blanks before it, and returns it. Absent: there is
-// no number, it is negative, or it does not fit.
+// Removes the number at the beginning of `text` with the blanks before it, and returns the number. Absent if
+// there is no number, or it is negative or too large.
 std::optional<std::int64_t> ParseNumber(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::int64_t value = 0;
@@ -58,13 +58,13 @@ std::optional<Schedstat> ReadSchedstat(const Descriptor& file) {
 }  // namespace
 
 std::int64_t WaitedTime(const WaitReading& before, const WaitReading& after) {
-  std::int64_t waited = 0;
+  std::int64_t wait_ns = 0;
   if (before.run_delay_ns >= 0 && after.run_delay_ns >= 0)
-    waited = std::max(waited, after.run_delay_ns - before.run_delay_ns);
+    wait_ns = std::max(wait_ns, after.run_delay_ns - before.run_delay_ns);
   const bool blocked = before.voluntary < 0 || after.voluntary != before.voluntary;
   if (!blocked || after.stops != before.stops)
-    waited = std::max(waited, (after.wall_ns - before.wall_ns) - (after.main_cpu_ns - before.main_cpu_ns));
-  return waited;
+    wait_ns = std::max(wait_ns, (after.wall_ns - before.wall_ns) - (after.main_cpu_ns - before.main_cpu_ns));
+  return wait_ns;
 }
 
 WaitMeter::WaitMeter() {

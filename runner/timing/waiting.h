@@ -7,9 +7,9 @@
 
 #include "core/file/descriptor.h"
 
-// Measures how long this process wanted a processor and had none. A run that another process interrupts takes
-// longer for a reason that is unrelated to the model, and long runs are interrupted more often than short
-// ones, so interleaving short bursts does not cancel it.
+// Measures how long this process waited for a processor. A run that another process interrupts takes longer
+// for a reason that is unrelated to the model. Long runs are interrupted more often than short runs, so
+// interleaving short bursts does not cancel the effect.
 namespace etprof::runner {
 
 // A reading; the values are cumulative since the process or the system started. -1: not known.
@@ -22,13 +22,13 @@ struct WaitReading {
   std::int64_t stops = 0;          // SIGCONTs received (CountStops): the process had been stopped
 };
 
-// The time between two readings in which the threads wanted a processor and had none; never negative. It is
-// the larger of:
+// The time between two readings in which the threads waited for a processor; never negative. It is the larger
+// of:
 // - the run delay of all threads together;
 // - the wall time minus the calling thread's CPU time, if that thread did not block, or if the process was
 // stopped.
-// The second finds what the run delay does not show: stops, throttling by a quota, and processors that a host
-// takes away from a virtual machine.
+// The second covers waiting that the run delay does not contain: stops, throttling by a quota, and processors
+// that a host takes away from a virtual machine.
 std::int64_t WaitedTime(const WaitReading& before, const WaitReading& after);
 
 // Takes readings. Not for use within a timed section: a reading takes about 0.5 µs plus 0.3 µs per thread

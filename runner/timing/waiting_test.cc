@@ -16,10 +16,10 @@ TEST(Waiting, ParsesSchedstat) {
   ASSERT_TRUE(stat);
   EXPECT_EQ(stat->running_ns, 1204418);
   EXPECT_EQ(stat->delay_ns, 269473);
-  for (const char* bad :
+  for (const char* malformed :
        {"", "\n", "1", "1 2", "1 2\n", "1 2 3 4\n", "-1 2 3\n", "1 -2 3\n", "a 2 3\n", "1x 2 3\n", "1,2,3\n",
         "1 2 3x\n", "99999999999999999999 2 3\n", "1 99999999999999999999 3\n", "0x1 2 3\n"})
-    EXPECT_FALSE(ParseSchedstat(bad)) << bad;
+    EXPECT_FALSE(ParseSchedstat(malformed)) << malformed;
 }
 
 // /proc/stat of a virtual machine (Linux 6.18), shortened.
@@ -69,12 +69,12 @@ TEST(Waiting, CountsStopsButNotSleep) {
   const WaitMeter meter;
   ASSERT_GE(meter.Read().voluntary, 0);
   const WaitReading before = meter.Read();
-  const timespec rest{.tv_sec = 0, .tv_nsec = 60'000'000};
-  ::nanosleep(&rest, nullptr);
-  const WaitReading rested = meter.Read();
-  EXPECT_GE(rested.wall_ns - before.wall_ns, 60'000'000);
-  EXPECT_GT(rested.voluntary, before.voluntary);
-  EXPECT_LT(WaitedTime(before, rested), rested.wall_ns - before.wall_ns);
+  const timespec pause{.tv_sec = 0, .tv_nsec = 60'000'000};
+  ::nanosleep(&pause, nullptr);
+  const WaitReading after_pause = meter.Read();
+  EXPECT_GE(after_pause.wall_ns - before.wall_ns, 60'000'000);
+  EXPECT_GT(after_pause.voluntary, before.voluntary);
+  EXPECT_LT(WaitedTime(before, after_pause), after_pause.wall_ns - before.wall_ns);
 
   // A child sends SIGCONT repeatedly, since SIGCONT has no effect before the process has stopped.
   const pid_t self = ::getpid();
@@ -82,7 +82,7 @@ TEST(Waiting, CountsStopsButNotSleep) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     while (::getppid() == self) {
-      ::nanosleep(&rest, nullptr);
+      ::nanosleep(&pause, nullptr);
       ::kill(self, SIGCONT);
     }
     ::_exit(0);

@@ -19,7 +19,7 @@
 namespace etprof::runner {
 namespace {
 
-Error CannotWatch(const std::string& why) { return Error(ExitCode::kDeviceFailed, why); }
+Error CannotWatch(const std::string& reason) { return Error(ExitCode::kDeviceFailed, reason); }
 
 }  // namespace
 
@@ -33,17 +33,17 @@ LoadedLibrary LoadedLibrary::Containing(const void* code, const char* name) {
   } search{reinterpret_cast<std::uintptr_t>(code), {}};
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& wanted = *static_cast<Search*>(data);
+        auto& search_result = *static_cast<Search*>(data);
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const auto& header = info->dlpi_phdr[i];
           const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
           if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0 ||
-              wanted.address - begin >= header.p_memsz)
+              search_result.address - begin >= header.p_memsz)
             continue;
-          wanted.path = info->dlpi_name;
-          wanted.base = info->dlpi_addr;
-          wanted.begin = begin;
-          wanted.size = header.p_memsz;
+          search_result.path = info->dlpi_name;
+          search_result.base = info->dlpi_addr;
+          search_result.begin = begin;
+          search_result.size = header.p_memsz;
           return 1;
         }
         return 0;
@@ -83,15 +83,16 @@ LoadedLibrary LoadedLibrary::FindXnnpack() {
   return library;
 }
 
-ElfFile::Function LoadedLibrary::FunctionAt(std::uintptr_t place) const {
-  const std::uint64_t address = place - base_;
+ElfFile::Function LoadedLibrary::FunctionAt(std::uintptr_t location) const {
+  const std::uint64_t address = location - base_;
   auto next = std::ranges::upper_bound(functions_, address, {}, &ElfFile::Function::address);
   const std::uint64_t end = next == functions_.end() ? code_begin_ + code_size_ - base_ : next->address;
   if (next != functions_.begin()) {
-    const ElfFile::Function& known = *std::prev(next);
-    if (known.address == address && known.size > 0) return known;
-    if (known.address == address) return {address, end - address, known.name};
-    if (address - known.address < known.size) return {address, known.address + known.size - address, ""};
+    const ElfFile::Function& previous = *std::prev(next);
+    if (previous.address == address && previous.size > 0) return previous;
+    if (previous.address == address) return {address, end - address, previous.name};
+    if (address - previous.address < previous.size)
+      return {address, previous.address + previous.size - address, ""};
   }
   return {address, end - address, ""};
 }
@@ -123,37 +124,38 @@ ByteView LoadedLibrary::FunctionCode(std::uint64_t address) const {
 }
 
 std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {
-  std::vector<Slot> found;
+  std::vector<Slot> slots;
   for (const ElfFile::Slot& slot : file_.Slots()) {
     // The slot is not in the file's data.
     if (file_.AtAddress(slot.address, sizeof(void*)).size() < sizeof(void*)) continue;
     Slot loaded{slot.name, reinterpret_cast<void**>(base_ + slot.address), nullptr};
-    const void* const own = slot.defined != 0 ? reinterpret_cast<const void*>(base_ + slot.defined) : nullptr;
+    const void* const own_function =
+        slot.defined != 0 ? reinterpret_cast<const void*>(base_ + slot.defined) : nullptr;
     const void* const resolved = ::dlsym(RTLD_DEFAULT, slot.name.c_str());
-    loaded.function = *loaded.place;
-    if (loaded.function != nullptr && (loaded.function == resolved || loaded.function == own))
-      found.push_back(std::move(loaded));
+    loaded.function = *loaded.location;
+    if (loaded.function != nullptr && (loaded.function == resolved || loaded.function == own_function))
+      slots.push_back(std::move(loaded));
   }
-  return found;
+  return slots;
 }
 
 void ReplacedSlots::Replace(const LoadedLibrary::Slot& slot, void* replacement) {
   slots_.reserve(slots_.size() + 1);  // no allocation can fail after the slot is written
   const auto page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(slot.place) / page_size * page_size;
+  const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(slot.location) / page_size * page_size;
   // The page stays writable: its previous protection is not known, and other slots of the library may be on
   // it.
   if (::mprotect(reinterpret_cast<void*>(page), page_size, PROT_READ | PROT_WRITE) != 0) {
     throw CannotWatch(fmt::format("the call of {} cannot be replaced: {}", slot.name, std::strerror(errno)));
   }
-  __atomic_store_n(slot.place, replacement, __ATOMIC_SEQ_CST);
+  __atomic_store_n(slot.location, replacement, __ATOMIC_SEQ_CST);
   slots_.push_back(slot);
 }
 
 void ReplacedSlots::Restore() {
   // These pages have been writable since the slots were replaced.
   for (const LoadedLibrary::Slot& slot : slots_)
-    __atomic_store_n(slot.place, slot.function, __ATOMIC_SEQ_CST);
+    __atomic_store_n(slot.location, slot.function, __ATOMIC_SEQ_CST);
   slots_.clear();
 }
 

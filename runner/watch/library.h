@@ -24,21 +24,23 @@ class LoadedLibrary {
   const ElfFile& file() const { return file_; }
 
   // Converts a memory address to an address in the file.
-  std::uint64_t Address(const void* place) const { return reinterpret_cast<std::uintptr_t>(place) - base_; }
-  bool IsCode(std::uintptr_t place) const { return place - code_begin_ < code_size_; }
-  // The function that begins at or contains `place`. If its name is not known, the name is empty; if its size
-  // is not known, the size reaches up to the next function.
-  ElfFile::Function FunctionAt(std::uintptr_t place) const;
+  std::uint64_t Address(const void* location) const {
+    return reinterpret_cast<std::uintptr_t>(location) - base_;
+  }
+  bool IsCode(std::uintptr_t location) const { return location - code_begin_ < code_size_; }
+  // The function that begins at or contains `location`. If its name is not known, the name is empty; if its
+  // size is not known, the size reaches up to the next function.
+  ElfFile::Function FunctionAt(std::uintptr_t location) const;
   // The code of the function at this address of the file. On aarch64, `address` may also be a PLT entry that
   // leads to the function. Empty: the function is not known.
   ByteView FunctionCode(std::uint64_t address) const;
 
   struct Slot {
     std::string name;
-    void** place = nullptr;
+    void** location = nullptr;
     void* function = nullptr;  // contents when the slot was found
   };
-  // The slots that contain the function of their name, as the loader resolves it: only these can be replaced.
+  // The slots that contain the function that the loader finds by their name. Only these can be replaced.
   std::vector<Slot> Slots() const;
 
  private:
@@ -47,7 +49,7 @@ class LoadedLibrary {
   std::string path_;
   ElfFile file_;
   std::vector<ElfFile::Function> functions_;
-  // By the address of a slot: the address of its function, if that is in this file.
+  // The address of a slot's function by the address of the slot, if the function is in this file.
   std::map<std::uint64_t, std::uint64_t> own_slots_;
   std::uintptr_t base_ = 0, code_begin_ = 0, code_size_ = 0;
 };

@@ -29,7 +29,7 @@ using protocol::MemoryOwner;
 
 namespace memory_watch_internal {
 
-// A call of XNNPACK's interface: the function, and the number of the call.
+// A call of XNNPACK's interface: the index of the function, and the number of the call.
 struct Call {
   std::size_t function = 0;
   std::uint32_t count = 0;  // 0: no function has been called yet
@@ -38,7 +38,7 @@ struct Call {
 
 struct Block {
   std::size_t size = 0;
-  Call during;
+  Call creator;
 };
 
 constexpr std::size_t kMinPackedBytes = 4096;  // minimum size of a block of weights
@@ -54,21 +54,21 @@ struct State {
   std::vector<std::string> functions;  // by trampoline
   std::mutex mutex;
   std::map<std::uintptr_t, Block> blocks;
-  std::vector<Call> created;              // calls that create an operator, in order
-  std::vector<std::int64_t> delegate_of;  // delegate of each call in `created`
-  struct Runtime {                        // what a delegate was created with; 0: nothing
-    std::uintptr_t workspace = 0, weights_cache = 0;
+  std::vector<Call> created;                       // calls that create an operator, in order
+  std::vector<std::int64_t> delegates_of_created;  // delegate of each call in `created`
+  struct Runtime {
+    std::uintptr_t workspace = 0, weights_cache = 0;  // addresses; 0: the delegate has none
   };
   std::vector<Runtime> runtimes;
 
-  bool Creates(std::size_t function) const {
+  bool CreatesOperator(std::size_t function) const {
     const std::string_view name = functions[function];
     return name.starts_with("xnn_create_") && !name.starts_with("xnn_create_runtime") &&
            !name.starts_with("xnn_create_subgraph") && !name.starts_with("xnn_create_workspace");
   }
   MemoryOwner BlockOwner(const Call& call) const {
     if (call.count == 0) return MemoryOwner::kXnnpack;
-    if (Creates(call.function)) return MemoryOwner::kWeights;
+    if (CreatesOperator(call.function)) return MemoryOwner::kWeights;
     const std::string_view name = functions[call.function];
     return name.starts_with("xnn_reshape_") || name.starts_with("xnn_setup_") ||
                    name.starts_with("xnn_invoke_") || name.starts_with("xnn_run_")
@@ -82,9 +82,9 @@ struct State {
     Call call;
     if (const std::uint32_t last = LastCalledTrampoline(ThreadIndex()); last < functions.size())
       call = {last, CallCounts(ThreadIndex())[last]};
-    if (call.count > 0 && Creates(call.function) && (created.empty() || created.back() != call)) {
+    if (call.count > 0 && CreatesOperator(call.function) && (created.empty() || created.back() != call)) {
       created.push_back(call);
-      delegate_of.push_back(subgraphs());
+      delegates_of_created.push_back(CountSubgraphs());
     }
     blocks[reinterpret_cast<std::uintptr_t>(block)] = {size, call};
   }
@@ -93,7 +93,7 @@ struct State {
     blocks.erase(reinterpret_cast<std::uintptr_t>(block));
   }
   // Number of created subgraphs; each delegate is a subgraph.
-  std::int64_t subgraphs() const {
+  std::int64_t CountSubgraphs() const {
     const auto at = std::ranges::find(functions, "xnn_create_subgraph");
     return at == functions.end() ? 0 : CallCounts(ThreadIndex())[at - functions.begin()];
   }
@@ -101,7 +101,7 @@ struct State {
 
 namespace {
 
-State* active = nullptr;
+State* active_watch = nullptr;
 
 // The original functions. Slots with the same name contain the same function.
 void* (*real_malloc)(std::size_t) = nullptr;
@@ -120,50 +120,50 @@ void (*real_sized_delete_array)(void*, std::size_t) = nullptr;
 template <auto& real>
 void* Allocate(std::size_t size) {
   void* const block = real(size);
-  active->Add(block, size);
+  active_watch->Add(block, size);
   return block;
 }
 void* AllocateZeros(std::size_t count, std::size_t size) {
   void* const block = real_calloc(count, size);
-  active->Add(block, count * size);
+  active_watch->Add(block, count * size);
   return block;
 }
 void* Reallocate(void* old, std::size_t size) {
   void* const block = real_realloc(old, size);
-  if (block != nullptr || size == 0) active->Remove(old);
-  active->Add(block, size);
+  if (block != nullptr || size == 0) active_watch->Remove(old);
+  active_watch->Add(block, size);
   return block;
 }
 int AllocateAligned(void** block, std::size_t alignment, std::size_t size) {
   const int error = real_posix_memalign(block, alignment, size);
-  if (error == 0) active->Add(*block, size);
+  if (error == 0) active_watch->Add(*block, size);
   return error;
 }
 void* AllocateAlignedC(std::size_t alignment, std::size_t size) {
   void* const block = real_aligned(alignment, size);
-  active->Add(block, size);
+  active_watch->Add(block, size);
   return block;
 }
 template <auto& real>
 void Free(void* block) {
-  active->Remove(block);
+  active_watch->Remove(block);
   real(block);
 }
 template <auto& real>
 void FreeSized(void* block, std::size_t size) {
-  active->Remove(block);
+  active_watch->Remove(block);
   real(block, size);
 }
 
-// In xnnpack.h, all other functions that create a runtime call this one; those without a workspace pass a new
-// one.
+// In xnnpack.h, all other functions that create a runtime call this function; functions without a workspace
+// parameter pass a new workspace.
 constexpr const char* kCreateRuntime = "xnn_create_runtime_v4";
 int (*real_create_runtime)(void*, void*, void*, void*, std::uint32_t, void**) = nullptr;
 int CreateRuntime(void* subgraph, void* weights_cache, void* workspace, void* pool, std::uint32_t flags,
                   void** runtime) {
   const int status = real_create_runtime(subgraph, weights_cache, workspace, pool, flags, runtime);
-  const std::lock_guard lock(active->mutex);
-  active->runtimes.push_back(
+  const std::lock_guard lock(active_watch->mutex);
+  active_watch->runtimes.push_back(
       {reinterpret_cast<std::uintptr_t>(workspace), reinterpret_cast<std::uintptr_t>(weights_cache)});
   return status;
 }
@@ -175,25 +175,25 @@ struct Allocator {
 };
 
 template <typename Function>
-Allocator Entry(std::string_view name, Function*& real, Function* replacement) {
+Allocator MakeAllocator(std::string_view name, Function*& real, Function* replacement) {
   return {name, reinterpret_cast<void**>(&real), reinterpret_cast<void*>(replacement)};
 }
 
 // C++ names are mangled as in the Itanium ABI, 5.1.2 and 5.1.5.
 std::vector<Allocator> Allocators() {
-  return {Entry("malloc", real_malloc, &Allocate<real_malloc>),
-          Entry("calloc", real_calloc, &AllocateZeros),
-          Entry("realloc", real_realloc, &Reallocate),
-          Entry("posix_memalign", real_posix_memalign, &AllocateAligned),
-          Entry("aligned_alloc", real_aligned, &AllocateAlignedC),
-          Entry("memalign", real_aligned, &AllocateAlignedC),
-          Entry("free", real_free, &Free<real_free>),
-          Entry("_Znwm", real_new, &Allocate<real_new>),
-          Entry("_Znam", real_new_array, &Allocate<real_new_array>),
-          Entry("_ZdlPv", real_delete, &Free<real_delete>),
-          Entry("_ZdaPv", real_delete_array, &Free<real_delete_array>),
-          Entry("_ZdlPvm", real_sized_delete, &FreeSized<real_sized_delete>),
-          Entry("_ZdaPvm", real_sized_delete_array, &FreeSized<real_sized_delete_array>)};
+  return {MakeAllocator("malloc", real_malloc, &Allocate<real_malloc>),
+          MakeAllocator("calloc", real_calloc, &AllocateZeros),
+          MakeAllocator("realloc", real_realloc, &Reallocate),
+          MakeAllocator("posix_memalign", real_posix_memalign, &AllocateAligned),
+          MakeAllocator("aligned_alloc", real_aligned, &AllocateAlignedC),
+          MakeAllocator("memalign", real_aligned, &AllocateAlignedC),
+          MakeAllocator("free", real_free, &Free<real_free>),
+          MakeAllocator("_Znwm", real_new, &Allocate<real_new>),
+          MakeAllocator("_Znam", real_new_array, &Allocate<real_new_array>),
+          MakeAllocator("_ZdlPv", real_delete, &Free<real_delete>),
+          MakeAllocator("_ZdaPv", real_delete_array, &Free<real_delete_array>),
+          MakeAllocator("_ZdlPvm", real_sized_delete, &FreeSized<real_sized_delete>),
+          MakeAllocator("_ZdaPvm", real_sized_delete_array, &FreeSized<real_sized_delete_array>)};
 }
 
 bool IsWatchedFunction(std::string_view function) {
@@ -204,7 +204,7 @@ bool IsWatchedFunction(std::string_view function) {
 
 // The part of the load time that a function belongs to: functions of XNNPACK, of the delegate (which compiles
 // a graph with them), and of KleidiAI.
-std::optional<TimedCalls::Kind> TimedKindOf(std::string_view function) {
+std::optional<TimedCalls::Kind> GetTimedKind(std::string_view function) {
   if (function.starts_with("xnn_create_runtime") || function.starts_with("xnn_create_subgraph") ||
       function.find("XNNCompiler12compileModel") != function.npos)
     return TimedCalls::Kind::kGraph;
@@ -222,7 +222,7 @@ struct Mapping {
 };
 
 std::vector<Mapping> Mappings() {
-  std::vector<Mapping> found;
+  std::vector<Mapping> mappings;
   std::ifstream file("/proc/self/smaps");
   for (std::string line; std::getline(file, line);) {
     std::uintptr_t begin = 0, end = 0;
@@ -233,16 +233,16 @@ std::vector<Mapping> Mappings() {
       std::string skipped, path;
       for (int i = 0; i < 5; ++i) fields >> skipped;
       std::getline(fields >> std::ws, path);
-      found.push_back({begin, end, 0, path});
-    } else if (line.starts_with("Rss:") && !found.empty()) {
-      found.back().resident = std::strtoll(line.c_str() + 4, nullptr, 10) * 1024;
+      mappings.push_back({begin, end, 0, path});
+    } else if (line.starts_with("Rss:") && !mappings.empty()) {
+      mappings.back().resident = std::strtoll(line.c_str() + 4, nullptr, 10) * 1024;
     }
   }
-  return found;
+  return mappings;
 }
 
-// Which pages of a range are in memory, from /proc/self/pagemap (Linux's admin-guide/mm/pagemap.rst: 64 bits
-// per page; bit 63: present, bit 56: mapped only by this process, which excludes the zero page, as smaps
+// Reads which pages of a range are in memory from /proc/self/pagemap (Linux's admin-guide/mm/pagemap.rst: 64
+// bits per page; bit 63: present, bit 56: mapped only by this process, which excludes the zero page, as smaps
 // does).
 class PageMap {
  public:
@@ -259,9 +259,9 @@ class PageMap {
     const std::uintptr_t end = begin + size;
     std::array<std::uint64_t, 512> pages;
     for (std::uintptr_t page = begin / page_size_; page * page_size_ < end; page += pages.size()) {
-      const ssize_t got =
+      const ssize_t bytes_read =
           ::pread(file_.number(), pages.data(), sizeof(pages), static_cast<off_t>(page * sizeof(pages[0])));
-      const std::size_t count = got > 0 ? static_cast<std::size_t>(got) / sizeof(pages[0]) : 0;
+      const std::size_t count = bytes_read > 0 ? static_cast<std::size_t>(bytes_read) / sizeof(pages[0]) : 0;
       for (std::size_t i = 0; i < count; ++i) {
         const std::uintptr_t from = std::max(begin, (page + i) * page_size_);
         const std::uintptr_t to = std::min(end, (page + i + 1) * page_size_);
@@ -284,7 +284,7 @@ class PageMap {
 State::~State() {
   replaced.Restore();
   for (std::size_t t = 0; t < kMaxThreads; ++t) std::fill_n(CallCounts(t), functions.size(), 0U);
-  if (active == this) active = nullptr;
+  if (active_watch == this) active_watch = nullptr;
 }
 
 }  // namespace memory_watch_internal
@@ -293,13 +293,13 @@ struct MemoryWatch::State : memory_watch_internal::State {};
 
 MemoryWatch::MemoryWatch() {
   using namespace memory_watch_internal;
-  if (active != nullptr) throw Error(ExitCode::kDeviceFailed, "memory is being watched already");
+  if (active_watch != nullptr) throw Error(ExitCode::kDeviceFailed, "memory is being watched already");
   if (!HasTrampolines())
     throw Error(ExitCode::kDeviceFailed, "calls cannot be watched on this architecture: x86-64 and aarch64");
   static_cast<void>(PageMap());
   ThreadIndex();  // the caller is thread 0
   state_ = std::make_unique<State>();
-  active = state_.get();
+  active_watch = state_.get();
   const std::vector<Allocator> allocators = Allocators();
   for (const LoadedLibrary::Slot& slot : state_->library.Slots()) {
     const auto allocator = std::ranges::find(allocators, slot.name, &Allocator::name);
@@ -314,7 +314,7 @@ MemoryWatch::MemoryWatch() {
       state_->functions.push_back(slot.name);
       replacement = Trampoline(state_->functions.size() - 1);
     }
-    if (const auto kind = TimedKindOf(slot.name)) replacement = state_->timed.MakeTimed(*kind, replacement);
+    if (const auto kind = GetTimedKind(slot.name)) replacement = state_->timed.MakeTimed(*kind, replacement);
     if (slot.name == kCreateRuntime) {
       real_create_runtime = reinterpret_cast<decltype(real_create_runtime)>(replacement);
       replacement = reinterpret_cast<void*>(&CreateRuntime);
@@ -330,16 +330,16 @@ MemoryWatch::MemoryWatch() {
 
 MemoryWatch::~MemoryWatch() = default;
 
-protocol::MemorySnapshot MemoryWatch::Now(std::string at, const Model& model) const {
+protocol::MemorySnapshot MemoryWatch::TakeSnapshot(std::string at, const Model& model) const {
   using namespace memory_watch_internal;
   std::map<MemoryOwner, std::pair<std::int64_t, std::int64_t>> sums;  // bytes, resident
   const PageMap pages;
-  std::int64_t owned = 0, owned_resident = 0;  // in mappings without a file
+  std::int64_t owned_bytes = 0, owned_resident = 0;  // in mappings without a file
   const auto add = [&](MemoryOwner owner, std::uintptr_t begin, std::size_t size) {
     const std::int64_t resident = pages.Resident(begin, size);
     sums[owner].first += static_cast<std::int64_t>(size);
     sums[owner].second += resident;
-    owned += static_cast<std::int64_t>(size);
+    owned_bytes += static_cast<std::int64_t>(size);
     owned_resident += resident;
   };
   for (const auto& [begin, size] : model.PlannedMemory())
@@ -347,7 +347,7 @@ protocol::MemorySnapshot MemoryWatch::Now(std::string at, const Model& model) co
   {
     const std::lock_guard lock(state_->mutex);
     for (const auto& [begin, block] : state_->blocks)
-      add(state_->BlockOwner(block.during), begin, block.size);
+      add(state_->BlockOwner(block.creator), begin, block.size);
   }
   std::int64_t rss = 0, unnamed = 0, mapped = 0;
   for (const Mapping& mapping : Mappings()) {
@@ -369,28 +369,29 @@ protocol::MemorySnapshot MemoryWatch::Now(std::string at, const Model& model) co
     throw Error(ExitCode::kDeviceFailed, "the system does not tell what is in memory (/proc/self/smaps)");
   if (owned_resident > unnamed)
     throw Error(ExitCode::kDeviceFailed, "the owners of memory hold more than the process has");
-  sums[MemoryOwner::kRest] = {mapped - owned, unnamed - owned_resident};
-  protocol::MemorySnapshot moment{std::move(at), rss, {}};
+  sums[MemoryOwner::kRest] = {mapped - owned_bytes, unnamed - owned_resident};
+  protocol::MemorySnapshot snapshot{std::move(at), rss, {}};
   for (const MemoryOwner owner : AllValues<MemoryOwner>()) {
     const auto [bytes, resident] = sums[owner];
-    moment.parts.push_back({owner, bytes, resident});
+    snapshot.parts.push_back({owner, bytes, resident});
   }
-  return moment;
+  return snapshot;
 }
 
 std::vector<protocol::DelegateMemory> MemoryWatch::Delegates() const {
   using namespace memory_watch_internal;
   const std::lock_guard lock(state_->mutex);
-  const auto number = [](std::uintptr_t place, std::vector<std::uintptr_t>& known) -> std::int64_t {
-    if (place == 0) return -1;
-    const auto found = std::ranges::find(known, place);
-    if (found != known.end()) return found - known.begin();
-    known.push_back(place);
-    return std::ssize(known) - 1;
+  const auto number = [](std::uintptr_t address,
+                         std::vector<std::uintptr_t>& seen_addresses) -> std::int64_t {
+    if (address == 0) return -1;
+    const auto found = std::ranges::find(seen_addresses, address);
+    if (found != seen_addresses.end()) return found - seen_addresses.begin();
+    seen_addresses.push_back(address);
+    return std::ssize(seen_addresses) - 1;
   };
   // A workspace is a block that points to the block with its data (subgraph.h of XNNPACK, struct
   // xnn_workspace). Finds the word that is the address of such a block.
-  const auto bytes_of = [&](std::uintptr_t workspace) -> std::int64_t {
+  const auto workspace_bytes = [&](std::uintptr_t workspace) -> std::int64_t {
     const auto object = state_->blocks.find(workspace);
     if (object == state_->blocks.end() || object->second.size < sizeof(std::uintptr_t)) return -1;
     std::uintptr_t first = 0;
@@ -402,7 +403,7 @@ std::vector<protocol::DelegateMemory> MemoryWatch::Delegates() const {
       std::memcpy(&word, reinterpret_cast<const char*>(workspace) + at, sizeof(word));
       const auto block = state_->blocks.find(word);
       if (block != state_->blocks.end() &&
-          state_->BlockOwner(block->second.during) == MemoryOwner::kWorkspace)
+          state_->BlockOwner(block->second.creator) == MemoryOwner::kWorkspace)
         return static_cast<std::int64_t>(block->second.size);
     }
     return -1;
@@ -410,7 +411,7 @@ std::vector<protocol::DelegateMemory> MemoryWatch::Delegates() const {
   std::vector<std::uintptr_t> workspaces, caches;
   std::vector<protocol::DelegateMemory> delegates;
   for (const auto& runtime : state_->runtimes) {
-    delegates.push_back({number(runtime.workspace, workspaces), bytes_of(runtime.workspace),
+    delegates.push_back({number(runtime.workspace, workspaces), workspace_bytes(runtime.workspace),
                          number(runtime.weights_cache, caches)});
   }
   return delegates;
@@ -426,23 +427,23 @@ std::optional<protocol::LoadTimes> MemoryWatch::Load(const Model& model) const {
                  {LoadPart::kGraph, timed.TotalNs(TimedCalls::Kind::kGraph)},
                  {LoadPart::kCreate, timed.TotalNs(TimedCalls::Kind::kCreate)},
                  {LoadPart::kPack, timed.TotalNs(TimedCalls::Kind::kPack)}};
-  std::int64_t rest = times.total_ns;
-  for (const protocol::LoadTime& part : times.parts) rest -= part.ns;
-  if (rest < 0) return std::nullopt;
-  times.parts.push_back({LoadPart::kRest, rest});
+  std::int64_t remaining_ns = times.total_ns;
+  for (const protocol::LoadTime& part : times.parts) remaining_ns -= part.ns;
+  if (remaining_ns < 0) return std::nullopt;
+  times.parts.push_back({LoadPart::kRest, remaining_ns});
   return times;
 }
 
 std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {
   using namespace memory_watch_internal;
   const std::lock_guard lock(state_->mutex);
-  struct Sum {
+  struct CreatedMemory {
     std::int64_t all = 0;
-    std::string_view largest;  // its contents
+    std::string_view largest;  // contents of the largest block
   };
-  std::map<Call, Sum> sums;
+  std::map<Call, CreatedMemory> sums;
   for (const auto& [begin, block] : state_->blocks) {
-    Sum& sum = sums[block.during];
+    CreatedMemory& sum = sums[block.creator];
     sum.all += static_cast<std::int64_t>(block.size);
     if (block.size > sum.largest.size()) sum.largest = {reinterpret_cast<const char*>(begin), block.size};
   }
@@ -450,10 +451,10 @@ std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {
   std::multimap<std::size_t, std::pair<std::string_view, std::int64_t>> packed;  // by size: contents, index
   for (std::size_t i = 0; i < state_->created.size(); ++i) {
     const Call& call = state_->created[i];
-    const Sum& sum = sums[call];
+    const CreatedMemory& sum = sums[call];
     protocol::CreatedOperator& op = created.emplace_back();
     op.function = state_->functions[call.function];
-    op.delegate = state_->delegate_of[i] - 1;
+    op.delegate = state_->delegates_of_created[i] - 1;
     op.bytes = sum.all;
     op.largest = static_cast<std::int64_t>(sum.largest.size());
     if (sum.largest.size() < kMinPackedBytes) continue;

@@ -13,7 +13,7 @@ namespace etprof::runner {
 // While an object lives, XNNPACK's calls of the allocator, and of its own functions that create, reshape, and
 // run operators, go through this program, so that each block that XNNPACK allocates has an owner. Create the
 // object before the model is loaded. The destructor restores all calls; allocated blocks stay. Only one
-// object at a time, and none at the same time as a Watch, with which it shares the trampolines.
+// object may exist at a time, and not together with a Watch, with which it shares the trampolines.
 class MemoryWatch {
  public:
   // Throws Error (kDeviceFailed) with the reason if the owners of memory cannot be determined here.
@@ -22,14 +22,14 @@ class MemoryWatch {
   MemoryWatch(MemoryWatch&&) = delete;
 
   // The memory that the process holds now. Throws Error (kDeviceFailed) if the system does not report it.
-  protocol::MemorySnapshot Now(std::string at, const Model& model) const;
+  protocol::MemorySnapshot TakeSnapshot(std::string at, const Model& model) const;
   // The created operators, with the memory that they have allocated so far.
   std::vector<protocol::CreatedOperator> Created() const;
   // The created delegates, in order, with their current workspaces. Empty if XNNPACK creates them in another
   // way.
   std::vector<protocol::DelegateMemory> Delegates() const;
   // The parts of the load time of `model`, which was loaded after this object was created. Absent if the
-  // parts add up to more than the whole.
+  // parts add up to more than the load time.
   std::optional<protocol::LoadTimes> Load(const Model& model) const;
 
  private:

@@ -23,27 +23,28 @@ TimedCall* innermost_call = nullptr;
 class TimedCall {
  public:
   using Function = TimedCalls::Kind;
-  TimedCall(Function kind, std::span<const CallWord>) : kind_(kind), counts_(ThreadIndex() == timed_thread) {
-    if (!counts_) return;
+  TimedCall(Function kind, std::span<const CallWord>)
+      : kind_(kind), is_timed_(ThreadIndex() == timed_thread) {
+    if (!is_timed_) return;
     outer_ = std::exchange(innermost_call, this);
     begin_ = MonotonicNow();
   }
   ~TimedCall() {
-    if (!counts_) return;
+    if (!is_timed_) return;
     const std::int64_t time = MonotonicNow() - begin_;
     TimedKind& sums = timed_kinds[static_cast<std::size_t>(kind_)];
-    sums.ns += time - inside_;
+    sums.ns += time - nested_ns_;
     ++sums.calls;
-    if (outer_ != nullptr) outer_->inside_ += time;
+    if (outer_ != nullptr) outer_->nested_ns_ += time;
     innermost_call = outer_;
   }
   TimedCall(TimedCall&&) = delete;
 
  private:
   const TimedCalls::Kind kind_;
-  const bool counts_;
+  const bool is_timed_;
   TimedCall* outer_ = nullptr;
-  std::int64_t begin_ = 0, inside_ = 0;
+  std::int64_t begin_ = 0, nested_ns_ = 0;
 };
 
 using WrappedTimedCalls = WrappedCalls<TimedCall, TimedCalls::kMaxFunctions>;

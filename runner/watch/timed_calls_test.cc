@@ -10,21 +10,21 @@
 namespace etprof::runner {
 namespace {
 
-// Has as many and such arguments as XNNPACK's functions that create operators.
+// Has the same number and types of arguments as XNNPACK's functions that create operators.
 std::string received;
 int Create(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d, const void* e, std::size_t f,
            std::uint32_t g, std::int8_t h, float i, float j, const char* k, std::int64_t l, std::uint8_t m,
            float n, double o, float p, float q, float r, float s, float t, double u, std::uint32_t v,
            std::size_t w, const char* x) {
   received.clear();
-  for (const double each :
+  for (const double argument :
        {double{i}, double{j}, double{n}, o, double{p}, double{q}, double{r}, double{s}, double{t}, u})
-    received += std::to_string(each) + " ";
-  for (const auto each :
+    received += std::to_string(argument) + " ";
+  for (const auto argument :
        {static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), static_cast<std::int64_t>(c),
         static_cast<std::int64_t>(d), static_cast<std::int64_t>(f), static_cast<std::int64_t>(g),
         std::int64_t{h}, l, std::int64_t{m}, static_cast<std::int64_t>(v), static_cast<std::int64_t>(w)})
-    received += std::to_string(each) + " ";
+    received += std::to_string(argument) + " ";
   received += std::string(e == nullptr ? "none " : "some ") + k + " " + x;
   return -7;
 }
@@ -34,10 +34,10 @@ void Spend(std::int64_t ns) {
   }
 }
 
-void (*inner)(std::int64_t) = &Spend;
-void Outer(std::int64_t own, std::int64_t inside) {
-  Spend(own);
-  inner(inside);
+void (*inner_function)(std::int64_t) = &Spend;
+void Outer(std::int64_t own_ns, std::int64_t inner_ns) {
+  Spend(own_ns);
+  inner_function(inner_ns);
 }
 
 TEST(TimedCalls, PassArgumentsAndResult) {
@@ -60,20 +60,20 @@ TEST(TimedCalls, PassArgumentsAndResult) {
 
 TEST(TimedCalls, CountNestedCallsForTheInnerFunction) {
   TimedCalls timed;
-  inner = reinterpret_cast<decltype(inner)>(
+  inner_function = reinterpret_cast<decltype(inner_function)>(
       timed.MakeTimed(TimedCalls::Kind::kPack, reinterpret_cast<void*>(&Spend)));
   const auto outer = reinterpret_cast<decltype(&Outer)>(
       timed.MakeTimed(TimedCalls::Kind::kCreate, reinterpret_cast<void*>(&Outer)));
   const std::int64_t begin = MonotonicNow();
   outer(100'000, 300'000);
   outer(100'000, 300'000);
-  const std::int64_t whole = MonotonicNow() - begin;
+  const std::int64_t total_ns = MonotonicNow() - begin;
   EXPECT_GE(timed.TotalNs(TimedCalls::Kind::kPack), 600'000);
   EXPECT_GE(timed.TotalNs(TimedCalls::Kind::kCreate), 200'000);
-  EXPECT_LE(timed.TotalNs(TimedCalls::Kind::kPack) + timed.TotalNs(TimedCalls::Kind::kCreate), whole);
+  EXPECT_LE(timed.TotalNs(TimedCalls::Kind::kPack) + timed.TotalNs(TimedCalls::Kind::kCreate), total_ns);
   EXPECT_EQ(timed.CallCounts(TimedCalls::Kind::kPack), 2);
   EXPECT_EQ(timed.TotalNs(TimedCalls::Kind::kGraph), 0);
-  inner = &Spend;
+  inner_function = &Spend;
 }
 
 TEST(TimedCalls, ReturnTheFunctionItselfIfFull) {

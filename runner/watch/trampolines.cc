@@ -11,21 +11,21 @@ struct alignas(128) ThreadCalls {
   std::uint32_t calls[kMaxTrampolines];
   std::uint32_t last;
 };
-ThreadCalls calls_of_thread[kMaxThreads];
+ThreadCalls thread_calls[kMaxThreads];
 
 std::atomic<std::size_t> threads_seen{0};
 // Without a constructor, since a trampoline may be the first code of this program that a thread runs.
-thread_local std::size_t index_of_this_thread = 0;  // index + 1; 0: not assigned yet
+thread_local std::size_t own_thread_number = 0;  // index + 1; 0: not assigned yet
 
 }  // namespace
 
 void SetTrampoline(std::size_t index, void* function) { functions[index] = function; }
-std::uint32_t* CallCounts(std::size_t thread) { return calls_of_thread[thread].calls; }
-std::uint32_t& LastCalledTrampoline(std::size_t thread) { return calls_of_thread[thread].last; }
+std::uint32_t* CallCounts(std::size_t thread) { return thread_calls[thread].calls; }
+std::uint32_t& LastCalledTrampoline(std::size_t thread) { return thread_calls[thread].last; }
 
 std::size_t ThreadIndex() {
-  if (index_of_this_thread == 0) index_of_this_thread = threads_seen.fetch_add(1) + 1;
-  return std::min(index_of_this_thread - 1, kMaxThreads - 1);
+  if (own_thread_number == 0) own_thread_number = threads_seen.fetch_add(1) + 1;
+  return std::min(own_thread_number - 1, kMaxThreads - 1);
 }
 std::size_t ThreadsSeen() { return threads_seen.load(); }
 

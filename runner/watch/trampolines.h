@@ -12,7 +12,7 @@ namespace etprof::runner {
 inline constexpr std::size_t kMaxTrampolines = 512;
 inline constexpr std::size_t kMaxThreads = 64;
 
-// Whether trampolines exist for this architecture.
+// True if trampolines exist for this architecture.
 bool HasTrampolines();
 
 // The trampoline with this index; SetTrampoline must be called before its first call.
@@ -21,7 +21,7 @@ void SetTrampoline(std::size_t index, void* function);
 
 // The numbers of calls so far, by trampoline, of the thread with this index.
 std::uint32_t* CallCounts(std::size_t thread);
-// The index of the trampoline that the thread called last; also 0 if it has called none.
+// The index of the trampoline that the thread called last; also 0 if the thread has called no trampoline.
 std::uint32_t& LastCalledTrampoline(std::size_t thread);
 
 // The index of the calling thread, in the order of first calls of this function. Threads beyond kMaxThreads

@@ -31,13 +31,13 @@ constexpr std::size_t kMaxSetups = 192;  // functions; the wheel's library has 1
 constexpr std::size_t kSetupArguments = 8;
 using SetupArguments = std::span<const CallWord, kSetupArguments>;
 
-// The place of the output among the arguments, from the functions' declarations in XNNPACK's
-// include/xnnpack.h and include/experimental.h: after the operator, a workspace where there is one, and the
-// inputs.
-std::size_t OutputArgument(std::string_view function) {
+// The index of the output among the arguments, from the functions' declarations in XNNPACK's
+// include/xnnpack.h and include/experimental.h: after the operator, a workspace if the function has one, and
+// the inputs.
+std::size_t OutputArgumentIndex(std::string_view function) {
   struct Exception {
     std::string_view prefix;
-    std::size_t place;
+    std::size_t argument_index;
   };
   static constexpr Exception kExceptions[] = {{"batch_matrix_multiply_nc_q", 5},
                                               {"batch_matrix_multiply_nc_qs8", 4},
@@ -50,13 +50,13 @@ std::size_t OutputArgument(std::string_view function) {
                                               {"resize_bilinear2d_nhwc", 3},
                                               {"rope_", 3},
                                               {"unpooling2d_", 3}};
-  std::size_t longest = 0, place = 2;
+  std::size_t longest = 0, argument_index = 2;
   for (const Exception& exception : kExceptions) {
     if (exception.prefix.size() <= longest || !function.starts_with(exception.prefix)) continue;
     longest = exception.prefix.size();
-    place = exception.place;
+    argument_index = exception.argument_index;
   }
-  return place;
+  return argument_index;
 }
 
 constexpr std::string_view kSetup = "xnn_setup_";
@@ -67,7 +67,7 @@ bool IsSetup(std::string_view name) {
 class ValueReader;
 ValueReader* current_reader = nullptr;  // neither the clock's hook nor a setup function takes an argument
 
-// One run's values.
+// Reads the values of one run.
 class ValueReader {
  public:
   ValueReader(Model& model, const protocol::ValuesRequest& request)
@@ -76,7 +76,7 @@ class ValueReader {
             1, [this](std::uint64_t* values) { *values = captures_.size(); },
             [this](const BoundaryRecorder::Key& key, const std::string& name, const std::uint64_t* from,
                    const std::uint64_t* to) { AddOperator(key, name, *from, *to); }),
-        keeps_(!request.path.empty()) {
+        keeps_elements_(!request.path.empty()) {
     for (const protocol::ValueSize& size : request.sizes) sizes_[size.index] = size;
   }
 
@@ -85,46 +85,46 @@ class ValueReader {
     struct Hooks {
       explicit Hooks(ValueReader& reader) : tracer(reader.model_.tracer()) {
         current_reader = &reader;
-        CallAtBoundaries([] { current_reader->AtBoundary(); });
-        tracer.ReportValuesTo([&reader](const et::EValue& value) { reader.AtValue(value); });
+        SetBoundaryHook([] { current_reader->OnBoundary(); });
+        tracer.SetValueCallback([&reader](const et::EValue& value) { reader.OnValue(value); });
       }
       ~Hooks() {
-        tracer.ReportValuesTo(nullptr);
-        CallAtBoundaries(nullptr);
+        tracer.SetValueCallback(nullptr);
+        SetBoundaryHook(nullptr);
         current_reader = nullptr;
       }
       Hooks(Hooks&&) = delete;
       OperatorTracer& tracer;
     };
-    model_.GiveInputs();
+    model_.SetInputs();
     const Hooks hooks(*this);
     recorder_.BeginRun(/*counted=*/true);
     model_.Run();
     recorder_.EndRun();
   }
 
-  // `output`: its place among the arguments.
-  void AtSetup(std::size_t output, SetupArguments arguments) {
+  // `output` is the index of the output among the arguments.
+  void OnSetup(std::size_t output, SetupArguments arguments) {
     if (calls_.empty() || calls_.back().boundaries > 0) calls_.emplace_back();
     std::vector<Setup>& setups = calls_.back().setups;
-    const auto known =
+    const auto known_setup =
         std::ranges::find(setups, arguments[0], [](const Setup& setup) { return setup.arguments[0]; });
-    // XNNPACK prepares the copies of which a concatenation is made once for each of its inputs.
-    for (auto copy = known; copy != setups.end(); ++copy) copy->begin = known->begin;
-    if (known != setups.end()) return;
+    // XNNPACK prepares all copies of a concatenation again for each input of the concatenation.
+    for (auto copy = known_setup; copy != setups.end(); ++copy) copy->begin = known_setup->begin;
+    if (known_setup != setups.end()) return;
     Setup& setup = setups.emplace_back();
     setup.output = reinterpret_cast<const void*>(arguments[output]);
     std::ranges::copy(arguments, setup.arguments.begin());
     setup.begin = setups.size() - 1;
   }
 
-  // Throws what stands for what was found wrong.
+  // Fills the reply with the values, and with the reasons for values that are not trusted.
   void Fill(protocol::ValuesReply& reply) {
-    reply.problem = wrong_;
+    reply.problem = problem_;
     reply.checked = checked_;
     for (auto& [index, value] : values_) {
       const Capture& capture = captures_[static_cast<std::size_t>(index)];
-      if (capture.call) value.problem = ProblemOf(calls_[*capture.call], capture);
+      if (capture.call) value.problem = FindProblem(calls_[*capture.call], capture);
       value.dtype = capture.dtype;
       if (value.problem.empty()) {
         value.bytes = static_cast<std::int64_t>(capture.bytes);
@@ -140,8 +140,8 @@ class ValueReader {
     for (const protocol::OperatorValue& value : reply.values) {
       const Capture& capture = captures_[static_cast<std::size_t>(value.index)];
       if (value.stored_elements == 0) continue;
-      const auto bytes = static_cast<std::int64_t>(capture.kept.size());
-      tensors.emplace_back(std::to_string(value.index), TensorBytes{"U8", {bytes}, capture.kept});
+      const auto bytes = static_cast<std::int64_t>(capture.kept_bytes.size());
+      tensors.emplace_back(std::to_string(value.index), TensorBytes{"U8", {bytes}, capture.kept_bytes});
     }
     WriteSafetensors(path, tensors, {{"format", "etprof-values-1"}});
   }
@@ -152,24 +152,24 @@ class ValueReader {
     std::array<CallWord, kSetupArguments> arguments{};
     std::size_t begin = 0;  // the first setup of the same operator
   };
-  struct Call {  // of a delegate
+  struct Call {  // a call of a delegate
     std::vector<Setup> setups;
-    std::size_t boundaries = 0;   // the first one is before the first operator
-    std::size_t captures = 0;     // of operators
-    std::size_t operators = 0;    // that were traced
-    std::set<const void*> taken;  // addresses of tensors that the program takes from it, or gives it
+    std::size_t boundaries = 0;  // clock readings: one before the first operator, and one after each
+    std::size_t captures = 0;    // captured outputs of operators
+    std::size_t operators = 0;   // operators that were traced
+    std::set<const void*> addresses_taken;  // addresses of the delegate's arguments in the program
   };
   struct Capture {
     const void* data = nullptr;
-    std::optional<std::size_t> call;  // absent: of a kernel
-    std::size_t setup = 0;            // in its call
+    std::optional<std::size_t> call;  // index into calls_; absent: an output of a kernel
+    std::size_t setup = 0;            // index into the setups of the call
     std::size_t bytes = 0;
     std::int64_t kept_elements = 0;
     std::string dtype, sha256;
-    std::vector<std::byte> kept;
+    std::vector<std::byte> kept_bytes;
   };
 
-  void AtBoundary() {
+  void OnBoundary() {
     if (calls_.empty()) calls_.emplace_back();
     in_delegate_ = true;
     Call& call = calls_.back();
@@ -180,12 +180,12 @@ class ValueReader {
       if (capture.setup < call.setups.size()) {
         const std::size_t begin = call.setups[capture.setup].begin;
         if (capture.setup + 1 < call.setups.size() && call.setups[capture.setup + 1].begin == begin)
-          return void(++call.boundaries);  // the next one is of the same operator
+          return void(++call.boundaries);  // the next setup is of the same operator
         capture.data = call.setups[begin].output;
         const auto size = sizes_.find(static_cast<std::int64_t>(captures_.size()));
         if (size != sizes_.end() && capture.data != nullptr)
-          Take(static_cast<std::size_t>(size->second.bytes),
-               static_cast<std::size_t>(size->second.element_bytes), capture);
+          Digest(static_cast<std::size_t>(size->second.bytes),
+                 static_cast<std::size_t>(size->second.element_bytes), capture);
       }
       captures_.push_back(std::move(capture));
       ++call.captures;
@@ -195,37 +195,38 @@ class ValueReader {
   }
 
   // Kernels log their outputs, and the program all arguments of a delegate after its call.
-  void AtValue(const et::EValue& value) {
+  void OnValue(const et::EValue& value) {
     if (!value.isTensor()) return;
     const auto& tensor = value.toTensor();
     Capture capture;
     capture.data = tensor.const_data_ptr();
     capture.dtype = SafetensorsName(tensor.scalar_type());
     if (in_delegate_) {
-      calls_.back().taken.insert(capture.data);
-      Compare(capture.data, tensor.nbytes());
+      calls_.back().addresses_taken.insert(capture.data);
+      CheckDelegateOutput(capture.data, tensor.nbytes());
     }
-    if (keeps_ && capture.data != nullptr)
-      Take(tensor.nbytes(), static_cast<std::size_t>(tensor.element_size()), capture);
+    if (keeps_elements_ && capture.data != nullptr)
+      Digest(tensor.nbytes(), static_cast<std::size_t>(tensor.element_size()), capture);
     captures_.push_back(std::move(capture));
   }
 
-  // What the last operator that wrote to this address wrote is what the program finds there.
-  void Compare(const void* data, std::size_t bytes) {
+  // Checks that the program finds the value of the last operator that wrote to this address.
+  void CheckDelegateOutput(const void* data, std::size_t bytes) {
     for (auto capture = captures_.rbegin(); capture != captures_.rend(); ++capture) {
-      if (!capture->call || capture->data != data || capture->bytes == 0) continue;  // or logged before
+      if (!capture->call || capture->data != data || capture->bytes == 0)
+        continue;  // a kernel's output, or not read
       if (*capture->call != calls_.size() - 1) return;
       const auto* const begin = static_cast<const std::byte*>(data);
       if (capture->bytes == bytes && Sha256Hex({begin, bytes}) == capture->sha256) {
         ++checked_;
       } else {
-        wrong_ = "an operator's value is not what the program took from its delegate";
+        problem_ = "an operator's value is not what the program took from its delegate";
       }
       return;
     }
   }
 
-  static void Take(std::size_t bytes, std::size_t element, Capture& capture) {
+  static void Digest(std::size_t bytes, std::size_t element, Capture& capture) {
     const auto* const begin = static_cast<const std::byte*>(capture.data);
     if (bytes == 0 || bytes % element != 0) return;
     capture.bytes = bytes;
@@ -233,16 +234,16 @@ class ValueReader {
     const std::size_t elements = bytes / element;
     const std::size_t step = (elements + protocol::kMaxStoredElements - 1) / protocol::kMaxStoredElements;
     for (std::size_t i = 0; i < elements; i += step) {
-      capture.kept.insert(capture.kept.end(), begin + i * element, begin + (i + 1) * element);
+      capture.kept_bytes.insert(capture.kept_bytes.end(), begin + i * element, begin + (i + 1) * element);
       ++capture.kept_elements;
     }
   }
 
-  void AddOperator(const BoundaryRecorder::Key& key, const std::string& name, std::uint64_t from,
-                   std::uint64_t to) {
+  void AddOperator(const BoundaryRecorder::Key& key, const std::string& name, std::uint64_t first_capture,
+                   std::uint64_t end_capture) {
     if (key.kind == "delegate_call") in_delegate_ = false;
     if (key.kind != "kernel" && key.kind != "backend") return;
-    for (std::uint64_t i = from; i < to; ++i) {
+    for (std::uint64_t i = first_capture; i < end_capture; ++i) {
       if (const auto call = captures_[i].call) ++calls_[*call].operators;
       protocol::OperatorValue value;
       value.place = key;
@@ -252,13 +253,13 @@ class ValueReader {
     }
   }
 
-  static std::string ProblemOf(const Call& call, const Capture& capture) {
+  static std::string FindProblem(const Call& call, const Capture& capture) {
     if (call.setups.size() + 1 != call.boundaries || call.captures != call.operators) {
       return fmt::format("XNNPACK prepared {} operators of its call, and {} were traced", call.setups.size(),
                          call.operators);
     }
     if (capture.data == nullptr) return "it has no address";
-    if (call.taken.contains(capture.data)) return "";
+    if (call.addresses_taken.contains(capture.data)) return "";
     const auto word = reinterpret_cast<CallWord>(capture.data);
     for (std::size_t i = capture.setup + 1; i < call.setups.size(); ++i) {
       if (std::ranges::find(call.setups[i].arguments, word) != call.setups[i].arguments.end()) return "";
@@ -268,22 +269,22 @@ class ValueReader {
 
   Model& model_;
   BoundaryRecorder recorder_;
-  const bool keeps_;
+  const bool keeps_elements_;
   std::map<std::int64_t, protocol::ValueSize> sizes_;  // by index
   std::vector<Call> calls_;
   bool in_delegate_ = false;  // from a call's first boundary until all of its arguments are logged
   std::vector<Capture> captures_;
   std::map<std::int64_t, protocol::OperatorValue> values_;  // by index in `captures_`
   std::int64_t checked_ = 0;
-  std::string wrong_;
+  std::string problem_;
 };
 
 class SetupCall {
  public:
-  using Function = std::size_t;  // the place of the output
+  using Function = std::size_t;  // the index of the output among the arguments
   SetupCall(Function output, std::span<const CallWord> arguments) {
     if (current_reader != nullptr && depth_ == 0)
-      current_reader->AtSetup(output, arguments.first<kSetupArguments>());
+      current_reader->OnSetup(output, arguments.first<kSetupArguments>());
     ++depth_;
   }
   ~SetupCall() { --depth_; }
@@ -293,19 +294,19 @@ class SetupCall {
   static inline int depth_ = 0;  // a setup may call another one
 };
 
-// Throws Error (kDeviceFailed) where they cannot be replaced.
+// Replaces XNNPACK's xnn_setup_* functions. Throws Error (kDeviceFailed) if that is not possible.
 void ReplaceSetups(ReplacedSlots& replaced) {
   const LoadedLibrary library = LoadedLibrary::FindXnnpack();
   using WrappedSetups = WrappedCalls<SetupCall, kMaxSetups>;
   WrappedSetups::Clear();
-  bool any = false;
+  bool found_setup = false;
   for (const LoadedLibrary::Slot& slot : library.Slots()) {
     if (!IsSetup(slot.name)) continue;
-    any = true;
-    const std::size_t output = OutputArgument(std::string_view(slot.name).substr(kSetup.size()));
+    found_setup = true;
+    const std::size_t output = OutputArgumentIndex(std::string_view(slot.name).substr(kSetup.size()));
     replaced.Replace(slot, WrappedSetups::Wrap(slot.function, output));
   }
-  if (!any)
+  if (!found_setup)
     throw Error(ExitCode::kDeviceFailed, "XNNPACK's library does not call xnn_setup_* through its PLT");
 }
 
@@ -315,8 +316,8 @@ std::vector<std::string> OutputDigests(const Model& model) {
   return digests;
 }
 
-std::vector<std::string> RunUnread(Model& model) {
-  model.GiveInputs();
+std::vector<std::string> RunWithoutReading(Model& model) {
+  model.SetInputs();
   model.Run();
   return OutputDigests(model);
 }
@@ -325,8 +326,8 @@ std::vector<std::string> RunUnread(Model& model) {
 
 protocol::ValuesReply ReadValues(Model& model, const protocol::ValuesRequest& request) {
   protocol::ValuesReply reply;
-  const std::vector<std::string> expected = RunUnread(model);
-  reply.outputs_compared = RunUnread(model) == expected;
+  const std::vector<std::string> expected = RunWithoutReading(model);
+  reply.outputs_compared = RunWithoutReading(model) == expected;
   ValueReader reader(model, request);
   {
     ReplacedSlots replaced;

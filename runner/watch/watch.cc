@@ -22,7 +22,7 @@ namespace {
 // context may be read and replaced, too: a function address there is part of another context, and is restored
 // as well.
 constexpr std::size_t kContextWords = 128;
-constexpr std::size_t kMaxEntries = 64;  // for the thread pool's functions, about fifty
+constexpr std::size_t kMaxEntries = 64;  // the thread pool has about fifty functions
 
 }  // namespace
 
@@ -38,12 +38,12 @@ using Task = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word
 
 struct alignas(128) CurrentThread : Region::Thread {};
 struct CurrentTask {
-  // The task's function that the pool calls instead; its context is a CurrentTask.
+  // The pool calls this instead of the task's function, with a CurrentTask as context.
   static void RunTask(Word current, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i);
 
   Task function = nullptr;
   Word context = 0;
-  bool one_at_a_time = false;
+  bool runs_one_at_a_time = false;
   std::mutex mutex;
   std::array<CurrentThread, kMaxThreads> threads;
 };
@@ -52,7 +52,7 @@ void CurrentTask::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word 
   CurrentTask& current = *reinterpret_cast<CurrentTask*>(of);
   Region::Thread& thread = current.threads[ThreadIndex()];
   std::unique_lock lock(current.mutex, std::defer_lock);
-  if (current.one_at_a_time) lock.lock();
+  if (current.runs_one_at_a_time) lock.lock();
   const std::int64_t begin = MonotonicNow();
   current.function(current.context, a, b, c, d, e, f, g, h, i);
   if (thread.tasks++ == 0) {
@@ -78,13 +78,13 @@ class MemoryReader {
   // Reads up to `words` words, or up to the end of the page. Returns how many were read.
   std::size_t Read(Word from, Word* to, std::size_t words) const {
     const auto page = static_cast<Word>(::sysconf(_SC_PAGESIZE));
-    for (const std::size_t wanted :
+    for (const std::size_t count :
          {words, std::min<std::size_t>(words, (page - from % page) / sizeof(Word))}) {
-      const std::size_t size = wanted * sizeof(Word);
+      const std::size_t size = count * sizeof(Word);
       if (size == 0 ||
           ::write(write_.number(), reinterpret_cast<const void*>(from), size) != static_cast<ssize_t>(size))
         continue;
-      return ::read(read_.number(), to, size) == static_cast<ssize_t>(size) ? wanted : 0;
+      return ::read(read_.number(), to, size) == static_cast<ssize_t>(size) ? count : 0;
     }
     return 0;
   }
@@ -94,7 +94,7 @@ class MemoryReader {
 };
 
 struct State {
-  explicit State(LoadedLibrary found) : library(std::move(found)) {}
+  explicit State(LoadedLibrary loaded_library) : library(std::move(loaded_library)) {}
 
   LoadedLibrary library;
   std::map<Word, std::size_t> trampolines;  // by function
@@ -104,18 +104,18 @@ struct State {
   CurrentTask current;
   ReplacedSlots replaced;  // last member, so that it is destroyed first
 
-  // The trampoline of a function; nullptr: none is left.
+  // The trampoline of a function; nullptr if all trampolines are in use.
   void* GetTrampoline(Word function) {
-    const auto [found, added] = trampolines.try_emplace(function, functions.size());
+    const auto [entry, added] = trampolines.try_emplace(function, functions.size());
     if (added) {
       if (functions.size() == kMaxTrampolines) {
-        trampolines.erase(found);
+        trampolines.erase(entry);
         return nullptr;
       }
       functions.push_back(function);
-      SetTrampoline(found->second, reinterpret_cast<void*>(function));
+      SetTrampoline(entry->second, reinterpret_cast<void*>(function));
     }
-    return Trampoline(found->second);
+    return Trampoline(entry->second);
   }
 
   void MoveCallsTo(Region& region) {
@@ -145,7 +145,7 @@ struct State {
     std::array<Word, kContextWords> words;
     const std::size_t readable = memory.Read(context, words.data(), words.size());
     struct Change {
-      Word* place;
+      Word* address;
       Word original, trampoline;
     };
     std::array<Change, kContextWords> changed;
@@ -161,7 +161,7 @@ struct State {
     // are restored.
     const auto replace = [&](Word Change::*from, Word Change::*to) {
       for (const Change& change : std::span(changed).first(changes))
-        if (*change.place == change.*from) *change.place = change.*to;
+        if (*change.address == change.*from) *change.address = change.*to;
     };
     replace(&Change::original, &Change::trampoline);
     Region region;
@@ -180,14 +180,14 @@ struct State {
 
 namespace {
 
-// Entry `index` of the pool's functions calls this function through the only Watch.
+// Entry `index` replaces the pool's function at this index, and calls it through the only Watch.
 std::array<Parallelize, kMaxEntries> parallelize_functions;
-State* active = nullptr;
+State* active_state = nullptr;
 
 template <std::size_t index>
 void ParallelizeEntry(Word pool, Word task, Word context, Word a, Word b, Word c, Word d, Word e, Word f,
                       Word g, Word h, Word i, Word j, Word k) {
-  active->Run(parallelize_functions[index], pool, task, context, a, b, c, d, e, f, g, h, i, j, k);
+  active_state->Run(parallelize_functions[index], pool, task, context, a, b, c, d, e, f, g, h, i, j, k);
 }
 
 template <std::size_t... index>
@@ -205,7 +205,7 @@ struct Watch::State : watching::State {
 
 Watch::Watch() {
   using watching::kEntries;
-  if (watching::active != nullptr) throw Error(ExitCode::kDeviceFailed, "is being watched already");
+  if (watching::active_state != nullptr) throw Error(ExitCode::kDeviceFailed, "is being watched already");
   if (!HasTrampolines())
     throw Error(ExitCode::kDeviceFailed, "calls cannot be watched on this architecture: x86-64 and aarch64");
   ThreadIndex();  // the caller is thread 0
@@ -227,12 +227,12 @@ Watch::Watch() {
                 "-Bsymbolic or -fno-plt)")
         .InFile(state_->library.path());
   }
-  watching::active = state_.get();
+  watching::active_state = state_.get();
 }
 
 Watch::~Watch() {
   state_.reset();
-  watching::active = nullptr;
+  watching::active_state = nullptr;
 }
 
 void Watch::Release() { state_->replaced.Restore(); }
@@ -242,12 +242,12 @@ const std::vector<Region>& Watch::Regions() {
   return state_->regions;
 }
 
-void Watch::Forget() {
+void Watch::Clear() {
   state_->EndRegionWithoutTask();
   state_->regions.clear();
 }
 
-void Watch::OneAtATime(bool on) { state_->current.one_at_a_time = on; }
+void Watch::OneAtATime(bool on) { state_->current.runs_one_at_a_time = on; }
 
 const LoadedLibrary& Watch::library() const { return state_->library; }
 

@@ -23,7 +23,7 @@ struct Region {
     std::size_t thread = 0;
     std::int64_t calls = 0;
   };
-  std::uintptr_t task = 0;  // the task's function; 0: none
+  std::uintptr_t task = 0;  // the task's function; 0: the calls between two calls of the pool
   std::int64_t begin_ns = 0, end_ns = 0;
   std::vector<Thread> threads;
   std::vector<Calls> calls;  // calls of functions in a task's context, and of KleidiAI's functions
@@ -32,7 +32,7 @@ struct Region {
 // While an object lives, XNNPACK's calls of the thread pool and of KleidiAI go through this program, which
 // records them and calls the original functions. The same holds for the functions that a task's context
 // points to (its microkernels): while the pool works on the task, these pointers lead to trampolines. The
-// destructor restores everything. Only one object at a time, and only one thread may run the model.
+// destructor restores everything. Only one object may exist at a time, and only one thread may run the model.
 class Watch {
  public:
   // Throws Error (kDeviceFailed) with the reason if calls cannot be watched here.
@@ -40,14 +40,14 @@ class Watch {
   ~Watch();
   Watch(Watch&&) = delete;
 
-  // The recorded regions since Forget, in order; also ends the current region without a task.
+  // The recorded regions since Clear, in order; also ends the current region without a task.
   const std::vector<Region>& Regions();
-  void Forget();
+  void Clear();
 
   // Restores all calls, as the destructor does; keeps the recorded regions.
   void Release();
 
-  // Whether to run only one task at a time from now on.
+  // If true, only one task runs at a time from now on.
   void OneAtATime(bool on);
 
   const LoadedLibrary& library() const;

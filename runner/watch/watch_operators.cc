@@ -43,8 +43,8 @@ struct Sums {
     runs += other.runs;
     time_ns += other.time_ns;
     parallel_ns += other.parallel_ns;
-    const auto min_known = [](std::int64_t mine, std::int64_t theirs) {
-      return mine < 0 ? theirs : theirs < 0 ? mine : std::min(mine, theirs);
+    const auto min_known = [](std::int64_t a, std::int64_t b) {
+      return a < 0 ? b : b < 0 ? a : std::min(a, b);
     };
     fastest_parallel_ns = min_known(fastest_parallel_ns, other.fastest_parallel_ns);
     fastest_busy_ns = min_known(fastest_busy_ns, other.fastest_busy_ns);
@@ -62,18 +62,18 @@ struct Sums {
     for (const auto& [function, by_thread] : other.calls) AddCalls(function, by_thread);
   }
   void AddCalls(const std::pair<std::uintptr_t, bool>& function, const std::vector<std::int64_t>& by_thread) {
-    std::vector<std::int64_t>& mine = calls[function];
-    mine.resize(std::max(mine.size(), by_thread.size()));
-    for (std::size_t t = 0; t < by_thread.size(); ++t) mine[t] += by_thread[t];
+    std::vector<std::int64_t>& own_counts = calls[function];
+    own_counts.resize(std::max(own_counts.size(), by_thread.size()));
+    for (std::size_t t = 0; t < by_thread.size(); ++t) own_counts[t] += by_thread[t];
   }
 };
 using AllSums = std::map<Key, Sums>;
 
 void Merge(const AllSums& from, AllSums& to) {
   for (const auto& [key, sums] : from) {
-    Sums& mine = to[key];
-    mine.name = sums.name;
-    mine.Add(sums);
+    Sums& own_sums = to[key];
+    own_sums.name = sums.name;
+    own_sums.Add(sums);
   }
 }
 
@@ -113,8 +113,8 @@ Sums MakeSums(const std::string& name, std::span<const Region> regions, std::int
   return sums;
 }
 
-// When the operators of one run and their threads worked. Operators are reported when they end, inner
-// operators first, so a region belongs to the innermost operator.
+// A timeline of the operators of one run and of their threads' work. Operators are reported when they end,
+// inner operators first, so a region belongs to the innermost operator.
 class RunTimeline {
  public:
   void Clear() { *this = {}; }
@@ -126,10 +126,10 @@ class RunTimeline {
     span.key = key;
     span.span_data.begin_ns = static_cast<std::int64_t>(from[1]);
     span.span_data.end_ns = static_cast<std::int64_t>(to[1]);
-    taken_.resize(regions.size());
+    assigned_.resize(regions.size());
     for (std::size_t r = from[0]; r < to[0]; ++r) {
-      if (taken_[r]) continue;
-      taken_[r] = true;
+      if (assigned_[r]) continue;
+      assigned_[r] = true;
       for (std::size_t t = 0; t < regions[r].threads.size(); ++t) {
         const Region::Thread& thread = regions[r].threads[t];
         if (thread.tasks == 0) continue;
@@ -140,10 +140,10 @@ class RunTimeline {
     }
   }
 
-  // `all` has the operators in the order of the reply.
-  protocol::WatchedTimeline Take(const AllSums& all) {
+  // Moves the spans into a timeline. `operator_sums` has the operators in the order of the reply.
+  protocol::WatchedTimeline MakeTimeline(const AllSums& operator_sums) {
     std::map<Key, std::int64_t> index;
-    for (const auto& [key, sums] : all) index.emplace_hint(index.end(), key, std::ssize(index));
+    for (const auto& [key, sums] : operator_sums) index.emplace_hint(index.end(), key, std::ssize(index));
     // If two operators began together, the one reported last contains the other.
     std::ranges::reverse(spans_);
     std::ranges::stable_sort(spans_, [](const Span& a, const Span& b) {
@@ -173,7 +173,7 @@ class RunTimeline {
     protocol::WatchedSpan span_data;  // times of MonotonicNow
   };
   std::vector<Span> spans_;
-  std::vector<bool> taken_;  // by region: belongs to an operator
+  std::vector<bool> assigned_;  // by region: belongs to an operator
   std::int64_t slices_ = 0;
 };
 
@@ -183,10 +183,10 @@ std::vector<std::string> Digests(const Model& model) {
   return digests;
 }
 
-// Makes runs while a Watch lives.
-class Watching {
+// Runs the model while a Watch lives, and sums up the calls of each operator.
+class WatchedRuns {
  public:
-  Watching(Model& model, Watch& watch)
+  WatchedRuns(Model& model, Watch& watch)
       : model_(model),
         watch_(watch),
         recorder_(
@@ -200,26 +200,27 @@ class Watching {
               const std::span<const Region> regions = watch_.Regions();
               Merge({{key, MakeSums(name, regions.subspan(from[0], to[0] - from[0]),
                                     static_cast<std::int64_t>(to[1] - from[1]))}},
-                    this_run_);
-              if (keeps_timeline_) timeline_.Add(key, regions, from, to);
+                    run_sums_);
+              if (records_timeline_) timeline_.Add(key, regions, from, to);
             }),
         recording_(model, recorder_) {}
 
   // Makes one run. Returns the share of its time in which its threads waited for a processor.
   double Run(bool counted) {
-    this_run_.clear();
+    run_sums_.clear();
     timeline_.Clear();
-    watch_.Forget();
+    watch_.Clear();
     recorder_.BeginRun(counted);
-    model_.GiveInputs();
+    model_.SetInputs();
     const WaitReading before = meter_.Read();
     const std::int64_t latency = model_.Run();
     const std::int64_t waited = WaitedTime(before, meter_.Read());
     recorder_.EndRun();
-    model_.tracer().Forget();
+    model_.tracer().Clear();
     return latency > 0 && waited > 0 ? static_cast<double>(waited) / static_cast<double>(latency) : 0;
   }
-  // Sums of up to `runs` clean runs; if no run was clean, sums of all attempts.
+  // Sums of up to `runs` runs that hardly waited for a processor; if there was no such run, sums of all
+  // attempts.
   struct Result {
     AllSums sums;
     int runs = 0;
@@ -227,26 +228,26 @@ class Watching {
     RunTimeline timeline;  // of the first of these runs
   };
   Result Collect(int runs, const std::function<bool()>& abandoned) {
-    Result clean, others;
+    Result clean, contended;
     for (int i = 0; i < kAttempts * runs && clean.runs < runs; ++i) {
-      keeps_timeline_ = clean.timeline.empty();
-      Result& result = Run(true) <= kMaxWaitingShare ? clean : others;
+      records_timeline_ = clean.timeline.empty();
+      Result& result = Run(true) <= kMaxWaitingShare ? clean : contended;
       if (result.timeline.empty()) result.timeline = std::move(timeline_);
-      Merge(this_run_, result.sums);
+      Merge(run_sums_, result.sums);
       ++result.runs;
       if (abandoned()) std::_Exit(0);
     }
-    others.contended = true;
-    return clean.runs > 0 ? std::move(clean) : std::move(others);
+    contended.contended = true;
+    return clean.runs > 0 ? std::move(clean) : std::move(contended);
   }
   std::int64_t unmatched_calls() const { return recorder_.unmatched_calls(); }
 
  private:
   Model& model_;
   Watch& watch_;
-  AllSums this_run_;
+  AllSums run_sums_;
   RunTimeline timeline_;  // of this run
-  bool keeps_timeline_ = false;
+  bool records_timeline_ = false;
   BoundaryRecorder recorder_;
   const Recording recording_;
   const WaitMeter meter_;
@@ -267,27 +268,28 @@ std::set<std::uint64_t> Callees(std::uint64_t address, ByteView code) {
   return callees;
 }
 
-// The functions of a reply, without repetition.
+// Lists the functions of a reply, each function once.
 class FunctionList {
  public:
   FunctionList(const LoadedLibrary& library, protocol::WatchReply& reply)
       : library_(library), reply_(reply) {}
   std::int64_t Index(std::uintptr_t function) {
-    const auto [known, added] = index_.try_emplace(function, reply_.functions.size());
+    const auto [entry, added] = index_.try_emplace(function, reply_.functions.size());
     if (added) {
-      const ElfFile::Function found = library_.FunctionAt(function);
+      const ElfFile::Function symbol = library_.FunctionAt(function);
       const ByteView code = library_.file().AtAddress(
-          found.address, std::min(found.size, protocol::WatchedFunction::kMaxCodeBytes));
+          symbol.address, std::min(symbol.size, protocol::WatchedFunction::kMaxCodeBytes));
       std::string callee_code;
       if (library_.file().machine() == ElfFile::kAarch64) {
-        for (const std::uint64_t callee : Callees(found.address, code)) {
+        for (const std::uint64_t callee : Callees(symbol.address, code)) {
           if (callee_code.size() > 2 * protocol::WatchedFunction::kMaxCodeBytes) break;
           callee_code += ToHexadecimal(library_.FunctionCode(callee));
         }
       }
-      reply_.functions.push_back({found.name, found.address, found.size, ToHexadecimal(code), callee_code});
+      reply_.functions.push_back(
+          {symbol.name, symbol.address, symbol.size, ToHexadecimal(code), callee_code});
     }
-    return static_cast<std::int64_t>(known->second);
+    return static_cast<std::int64_t>(entry->second);
   }
 
  private:
@@ -296,17 +298,17 @@ class FunctionList {
   std::map<std::uintptr_t, std::size_t> index_;
 };
 
-void Fill(const AllSums& all, const AllSums& one_at_a_time, const LoadedLibrary& library,
+void Fill(const AllSums& operator_sums, const AllSums& serial, const LoadedLibrary& library,
           protocol::WatchReply& reply) {
   FunctionList list(library, reply);
   std::map<std::int64_t, std::int64_t> capacities;  // by CPU
   const auto capacity = [&](std::int64_t cpu) {
-    const auto [known, added] = capacities.try_emplace(cpu);
-    if (added) known->second = CpuCapacity(static_cast<int>(cpu)).value_or(-1);
-    return known->second;
+    const auto [entry, added] = capacities.try_emplace(cpu);
+    if (added) entry->second = CpuCapacity(static_cast<int>(cpu)).value_or(-1);
+    return entry->second;
   };
   const auto threads = static_cast<std::size_t>(reply.threads);
-  for (const auto& [place, sums] : all) {
+  for (const auto& [place, sums] : operator_sums) {
     protocol::WatchedOperator op;
     op.place = place;
     op.name = sums.name;
@@ -317,13 +319,13 @@ void Fill(const AllSums& all, const AllSums& one_at_a_time, const LoadedLibrary&
     op.threads = sums.threads;
     op.threads.resize(threads);
     op.fastest_parallel_ns = std::max<std::int64_t>(sums.fastest_parallel_ns, 0);
-    const auto single = one_at_a_time.find(place);
-    if (single != one_at_a_time.end())
+    const auto single = serial.find(place);
+    if (single != serial.end())
       op.fastest_alone_ns = std::max<std::int64_t>(single->second.fastest_busy_ns, 0);
     for (std::size_t t = 0; t < threads; ++t) {
       op.threads[t].capacity = capacity(op.threads[t].cpu);
       op.threads[t].waiting_ns = op.time_ns - op.threads[t].busy_ns;
-      if (single == one_at_a_time.end() || t >= single->second.threads.size()) continue;
+      if (single == serial.end() || t >= single->second.threads.size()) continue;
       op.threads[t].alone_ns = single->second.threads[t].busy_ns;
       op.threads[t].alone_tasks = single->second.threads[t].tasks;
     }
@@ -340,16 +342,16 @@ void Fill(const AllSums& all, const AllSums& one_at_a_time, const LoadedLibrary&
 // ExecuTorch creates delegates in the order of their calls. If the numbers agree, each created operator gets
 // the name of the operator that ran.
 void NameCreated(const protocol::WatchReply& reply, protocol::MemoryReport& memory) {
-  std::map<std::int64_t, std::vector<const protocol::WatchedOperator*>> ran;  // by instruction
+  std::map<std::int64_t, std::vector<const protocol::WatchedOperator*>> run_operators;  // by instruction
   for (const protocol::WatchedOperator& op : reply.operators) {
     if (op.place.kind == "backend" && op.place.chain == 0 && op.place.occurrence == 0)
-      ran[op.place.instruction].push_back(&op);
+      run_operators[op.place.instruction].push_back(&op);
   }
   std::map<std::int64_t, std::vector<protocol::CreatedOperator*>> created;  // by delegate
   for (protocol::CreatedOperator& op : memory.operators) created[op.delegate].push_back(&op);
-  if (ran.size() != created.size()) return;
-  for (auto at = ran.begin(); const auto& [delegate, operators] : created) {
-    const auto& [instruction, names] = *at++;
+  if (run_operators.size() != created.size()) return;
+  for (auto run_operators_of_delegate = run_operators.begin(); const auto& [delegate, operators] : created) {
+    const auto& [instruction, names] = *run_operators_of_delegate++;
     if (names.size() != operators.size()) continue;
     for (std::size_t i = 0; i < names.size(); ++i) {
       operators[i]->name = names[i]->name;
@@ -362,21 +364,21 @@ void NameCreated(const protocol::WatchReply& reply, protocol::MemoryReport& memo
 }  // namespace
 
 protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& request,
-                                    std::unique_ptr<MemoryWatch> memory, protocol::MemoryReport loaded,
+                                    std::unique_ptr<MemoryWatch> memory, protocol::MemoryReport memory_report,
                                     const std::function<bool()>& abandoned) {
   const auto run_unwatched = [&] {
-    model.GiveInputs();
+    model.SetInputs();
     model.Run();
     return Digests(model);
   };
-  const bool memory_asked = memory != nullptr || !loaded.problem.empty();
+  const bool memory_requested = memory != nullptr || !memory_report.problem.empty();
   const auto report_memory = [&](const char* at) {
     if (memory == nullptr) return;
     try {
-      loaded.moments.push_back(memory->Now(at, model));
+      memory_report.moments.push_back(memory->TakeSnapshot(at, model));
     } catch (const Error& error) {
-      loaded = {};
-      loaded.problem = error.what();
+      memory_report = {};
+      memory_report.problem = error.what();
       memory.reset();
     }
   };
@@ -386,61 +388,62 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   }
   for (int i = 0; i < request.warmup; ++i) run_unwatched();
   report_memory("steady");
-  if (memory != nullptr) loaded.delegates = memory->Delegates();
+  if (memory != nullptr) memory_report.delegates = memory->Delegates();
   memory.reset();
   const std::vector<std::string> expected = run_unwatched();
   protocol::WatchReply reply;
   reply.outputs_compared = run_unwatched() == expected;
   reply.architecture = isa::ArchitectureName(isa::HostArchitecture());
-  const auto refuse = [&](const std::string& why) {
-    protocol::WatchReply refused;
-    refused.problem = why;
-    if (memory_asked) refused.memory = loaded;
-    return refused;
+  const auto reject = [&](const std::string& reason) {
+    protocol::WatchReply rejection;
+    rejection.problem = reason;
+    if (memory_requested) rejection.memory = memory_report;
+    return rejection;
   };
   try {
     Watch watch;
     reply.library = std::filesystem::path(watch.library().path()).filename().string();
-    Watching::Result all, one_at_a_time;
+    WatchedRuns::Result parallel, serial;
     {
-      Watching watching(model, watch);
-      watching.Run(false);
+      WatchedRuns watched_runs(model, watch);
+      watched_runs.Run(false);
       if (reply.outputs_compared && Digests(model) != expected)
-        return refuse("the outputs are others while the calls are watched");
-      all = watching.Collect(request.runs, abandoned);
-      reply.unmatched_calls = watching.unmatched_calls();
+        return reject("the outputs are others while the calls are watched");
+      parallel = watched_runs.Collect(request.runs, abandoned);
+      reply.unmatched_calls = watched_runs.unmatched_calls();
       if (PoolThreads() > 1) {
         watch.OneAtATime(true);
-        one_at_a_time = watching.Collect(request.runs, abandoned);
+        serial = watched_runs.Collect(request.runs, abandoned);
         watch.OneAtATime(false);
       }
       if (reply.outputs_compared && Digests(model) != expected)
-        return refuse("the outputs are others while the calls are watched");
+        return reject("the outputs are others while the calls are watched");
     }
     if (ThreadsSeen() > kMaxThreads)
-      return refuse(fmt::format("more than {} threads work on it", kMaxThreads));
+      return reject(fmt::format("more than {} threads work on it", kMaxThreads));
     reply.threads = std::max(PoolThreads(), static_cast<int>(ThreadsSeen()));
-    reply.runs = all.runs;
-    reply.contended = all.contended;
-    const bool comparable = !one_at_a_time.contended && one_at_a_time.runs == all.runs;
-    Fill(all.sums, comparable ? one_at_a_time.sums : AllSums(), watch.library(), reply);
-    reply.timeline = all.timeline.Take(all.sums);
+    reply.runs = parallel.runs;
+    reply.contended = parallel.contended;
+    const bool comparable = !serial.contended && serial.runs == parallel.runs;
+    Fill(parallel.sums, comparable ? serial.sums : AllSums(), watch.library(), reply);
+    reply.timeline = parallel.timeline.MakeTimeline(parallel.sums);
     // After restoring all slots, a run must not be recorded any more.
-    const std::size_t seen = watch.Regions().size();
+    const std::size_t recorded_regions = watch.Regions().size();
     watch.Release();
     run_unwatched();
-    if (watch.Regions().size() != seen)
+    if (watch.Regions().size() != recorded_regions)
       throw Error(ExitCode::kDeviceFailed, "calls are still watched after the end");
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::kDeviceFailed) throw;
-    return refuse(error.what());
+    return reject(error.what());
   }
-  const bool any = std::ranges::any_of(reply.operators, [](const auto& op) { return !op.functions.empty(); });
-  if (!any)
-    return refuse("no call of XNNPACK was seen: the model has no delegate of it, or it calls otherwise");
-  if (memory_asked) {
-    NameCreated(reply, loaded);
-    reply.memory = std::move(loaded);
+  const bool has_calls =
+      std::ranges::any_of(reply.operators, [](const auto& op) { return !op.functions.empty(); });
+  if (!has_calls)
+    return reject("no call of XNNPACK was seen: the model has no delegate of it, or it calls otherwise");
+  if (memory_requested) {
+    NameCreated(reply, memory_report);
+    reply.memory = std::move(memory_report);
   }
   return reply;
 }

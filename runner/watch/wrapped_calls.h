@@ -13,17 +13,17 @@ inline constexpr std::size_t kMaxStackWords = 32;
 
 // Replacements for functions, each of which makes a `Call` that lives as long as the call. The functions may
 // take integers, pointers, and floating-point numbers, with up to kMaxStackWords arguments that do not fit
-// into registers, and return an integer or nothing. A Call is made from the Call::Function of the replaced
-// function and from the arguments that are integers or pointers.
+// into registers, and return an integer or nothing. A Call is constructed from the description of the
+// replaced function (Call::Function) and from the arguments that are integers or pointers.
 template <typename Call, std::size_t kMaxFunctions>
 class WrappedCalls {
  public:
   static void Clear() { count = 0; }
 
-  // Returns the replacement of `function`; `function` itself if there are too many functions.
-  static void* Wrap(void* function, const typename Call::Function& about) {
+  // Returns the replacement of `function`, or `function` itself if there are too many functions.
+  static void* Wrap(void* function, const typename Call::Function& description) {
     if (count == kMaxFunctions) return function;
-    wrapped[count] = {function, about};
+    wrapped[count] = {function, description};
     static constexpr auto kEntries = Signature::Entries(std::make_index_sequence<kMaxFunctions>());
     return reinterpret_cast<void*>(kEntries[count++]);
   }
@@ -44,15 +44,16 @@ class WrappedCalls {
 
   template <typename Whole, typename Float, typename Stack>
   struct Entry;
-  template <std::size_t... whole, std::size_t... number, std::size_t... stack>
-  struct Entry<std::index_sequence<whole...>, std::index_sequence<number...>, std::index_sequence<stack...>> {
-    using Function = CallWord (*)(Same<CallWord, whole>..., Same<double, number>...,
+  template <std::size_t... integer, std::size_t... real, std::size_t... stack>
+  struct Entry<std::index_sequence<integer...>, std::index_sequence<real...>, std::index_sequence<stack...>> {
+    using Function = CallWord (*)(Same<CallWord, integer>..., Same<double, real>...,
                                   Same<CallWord, stack>...);
 
     template <std::size_t index>
-    static CallWord Run(Same<CallWord, whole>... w, Same<double, number>... n, Same<CallWord, stack>... s) {
-      const Call call(wrapped[index].about, std::array{w..., s...});
-      return reinterpret_cast<Function>(wrapped[index].function)(w..., n..., s...);
+    static CallWord Run(Same<CallWord, integer>... integers, Same<double, real>... reals,
+                        Same<CallWord, stack>... stack_words) {
+      const Call call(wrapped[index].description, std::array{integers..., stack_words...});
+      return reinterpret_cast<Function>(wrapped[index].function)(integers..., reals..., stack_words...);
     }
     template <std::size_t... index>
     static constexpr std::array<Function, kMaxFunctions> Entries(std::index_sequence<index...>) {
@@ -65,7 +66,7 @@ class WrappedCalls {
 
   struct Wrapped {
     void* function = nullptr;
-    typename Call::Function about = {};
+    typename Call::Function description = {};
   };
   static inline std::array<Wrapped, kMaxFunctions> wrapped;
   static inline std::size_t count = 0;
