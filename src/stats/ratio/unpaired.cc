@@ -5,9 +5,9 @@
 #include <iterator>
 #include <numbers>
 #include <numeric>
-#include <random>
 #include <vector>
 
+#include "core/random.h"
 #include "stats/compensated_sum.h"
 #include "stats/distribution.h"
 #include "stats/ratio/student_t.h"
@@ -113,16 +113,14 @@ struct LogTime {
   double value = 0, variance = 0, degrees_of_freedom = 0;
 };
 
-LogTime Bootstrap(std::span<const double> runs, double independent_runs, std::mt19937_64& random) {
+LogTime Bootstrap(std::span<const double> runs, double independent_runs, Random& random) {
   const Batches batches = CutIntoBatches(runs, BatchLength(runs));
   const std::size_t count = batches.lengths.size();
   std::vector<double> resampled;
   std::vector<std::size_t> counts(count);
   for (int i = 0; i < kResamples; ++i) {
     std::ranges::fill(counts, std::size_t{0});
-    // The distributions of <random> are not used, because their results for a seed differ between
-    // implementations.
-    for (std::size_t draw = 0; draw < count; ++draw) ++counts[random() % count];
+    for (std::size_t draw = 0; draw < count; ++draw) ++counts[random.Below(count)];
     resampled.push_back(std::log(ResampledMedian(batches, counts)));
   }
   const double mean = CompensatedMean(resampled);
@@ -203,7 +201,7 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
   const double candidate_independent = IndependentRuns(candidate_runs);
   if (std::min(baseline_independent, candidate_independent) < kMinIndependentRuns) return std::nullopt;
 
-  std::mt19937_64 random(seed);
+  Random random(seed);
   const LogTime baseline_median = Bootstrap(baseline_runs, baseline_independent, random);
   return CompareTimes(baseline_median, Bootstrap(candidate_runs, candidate_independent, random), confidence);
 }
