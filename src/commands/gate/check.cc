@@ -24,6 +24,7 @@
 #include "format/program/read/program_reader.h"
 #include "measure/conditions/check_device.h"
 #include "measure/measure.h"
+#include "measure/schedule/forecast.h"
 #include "measure/store/run_files.h"
 #include "report/generate/generate.h"
 #include "report/run/stored_runs.h"
@@ -34,7 +35,6 @@ namespace etprof {
 
 namespace {
 
-constexpr double kSecondsPerPair = 60;
 constexpr double kSecondsPerLanguageModelPair = 120;
 
 // --- measured now ----------------------------------------------------------------------------------------

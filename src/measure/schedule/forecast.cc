@@ -11,7 +11,6 @@
 namespace etprof {
 namespace {
 
-constexpr double kSecondsPerPair = 60;
 constexpr double kMaxPeaksShare = 0.25;  // share of max_seconds, since the launches come first
 
 bool IsTimed(const Config& config, const Unit& unit) {

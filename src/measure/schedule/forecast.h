@@ -43,9 +43,10 @@ struct Forecast {
   double peaks_seconds = 0;            // their part of max_seconds
 };
 
+inline constexpr double kSecondsPerPair = 60;  // time limit of a pair if none is given
 inline constexpr double kSecondsPerPeaks = 2;  // approximate time of one measurement of the machine's peaks
 
-// The time limit if the number of launches is not given: max_seconds, or a minute for each pair.
+// The time limit if the number of launches is not given: max_seconds, or kSecondsPerPair for each pair.
 double AllowedSeconds(const Config& config, std::size_t pairs);
 
 // Counts peaks for all experiments that are not emulated, since it is not known yet whether their runners can
