@@ -101,7 +101,7 @@ struct SuiteConfig {
     v("backend", &S::backend,
       Key({.meaning = "to export for, as `etprof export --backend`; XNNPACK without it"}));
     v("devices", &S::devices,
-      Key({.meaning = "local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (docs/reference/devices.md)",
+      Key({.meaning = "where the models are measured, as `--device` takes them (docs/reference/devices.md)",
            .pattern = kDevicePattern,
            .non_empty = true,
            .unique = true,
