@@ -6,6 +6,7 @@ shared    two methods, prefill of 8 tokens and decode of 1, with one cache
 apart     the same, exported without sharing: each method has a cache of its own
 recurrent a state that every step changes
 random    logits that are drawn
+nan       a decoder whose logits are NaN from position 20 on
 multimodal vision_encoder, token_embedding, and text_decoder, which takes the embeddings of both (optimum's layout)
 whisper   encoder and text_decoder, which takes one token and what the encoder gave (optimum's layout)
 """
@@ -73,6 +74,12 @@ class Random(Recurrent):
         return super().forward(tokens, position) + torch.rand(1, VOCABULARY)
 
 
+class Nan(Decoder):
+    def forward(self, tokens: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        last = position + tokens.shape[1] - 1
+        return super().forward(tokens, position) + torch.where(last >= 20, float("nan"), 0.0)
+
+
 class Multimodal(Decoder):
     """Its text_decoder is `decode`, its token_embedding `embedding`."""
 
@@ -127,6 +134,8 @@ def encoder_input(name: str) -> torch.Tensor:
 def make(name: str) -> nn.Module:
     torch.manual_seed(3)
     others = {"recurrent": Recurrent, "random": Random, "multimodal": Multimodal, "whisper": Whisper}
+    if name == "nan":
+        return Nan(of_each=False).eval()
     return (others[name]() if name in others else Decoder(name == "each")).eval()
 
 

@@ -149,20 +149,28 @@ std::vector<std::int64_t> DrawTokens(std::int64_t position, std::int64_t count, 
   return tokens;
 }
 
+struct ChosenToken {
+  std::int64_t token = 0;  // the one with the largest logit, the first of several
+  bool nan = false;        // a logit is NaN, which is neither larger nor smaller than any
+};
+
 template <typename Number>
-std::int64_t ArgMax(const Number* numbers, std::int64_t count) {
-  std::int64_t best = 0;
-  for (std::int64_t i = 1; i < count; ++i)
-    if (static_cast<float>(numbers[i]) > static_cast<float>(numbers[best])) best = i;
-  return best;
+ChosenToken ChooseLargest(const Number* logits, std::int64_t count) {
+  ChosenToken chosen{0, std::isnan(static_cast<float>(logits[0]))};
+  for (std::int64_t i = 1; i < count; ++i) {
+    const auto logit = static_cast<float>(logits[i]);
+    chosen.nan = chosen.nan || std::isnan(logit);
+    if (logit > static_cast<float>(logits[chosen.token])) chosen.token = i;
+  }
+  return chosen;
 }
 
-// The token with the largest logit after the last token of the step; the first one if several are equal.
-std::int64_t GreedyToken(const Model& model) {
+// Chooses the token that follows the last token of the step.
+ChosenToken Greedy(const Model& model) {
   const Tensor& logits = Logits(model);
   const std::int64_t vocabulary = Vocabulary(model);
   const auto greedy = [&]<typename Number>(const Number* all) {
-    return ArgMax(all + (logits.numel() - vocabulary), vocabulary);
+    return ChooseLargest(all + (logits.numel() - vocabulary), vocabulary);
   };
   switch (logits.scalar_type()) {
     case ScalarType::Float:
@@ -253,7 +261,11 @@ protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
     reply.execute_ns.push_back(execute_ns);
     now += execute_ns;
     lap(reply.inputs_ns, now + inputs);
-    if (chooses_token) reply.generated.push_back(GreedyToken(model));
+    if (chooses_token) {
+      const ChosenToken chosen = Greedy(model);
+      reply.generated.push_back(chosen.token);
+      if (chosen.nan) reply.nan_steps = reply.nan_steps.value_or(0) + 1;
+    }
     lap(reply.argmax_ns, MonotonicNow());
     const WaitReading after = meter.Read();
     reply.tokens.push_back(count);

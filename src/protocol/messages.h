@@ -398,7 +398,7 @@ struct WalkReply {
   std::vector<std::int64_t> prompt, generated;
   std::vector<std::int64_t> tokens, at;
   std::vector<std::int64_t> inputs_ns, execute_ns, argmax_ns, between_ns, wait_ns;
-  std::optional<std::int64_t> encode_ns, features;
+  std::optional<std::int64_t> encode_ns, features, nan_steps;
 
   static constexpr const char* kSchemaName = "walked";
   static void Describe(auto& v) {
@@ -414,6 +414,10 @@ struct WalkReply {
        .omit_if_empty = true});
     v("prompt", &WalkReply::prompt, {.meaning = "tokens that were given"});
     v("generated", &WalkReply::generated, {.meaning = "tokens, each the one with the largest logit"});
+    v("nan_steps", &WalkReply::nan_steps,
+      {.meaning = "generated tokens that were chosen among logits with NaN; absent: none",
+       .least = 1,
+       .omit_if_empty = true});
     v("tokens", &WalkReply::tokens, {.meaning = "of each step"});
     v("at", &WalkReply::at, {.meaning = "the position of its first token"});
     v("inputs_ns", &WalkReply::inputs_ns, {.meaning = "giving it its inputs"});

@@ -478,6 +478,19 @@ def test_a_state_that_accumulates_is_put_back(etprof, token_model, tmp_path):
     assert text["tokens"] == token_models.generate("recurrent", prompt, 8)
 
 
+def test_a_text_of_nan_is_not_compared(etprof, token_model, tmp_path):
+    other = tmp_path / "other.pte"
+    shutil.copy(token_model("nan"), other)
+    words = ["-p", 16, "-n", 8, "--launches", 2, "--runs", 5, "--vs", f"model={other}"]
+    done = run(etprof, "generate", token_model("nan"), *words, "--output-root", tmp_path / "run", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    # The steps at the positions 20, 21, and 22.
+    assert any("3 of 8 generated tokens were chosen among logits with NaN" in text for text in result["warnings"])
+    assert [variant["text"]["nan_steps"] for variant in result["variants"]] == [3, 3]
+    assert not result["pairs"][0]["texts_compared"]
+
+
 def test_steps_that_do_not_repeat_are_refused(etprof, token_model, tmp_path):
     completed = run(etprof, "generate", token_model("random"), "--launches", 2, "--output-root", tmp_path / "run")
     assert completed.returncode == 4

@@ -235,6 +235,12 @@ class WorkerParticipant : public Participant {
       CheckState();
       if (setup_.config->place->walk && !launch.bursts.empty()) {
         launch.walk = Client().Ask<protocol::WalkReply>("walk", *setup_.config->place->walk);
+        if (const auto nan_steps = launch.walk->nan_steps) {
+          AppendUnique(fmt::format("{} of {} generated tokens were chosen among logits with NaN: the text is "
+                                   "not meaningful, and is not compared",
+                                   *nan_steps, launch.walk->generated.size()),
+                       setup_.data->warnings);
+        }
         launch.cold_walk = shared_->cold_walk;
       }
     }

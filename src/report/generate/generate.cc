@@ -242,6 +242,7 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& si
   for (const LaunchWalk& walk : walks) {
     ++text.launches;
     text.same = text.same && walk.reply->generated == text.tokens;
+    text.nan_steps = std::max(text.nan_steps, walk.reply->nan_steps.value_or(0));
     if (!walk.IsClean(walk.prompt_steps, walk.reply->tokens.size())) {
       ++text.disturbed;
       continue;
@@ -529,7 +530,8 @@ void CompareSides(const Report& report, std::size_t baseline, std::size_t candid
                             a.first_token->totals, b.first_token->totals, a.first_token->waited_share,
                             b.first_token->waited_share)};
   }
-  if (a.text && b.text && a.text->prompt == b.text->prompt) {
+  const auto is_valid = [](const std::optional<GeneratedText>& text) { return text && text->nan_steps == 0; };
+  if (is_valid(a.text) && is_valid(b.text) && a.text->prompt == b.text->prompt) {
     pair.texts_compared = true;
     const std::size_t common = std::min(a.text->tokens.size(), b.text->tokens.size());
     for (std::size_t i = 0; i < common && !pair.first_difference; ++i)

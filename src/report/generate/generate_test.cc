@@ -376,6 +376,11 @@ TEST(GenerateReport, FindsTheFirstTokenThatDiffers) {
   for (Launch& launch : b.launches) launch.walk->generated[1] = 9;
   report = MakePlacesReport({a, b}, {{0, 1}});
   EXPECT_EQ(MakeGenerateReport(report)->pairs[0].first_difference, 1);
+  b.launches[1].walk->nan_steps = 1;
+  const Report with_nan = MakePlacesReport({a, b}, {{0, 1}});
+  EXPECT_FALSE(MakeGenerateReport(with_nan)->pairs[0].texts_compared);
+  EXPECT_FALSE(MakeGenerateReport(with_nan)->pairs[0].first_difference);
+  EXPECT_EQ(MakeGenerateReport(with_nan)->sides.at(1).text->nan_steps, 1);
 }
 
 TEST(GenerateReport, ReadingMemoryNeedsMeasuredPeaks) {
