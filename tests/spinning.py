@@ -13,7 +13,7 @@ from torch import nn
 
 CONTEXT, VOCABULARY, MOST, WIDTH = 4096, 50, 128, 8
 # ns, and ns for each token in the cache. All are different, by which the kernel tells them apart.
-OPERATORS = [(20e3, 0), (40e3, 0), (60e3, 0), (10e3, 10), (20e3, 20), (30e3, 40), (40e3, 30), (10e3, 60)]
+OPERATORS = [(100e3, 0), (200e3, 0), (300e3, 0), (50e3, 50), (100e3, 100), (150e3, 200), (200e3, 150), (50e3, 300)]
 
 
 class Spinning(nn.Module):

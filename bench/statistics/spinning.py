@@ -105,7 +105,7 @@ def coverage(bench: Bench, runs: int) -> list[str]:
     total_intercepts = len(spinning.OPERATORS) * counts["runs"]
     rows = [
         ("intercept of an operator", counts["intercepts"], total_intercepts, 0.95),
-        ("slope of an operator, of 10 to 60 ns a token", counts["slopes"], total_intercepts - flat, 0.95),
+        ("slope of an operator, of 50 to 300 ns a token", counts["slopes"], total_intercepts - flat, 0.95),
         (f"slope of the untraced step, {slope} ns a token", counts["total slope"], counts["total"], 0.95),
         ("an operator without a slope is given one", flat - counts["flat slopes"], flat, 0.05),
         ("a knee is called where there is none", runs - counts["no knee"], runs, 0),
@@ -209,8 +209,8 @@ A language model of {count} operators that wait for a + b x position: together {
 ## Intervals
 
 {arguments.runs} runs of five processes at three positions. In every process each operator draws factors of its own for a and
-b, with a deviation of {100 * DEVIATION:.0f}%. An operator takes 0.1 µs more than it waits (the clock, the event). The truth
-of an intercept is without that: where a is 10 µs it is half of the interval's half-width, so that fewer have it in them.
+b, with a deviation of {100 * DEVIATION:.0f}%. An operator takes 0.1 µs more than it waits (the clock, the event), a twelfth
+of an intercept's half-width where a is 50 µs. The truth of an intercept is without that.
 
 {chr(10).join(coverage_lines)}
 
