@@ -119,7 +119,7 @@ class EventQueue : public PythonProgress {
     void Update(const ProgressUpdate& update) override {
       queue_.Push({.kind = Event::Kind::kMeasuring,
                   .device = device_,
-                  .text = update.what,
+                  .text = update.activity,
                   .done = update.launch,
                   .total = update.launches,
                   .update = update});

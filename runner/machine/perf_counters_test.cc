@@ -106,7 +106,7 @@ TEST(PerfCounters, FallsBackToSoftwareCounters) {
   EXPECT_EQ(values.size(), 4U);
   EXPECT_TRUE(values.contains("task_clock_ns"));
   ASSERT_EQ(counters.Closed().size(), 7U);
-  EXPECT_THAT(counters.Closed()[0].why, HasSubstr("virtual machine"));
+  EXPECT_THAT(counters.Closed()[0].reason, HasSubstr("virtual machine"));
 }
 
 TEST(PerfCounters, CountsUserSpaceIfTheKernelIsClosed) {
@@ -119,7 +119,7 @@ TEST(PerfCounters, CountsUserSpaceIfTheKernelIsClosed) {
   std::vector<std::string> closed;
   for (const auto& counter : counters.Closed()) closed.push_back(counter.name);
   EXPECT_EQ(closed, (std::vector<std::string>{"context_switches", "cpu_migrations"}));
-  EXPECT_THAT(counters.Closed()[0].why, HasSubstr("perf_event_paranoid is 2"));
+  EXPECT_THAT(counters.Closed()[0].reason, HasSubstr("perf_event_paranoid is 2"));
 }
 
 TEST(PerfCounters, MultiplexesOnAProcessorWithFewCounters) {
@@ -192,7 +192,7 @@ TEST(ThisMachine, CountsItsOwnPageFaultsAndTime) {
         std::ranges::any_of(open, [](const auto& counter) { return counter.name == "page_faults"; });
     if (!has_faults) {
       ASSERT_FALSE(counters.Closed().empty());
-      GTEST_SKIP() << "this CPU or kernel counts nothing: " << counters.Closed().back().why;
+      GTEST_SKIP() << "this CPU or kernel counts nothing: " << counters.Closed().back().reason;
     }
     counted = CountsCertainEvents(counters);
   }

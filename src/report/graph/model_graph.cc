@@ -224,10 +224,10 @@ class GraphBuilder {
     }
   }
 
-  void SetPlace(ModelNode& node, const SourcePlaces::Found& found) {
-    node.between = found.between;
-    if (found.place) {
-      const SourcePlace& place = places_.places()[*found.place];
+  void SetPlace(ModelNode& node, const SourcePlaces::PlaceMatch& match) {
+    node.between = match.between;
+    if (match.place) {
+      const SourcePlace& place = places_.places()[*match.place];
       if (!place.modules.empty()) {
         node.layer = place.modules.back().path;
         node.layer_type = place.modules.back().type;

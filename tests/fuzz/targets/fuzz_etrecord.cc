@@ -49,7 +49,7 @@ ETPROF_FUZZ_TARGET(etrecord) {
       for (const auto& [handle, nodes] : method.handles) {
         for (const std::size_t node : nodes)
           fuzz::Require(node < method.nodes.size(), "a handle's nodes are nodes of its method");
-        fuzz::Require(method.Of(handle).size() == nodes.size(), "a handle's nodes are found by it");
+        fuzz::Require(method.FindNodes(handle).size() == nodes.size(), "a handle's nodes are found by it");
       }
       for (const SourceNode& node : method.nodes) {
         for (const SourceFrame& frame : node.frames) fuzz::Require(frame.line >= 0, "lines are not negative");
