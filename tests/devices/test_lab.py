@@ -189,7 +189,7 @@ def test_a_lab_leaves_nothing_behind(tmp_path: Path) -> None:
     phone.connect()
     phone.full_disk(4096)
     running = [start_program(board), start_program(phone)]
-    daemons = [*board._family(), *phone._family()]
+    daemons = [*board._session_pids(), *phone._session_pids()]
     assert daemons
     lab.close()
     for process in running:
