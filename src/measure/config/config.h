@@ -52,8 +52,9 @@ struct ExperimentSettings {
       Key({.meaning = "etprof-runner, or any `executor_runner`; without it the etprof-runner next to etprof, "
                       "or of the device's bundle"}));
     v("device", DocumentedMember<std::vector<std::string>>(&E::DevicesAsWritten),
-      Key({.meaning = "where it is measured, a device or a list, as `--device` takes them, which overrides it; "
-                      "local without it (docs/reference/devices.md)",
+      Key({.meaning =
+               "where it is measured, a device or a list, as `--device` takes them, which overrides it; "
+               "local without it (docs/reference/devices.md)",
            .pattern = kDevicePattern,
            .non_empty = true,
            .unique = true,

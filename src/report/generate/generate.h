@@ -122,7 +122,7 @@ struct GeneratedText {
     v("tokens", &G::tokens, {.meaning = "that the first process generated, greedily"});
     v("same_in_all_launches", &G::same, {.meaning = "all processes generated the same"});
     v("nan_steps", &G::nan_steps,
-      {.meaning = "of the tokens, in the process with the most: chosen among logits with NaN"});
+      {.meaning = "tokens that were chosen among logits with NaN; the largest number of any process"});
     v("launches", &G::launches, {.meaning = "processes"});
     v("disturbed", &G::disturbed, {.meaning = "processes of them whose threads had to wait for a processor"});
     v("step_ms_p50", statistic(&stats::Distribution::p50),
@@ -294,7 +294,7 @@ struct GeneratePair {
   std::vector<Row> rows;
   std::optional<Row> first_token;                // time to the first token; absent: not after the same prompt
   std::optional<std::int64_t> first_difference;  // token at which the texts differ; absent: they are the same
-  bool texts_compared = false;                   // both variants generated a text without NaN after the same prompt
+  bool texts_compared = false;  // both variants generated a text without NaN after the same prompt
 };
 
 struct GenerateReport {
