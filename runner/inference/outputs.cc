@@ -16,6 +16,7 @@
 #include "core/json/json_members.h"
 #include "core/tensors/safetensors.h"
 #include "core/tensors/tensor_values.h"
+#include "core/views.h"
 #include "inference/dtypes.h"
 
 namespace etprof::runner {
@@ -119,6 +120,10 @@ std::vector<protocol::OutputDigest> DigestOutputs(const et::Method& method) {
     digests.push_back(std::move(digest));
   }
   return digests;
+}
+
+std::vector<std::string> HashOutputs(const et::Method& method) {
+  return MapEach(DigestOutputs(method), &protocol::OutputDigest::sha256);
 }
 
 void SaveOutputs(const et::Method& method, const std::filesystem::path& path) {

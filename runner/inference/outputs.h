@@ -15,6 +15,9 @@ namespace etprof::runner {
 // of complex elements count as separate numbers; quantized and bit-packed types only have a digest.
 std::vector<protocol::OutputDigest> DigestOutputs(const executorch::runtime::Method& method);
 
+// The SHA-256 of each output's bytes, as in DigestOutputs.
+std::vector<std::string> HashOutputs(const executorch::runtime::Method& method);
+
 // Saves the outputs as safetensors, row-major, named "<method>/<i>"; outputs that are not tensors are in the
 // metadata, as in an .inputs file. Throws Error (kDeviceFailed) if the file cannot be written.
 void SaveOutputs(const executorch::runtime::Method& method, const std::filesystem::path& path);

@@ -310,16 +310,10 @@ void ReplaceSetups(ReplacedSlots& replaced) {
     throw Error(ExitCode::kDeviceFailed, "XNNPACK's library does not call xnn_setup_* through its PLT");
 }
 
-std::vector<std::string> OutputDigests(const Model& model) {
-  std::vector<std::string> digests;
-  for (const protocol::OutputDigest& output : DigestOutputs(model.method())) digests.push_back(output.sha256);
-  return digests;
-}
-
 std::vector<std::string> RunWithoutReading(Model& model) {
   model.SetInputs();
   model.Run();
-  return OutputDigests(model);
+  return HashOutputs(model.method());
 }
 
 }  // namespace
@@ -341,7 +335,7 @@ protocol::ValuesReply ReadValues(Model& model, const protocol::ValuesRequest& re
     }
     reader.Run();
   }
-  if (reply.outputs_compared && OutputDigests(model) != expected) {
+  if (reply.outputs_compared && HashOutputs(model.method()) != expected) {
     reply.problem = "the outputs are others while values are read";
     return reply;
   }

@@ -177,12 +177,6 @@ class RunTimeline {
   std::int64_t slices_ = 0;
 };
 
-std::vector<std::string> Digests(const Model& model) {
-  std::vector<std::string> digests;
-  for (const protocol::OutputDigest& output : DigestOutputs(model.method())) digests.push_back(output.sha256);
-  return digests;
-}
-
 // Runs the model while a Watch lives, and sums up the calls of each operator.
 class WatchedRuns {
  public:
@@ -369,7 +363,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   const auto run_unwatched = [&] {
     model.SetInputs();
     model.Run();
-    return Digests(model);
+    return HashOutputs(model.method());
   };
   const bool memory_requested = memory != nullptr || !memory_report.problem.empty();
   const auto report_memory = [&](const char* at) {
@@ -407,7 +401,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     {
       WatchedRuns watched_runs(model, watch);
       watched_runs.Run(false);
-      if (reply.outputs_compared && Digests(model) != expected)
+      if (reply.outputs_compared && HashOutputs(model.method()) != expected)
         return reject("the outputs are others while the calls are watched");
       parallel = watched_runs.Collect(request.runs, abandoned);
       reply.unmatched_calls = watched_runs.unmatched_calls();
@@ -416,7 +410,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
         serial = watched_runs.Collect(request.runs, abandoned);
         watch.OneAtATime(false);
       }
-      if (reply.outputs_compared && Digests(model) != expected)
+      if (reply.outputs_compared && HashOutputs(model.method()) != expected)
         return reject("the outputs are others while the calls are watched");
     }
     if (ThreadsSeen() > kMaxThreads)
