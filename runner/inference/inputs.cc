@@ -63,10 +63,10 @@ void Fill(std::byte* data, std::size_t bytes, Value value) {
 }
 
 // Fills with numbers from the function for the type: `real` (floating point), `integer` (wider integers),
-// `byte`, or `truth`.
-template <typename Real, typename Integer, typename Byte, typename Truth>
+// `byte`, or `boolean`.
+template <typename Real, typename Integer, typename Byte, typename Boolean>
 void FillAs(ScalarType type, std::byte* data, std::size_t bytes, Real real, Integer integer, Byte byte,
-            Truth truth) {
+            Boolean boolean) {
   switch (type) {
     case ScalarType::Float:
     case ScalarType::ComplexFloat:
@@ -80,13 +80,13 @@ void FillAs(ScalarType type, std::byte* data, std::size_t bytes, Real real, Inte
     case ScalarType::BFloat16:
       return Fill<std::uint16_t>(data, bytes,
                                  [&] { return executorch::aten::BFloat16(static_cast<float>(real())).x; });
-    // 1 or -1 with few exponent bits, which every eight-bit float can represent.
+    // The bits of 1 and -1, which every eight-bit float can represent.
     case ScalarType::Float8_e5m2:
       return Fill<std::uint8_t>(data, bytes, [&] { return real() < 0 ? 0xbcU : 0x3cU; });
     case ScalarType::Float8_e4m3fn:
       return Fill<std::uint8_t>(data, bytes, [&] { return real() < 0 ? 0xb8U : 0x38U; });
     case ScalarType::Bool:
-      return Fill<std::uint8_t>(data, bytes, truth);
+      return Fill<std::uint8_t>(data, bytes, boolean);
     case ScalarType::Short:
     case ScalarType::UInt16:
       return Fill<std::uint16_t>(data, bytes, integer);

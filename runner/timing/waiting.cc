@@ -61,7 +61,7 @@ std::int64_t WaitedTime(const WaitReading& before, const WaitReading& after) {
   std::int64_t wait_ns = 0;
   if (before.run_delay_ns >= 0 && after.run_delay_ns >= 0)
     wait_ns = std::max(wait_ns, after.run_delay_ns - before.run_delay_ns);
-  const bool blocked = before.voluntary < 0 || after.voluntary != before.voluntary;
+  const bool blocked = before.voluntary_switches < 0 || after.voluntary_switches != before.voluntary_switches;
   if (!blocked || after.stops != before.stops)
     wait_ns = std::max(wait_ns, (after.wall_ns - before.wall_ns) - (after.main_cpu_ns - before.main_cpu_ns));
   return wait_ns;
@@ -85,7 +85,7 @@ WaitReading WaitMeter::Read() const {
   }
 #if defined(__linux__)
   rusage usage{};
-  if (::getrusage(RUSAGE_THREAD, &usage) == 0) reading.voluntary = usage.ru_nvcsw;
+  if (::getrusage(RUSAGE_THREAD, &usage) == 0) reading.voluntary_switches = usage.ru_nvcsw;
   reading.main_cpu_ns = ClockNanoseconds(CLOCK_THREAD_CPUTIME_ID);
 #elif defined(__APPLE__)
   thread_basic_info info{};
@@ -96,7 +96,7 @@ WaitReading WaitMeter::Read() const {
     reading.main_cpu_ns = (info.user_time.seconds + info.system_time.seconds) * 1'000'000'000LL +
                           (info.user_time.microseconds + info.system_time.microseconds) * 1'000LL;
     rusage usage{};
-    if (::getrusage(RUSAGE_SELF, &usage) == 0) reading.voluntary = usage.ru_nvcsw;
+    if (::getrusage(RUSAGE_SELF, &usage) == 0) reading.voluntary_switches = usage.ru_nvcsw;
   }
   ::mach_port_deallocate(mach_task_self(), self);
 #endif

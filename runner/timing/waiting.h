@@ -18,8 +18,8 @@ struct WaitReading {
   std::int64_t main_cpu_ns = 0;    // processor time of the calling thread
   std::int64_t cpu_ns = 0;         // processor time of all threads
   std::int64_t run_delay_ns = -1;  // time runnable but not running, all threads (schedstat's second number)
-  std::int64_t voluntary = -1;     // voluntary context switches of the calling thread: it blocked
-  std::int64_t stops = 0;          // SIGCONTs received (CountStops): the process had been stopped
+  std::int64_t voluntary_switches = -1;  // context switches of the calling thread because it blocked
+  std::int64_t stops = 0;                // SIGCONTs received (CountStops): the process had been stopped
 };
 
 // The time between two readings in which the threads waited for a processor; never negative. It is the larger

@@ -43,9 +43,9 @@ TEST(Waiting, ParsesSteal) {
   EXPECT_FALSE(ParseSteal("", 0));
 }
 
-WaitReading ReadingAt(std::int64_t wall, std::int64_t main_cpu, std::int64_t delay, std::int64_t voluntary,
-                      std::int64_t stops = 0) {
-  return {wall, main_cpu, main_cpu, delay, voluntary, stops};
+WaitReading ReadingAt(std::int64_t wall, std::int64_t main_cpu, std::int64_t delay,
+                      std::int64_t voluntary_switches, std::int64_t stops = 0) {
+  return {wall, main_cpu, main_cpu, delay, voluntary_switches, stops};
 }
 
 TEST(Waiting, CombinesRunDelayAndClocks) {
@@ -67,13 +67,13 @@ TEST(Waiting, CombinesRunDelayAndClocks) {
 TEST(Waiting, CountsStopsButNotSleep) {
   CountStops();
   const WaitMeter meter;
-  ASSERT_GE(meter.Read().voluntary, 0);
+  ASSERT_GE(meter.Read().voluntary_switches, 0);
   const WaitReading before = meter.Read();
   const timespec pause{.tv_sec = 0, .tv_nsec = 60'000'000};
   ::nanosleep(&pause, nullptr);
   const WaitReading after_pause = meter.Read();
   EXPECT_GE(after_pause.wall_ns - before.wall_ns, 60'000'000);
-  EXPECT_GT(after_pause.voluntary, before.voluntary);
+  EXPECT_GT(after_pause.voluntary_switches, before.voluntary_switches);
   EXPECT_LT(WaitedTime(before, after_pause), after_pause.wall_ns - before.wall_ns);
 
   // A child sends SIGCONT repeatedly, since SIGCONT has no effect before the process has stopped.

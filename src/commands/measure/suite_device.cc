@@ -268,8 +268,7 @@ void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool extending) {
   }
 }
 
-// Gives the remaining time to the cell with the widest interval, step by step.
-void SuiteDevice::Extend() {
+void SuiteDevice::ExtendLeastCertainCells() {
   struct Candidate {
     SuiteTask* task = nullptr;
     bool use_all_remaining = false;  // the last step was too short for an interim analysis
@@ -321,7 +320,7 @@ void SuiteDevice::Run() {
     }
     Attempt(task, InitialSeconds(i), false);
   }
-  if (suite_.max_minutes && !suite_.launches) Extend();
+  if (suite_.max_minutes && !suite_.launches) ExtendLeastCertainCells();
   device_.reset();
   progress_.State(device_index_, progress_.Interrupted() ? "interrupted" : "done");
 }

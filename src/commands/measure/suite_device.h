@@ -58,7 +58,8 @@ class SuiteDevice {
   bool Open();
   void Attempt(SuiteTask& task, double max_seconds, bool extending);
   void Measure(SuiteTask& task, DeviceLock& lock, double max_seconds, bool extending);
-  void Extend();
+  // Gives the remaining time to the cell with the widest interval, step by step.
+  void ExtendLeastCertainCells();
   void SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
   // Returns the cached state of the task's results directory. Only measuring changes the state, and reading a
   // large directory takes long.

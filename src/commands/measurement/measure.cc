@@ -154,8 +154,8 @@ void UseRuntimes(Device& device, Config& config, const StepProgress& progress) {
               "build a runner in a checkout of each release (etprof build --executorch DIR), and compare "
               "them: `--vs runner=PATH`");
     }
-    experiment.runtime = ExecutorchRuntime(experiment.executorch, this_machine ? *this_machine : device,
-                                           experiment.runner, progress);
+    experiment.runtime = PrepareExecutorchRuntime(
+        experiment.executorch, this_machine ? *this_machine : device, experiment.runner, progress);
     // A bundle with the release's libraries also has the runner.
     if (FindBundle(experiment.runtime / experiment.runner.filename()))
       experiment.runner = experiment.runtime / experiment.runner.filename();

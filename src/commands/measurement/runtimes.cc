@@ -280,8 +280,8 @@ bool IsVerifiedRelease(const std::string& executorch) {
 
 void RequireUsableRelease(const std::string& executorch) { CheckRelease(executorch); }
 
-fs::path ExecutorchRuntime(const std::string& executorch, Device& device, const fs::path& runner,
-                           const StepProgress& progress) {
+fs::path PrepareExecutorchRuntime(const std::string& executorch, Device& device, const fs::path& runner,
+                                  const StepProgress& progress) {
   const bool has_cpp_libraries = CheckRelease(executorch);
   const fs::path cache = LocalDeviceFolder();
   if (cache.empty()) {

@@ -37,7 +37,8 @@ void RequireSelfTest(const std::filesystem::path& folder, const std::string& rel
 // changed, and for a wheel that is damaged or for another platform, kDeviceFailed if the wheel cannot
 // be fetched, the runner does not answer, or a release that is not verified fails RequireSelfTest;
 // kInterrupted.
-std::filesystem::path ExecutorchRuntime(const std::string& executorch, Device& device,
-                                        const std::filesystem::path& runner, const StepProgress& progress);
+std::filesystem::path PrepareExecutorchRuntime(const std::string& executorch, Device& device,
+                                               const std::filesystem::path& runner,
+                                               const StepProgress& progress);
 
 }  // namespace etprof

@@ -8,8 +8,8 @@
 namespace etprof {
 namespace {
 
-constexpr double kQuietReadSeconds = 1;  // between two readings
-constexpr int kQuietReadings = 3;        // quiet readings in a row that end the waiting
+constexpr double kSecondsBetweenReadings = 1;
+constexpr int kQuietReadings = 3;  // quiet readings in a row that end the waiting
 
 // Returns why the device is not quiet; empty: it is.
 std::string NotQuietReason(const QuietOptions& options, const std::optional<OtherLoad>& load,
@@ -25,7 +25,7 @@ std::string NotQuietReason(const QuietOptions& options, const std::optional<Othe
       if (!cooling.cools_cpu || cooling.state <= 0) continue;
       reasons.push_back(
           fmt::format("{} slows CPUs down ({} of {})", cooling.type, cooling.state, cooling.highest_state));
-      break;  // phones have about eight; the first suffices
+      break;  // phones have about eight cooling devices; the first suffices as a reason
     }
   }
   return fmt::format("{}", fmt::join(reasons, ", "));
@@ -53,7 +53,7 @@ QuietResult WaitUntilQuiet(const QuietOptions& options) {
     has_waited = true;
     if (!reason.empty() && options.progress != nullptr)
       options.progress->Waiting("waiting for a quiet and cool device: " + reason);
-    options.sleep(kQuietReadSeconds);
+    options.sleep(kSecondsBetweenReadings);
   }
   if (has_waited) result.waited_seconds = options.now() - start;
   return result;

@@ -59,8 +59,9 @@ std::vector<double> Ranks(std::span<const double> values) {
   return ranks;
 }
 
-// The correlation of neighbors in a normal autoregressive series with the rank correlation of these runs.
-double NeighborCorrelation(std::span<const double> runs) {
+// The lag-1 autocorrelation of a normal autoregressive series, AR(1), whose ranks correlate like those of
+// these runs. Corrected for the bias of short series.
+double LagOneCorrelation(std::span<const double> runs) {
   const std::vector<double> ranks = Ranks(runs);
   const double mean = CompensatedMean(ranks);
   const double variance = SquaredDeviations(ranks, mean);
@@ -71,7 +72,7 @@ double NeighborCorrelation(std::span<const double> runs) {
   return correlation + (1 + 3 * correlation) / static_cast<double>(runs.size());
 }
 
-// AutocorrelationTime of an infinite normal autoregressive series.
+// The result of AutocorrelationTime() for an infinite normal AR(1) series with this lag-1 autocorrelation.
 double AutoregressiveTime(double correlation) {
   constexpr double kMaxCorrelation = 0.999;
   constexpr double kNegligible = 1e-6;
@@ -179,7 +180,7 @@ double AutocorrelationTime(std::span<const double> runs) {
 
 double IndependentRuns(std::span<const double> runs) {
   if (runs.size() < 2) return 0;
-  const double time = std::max(AutocorrelationTime(runs), AutoregressiveTime(NeighborCorrelation(runs)));
+  const double time = std::max(AutocorrelationTime(runs), AutoregressiveTime(LagOneCorrelation(runs)));
   return static_cast<double>(runs.size()) / time;
 }
 

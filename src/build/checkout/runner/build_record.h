@@ -14,13 +14,13 @@ namespace etprof {
 struct BuildRecord {
   std::string preset;
   bool trace_enabled = false, llm_kernels = false;
-  std::optional<std::size_t> sme2_sources, kleidiai_sources;  // as in Sme2Sources
-  std::optional<bool> sme_in_code;                            // RunnerBinary::sme
+  std::optional<std::size_t> sme2_sources, kleidiai_sources;  // sources compiled for SME2
+  std::optional<bool> sme_in_code;  // the program enters streaming mode; absent: not for aarch64
   std::string runner_sha256;
   std::string executorch_version;
   std::string commit;
   std::optional<bool> dirty;         // whether the checkout differed from the commit
-  std::vector<std::string> changes;  // Checkout::changes
+  std::vector<std::string> changes;  // lines of `git status`, at most 20
   std::string compiler, cmake, ninja;
   std::string ndk;  // empty: the runner is not for Android
   std::string built_at;
@@ -29,7 +29,7 @@ struct BuildRecord {
 
   static void Describe(auto& v) {
     using R = BuildRecord;
-    constexpr MemberInfo kIfKnown{.or_null = true};
+    constexpr MemberInfo kNullIfUnknown{.or_null = true};
     v("preset", &R::preset, {.meaning = "of `etprof build --executorch`"});
     v("trace_enabled", &R::trace_enabled, {.meaning = "it writes kernel logs"});
     v("llm_kernels", &R::llm_kernels, {.meaning = "it has ExecuTorch's kernels for language models"});
@@ -43,11 +43,11 @@ struct BuildRecord {
              {.meaning = "what of SME the build has"});
     v("runner_sha256", &R::runner_sha256,
       {.meaning = "of the runner that was built", .pattern = kSha256Pattern});
-    v("executorch_version", &R::executorch_version, kIfKnown.WithMeaning("of the checkout"));
+    v("executorch_version", &R::executorch_version, kNullIfUnknown.WithMeaning("of the checkout"));
     v("commit", &R::commit, {.meaning = "null: git does not say", .or_null = true});
     v("dirty", &R::dirty, {.meaning = "the checkout differs from the commit"});
     v("changed", &R::changes, {.meaning = "lines of `git status` that say how, at most 20"});
-    v("compiler", &R::compiler, kIfKnown.WithMeaning("of the runner's portable and optimized kernels"));
+    v("compiler", &R::compiler, kNullIfUnknown.WithMeaning("of the runner's portable and optimized kernels"));
     v("cmake", &R::cmake, {.meaning = "version"});
     v("ninja", &R::ninja, {.meaning = "version"});
     v("ndk", &R::ndk, {.meaning = "version; null: not for Android", .or_null = true});
