@@ -178,7 +178,8 @@ class Worker {
     return Steps("reference", RunReference, request);
   }
 
-  // Prepares the model for `place` of a language model or, if that is absent, for the last place.
+  // Moves a language model to `place` (the tokens of the next step, and their position in the text) or, if
+  // that is absent, back to the last place. Does nothing to other models.
   void MoveTo(const std::optional<protocol::Place>& place) {
     if (place) place_ = place;
     if (!place_) return;

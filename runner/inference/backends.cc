@@ -90,9 +90,9 @@ std::string LoadXnnpack(bool exact) {
     missing_xnnpack_reason = LoaderError();
     return protocol::kXnnpackClock;
   }
-  // The segment of this function of XNNPACK gets the fast clock. So does the library that reports the
-  // operators' times: the one whose xnn_invoke_runtime is called, which is runtimes/portable_tracer.cc for an
-  // ExecuTorch without a tracer.
+  // Two libraries get the fast clock: XNNPACK's, and the one that reports the operators' times. The latter is
+  // the library whose xnn_invoke_runtime is called: runtimes/portable_tracer.cc if this ExecuTorch has no
+  // tracer.
   const void* const xnnpack = ::dlsym(handle, kXnnpackFunction);
   const void* const tracer = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
   return exact && xnnpack != nullptr && UseFastClockIn(xnnpack, tracer) ? protocol::kExactClock
@@ -162,12 +162,13 @@ void LoadLlmKernels() {
       kLlmLibrary, ExecutorchFolder() / "../extension/llm/custom_ops", missing_llm_kernels_reason);
   if (library.empty()) return;
   const CrashContext during("loading " + library.string(), 4);
-  // The loader uses an already loaded library of the same name for a needed one. In a bundle the replacements
+  // The kernels' library is linked to PyTorch's libraries. The loader takes libraries of the same names that
+  // are already loaded, so load the replacements first (llm/torch_stand_ins.cc). In a bundle the replacements
   // are next to the kernels, where the loader finds them.
   std::error_code ignored;
-  for (const auto& stand_in :
+  for (const auto& replacement :
        std::filesystem::directory_iterator(ProgramFolder() / "torch-stand-ins", ignored))
-    ::dlopen(stand_in.path().c_str(), RTLD_NOW);
+    ::dlopen(replacement.path().c_str(), RTLD_NOW);
   // Lazy binding, since PyTorch functions that are never called do not exist.
   if (::dlopen(library.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr)
     missing_llm_kernels_reason = "they cannot be loaded: " + LoaderError();

@@ -33,7 +33,8 @@ class BoundaryRecorder {
 
   void BeginSpan(std::string_view name, std::int64_t chain, std::int64_t instruction);
   void EndSpan();
-  void Boundary();
+  void Boundary();  // XNNPACK reads its clock
+  // Adds the name of the next operator of the current delegate call, after all of them have run.
   void DelegateOperator(std::string_view name);
 
   // Fills runs, unmatched_calls, and operators. `scale` has a factor for each counter.
@@ -65,7 +66,8 @@ class BoundaryRecorder {
   std::vector<Span> open_spans_;
   // The number of calls in this run by chain, instruction, and kind: the occurrence of the next such call.
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> calls_;
-  std::map<Key, std::int64_t> ordinals_;  // next ordinal of a kernel, by key with ordinal 0
+  // The ordinal of the next kernel, by the kernel's key with its ordinal set to 0.
+  std::map<Key, std::int64_t> ordinals_;
   Values boundaries_;  // counts at the current delegate call's boundaries, one after the other
   std::vector<std::string> operators_;  // operators of the current delegate call
   std::map<Key, Sums> sums_;

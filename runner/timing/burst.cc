@@ -15,9 +15,10 @@
 namespace etprof::runner {
 namespace {
 
-// A run that takes at least this many times as long as a reading has a separate reading.
+// A run that takes at least this many times as long as reading the wait counters (WaitMeter::Read) has a
+// reading of its own.
 constexpr std::int64_t kLongRunInReadings = 5;
-// Time of the runs that share a reading, as a multiple of the reading.
+// Shorter runs share a reading. Together they take about this many times as long as the reading.
 constexpr std::int64_t kRunTimePerReading = 20;
 constexpr int kMaxRunsPerReading = 1000;
 constexpr std::int64_t kAbandonedCheckInterval = 1'000'000'000;
@@ -73,7 +74,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
                               const std::function<bool()>& abandoned) {
   protocol::BurstReply reply;
   // Reserve all memory that the loops need.
-  const auto reserve = [](std::size_t runs, auto&... columns) { (columns.reserve(runs), ...); };
+  const auto reserve = [](std::size_t runs, auto&... vectors) { (vectors.reserve(runs), ...); };
   reserve(static_cast<std::size_t>(request.max_opening) + 1, reply.opening, reply.opening_wait);
   reserve(static_cast<std::size_t>(request.max_runs), reply.recorded, reply.recorded_wait,
           reply.recorded_cpu);
@@ -82,7 +83,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   std::int64_t check_at = MonotonicNow() + kAbandonedCheckInterval;
   const WaitMeter meter;
   WaitReading before = meter.Read();
-  const std::int64_t reading_ns = [&] {  // fastest of three readings
+  const std::int64_t reading_ns = [&] {  // duration of the fastest of three readings
     std::int64_t fastest = 0;
     for (int i = 0; i < 3; ++i) {
       const std::int64_t start = std::exchange(before, meter.Read()).wall_ns;
@@ -90,14 +91,14 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     }
     return fastest;
   }();
-  std::int64_t fastest_run_ns = 0;  // with setting the inputs; 0: there was no run yet
+  std::int64_t fastest_run_ns = 0;  // includes setting the inputs; 0: there was no run yet
   const auto exit_if_abandoned = [&] {
     if (before.wall_ns < check_at) return;
     if (abandoned()) std::_Exit(0);
     check_at = before.wall_ns + kAbandonedCheckInterval;
   };
   const auto run = [&](std::vector<std::int64_t>& latencies, std::vector<std::int64_t>& waits) {
-    if (request.period_ns > 0) {  // the time until the next period is not waiting
+    if (request.period_ns > 0) {  // sleeping until the next period is not waiting for a processor
       pace.Wait();
       before = meter.Read();
     }
@@ -115,7 +116,8 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     before = after;
     exit_if_abandoned();
   };
-  // Runs untraced runs that share a reading, since they are too short; their CPU time is not known per run.
+  // Executes untraced runs that are too short for separate readings and share one. The CPU time of each run
+  // is not known.
   const auto run_sharing_reading = [&](int runs) {
     for (int i = 0; i < runs; ++i) {
       model.SetInputs();

@@ -16,8 +16,8 @@ class LoadedLibrary {
   // Error (kDeviceFailed) with the reason if its calls cannot be watched: an unsupported system, or a file
   // that is not the loaded one.
   static LoadedLibrary Containing(const void* code, const char* name);
-  // Finds the library that contains XNNPACK, with its functions. Throws as Containing, and if there is no
-  // such library.
+  // Finds the library that contains XNNPACK, and reads its functions. Throws Error like Containing(), also if
+  // there is no such library.
   static LoadedLibrary FindXnnpack();
 
   const std::string& path() const { return path_; }
@@ -40,7 +40,8 @@ class LoadedLibrary {
     void** location = nullptr;
     void* function = nullptr;  // contents when the slot was found
   };
-  // The slots that contain the function that the loader finds by their name. Only these can be replaced.
+  // The slots that already contain the function that the loader finds by the slot's name, or this library's
+  // own function of that name. Only these can be replaced.
   std::vector<Slot> Slots() const;
 
  private:
@@ -49,7 +50,7 @@ class LoadedLibrary {
   std::string path_;
   ElfFile file_;
   std::vector<ElfFile::Function> functions_;
-  // The address of a slot's function by the address of the slot, if the function is in this file.
+  // Slots whose function is in this file: addresses of the functions by addresses of the slots.
   std::map<std::uint64_t, std::uint64_t> own_slots_;
   std::uintptr_t base_ = 0, code_begin_ = 0, code_size_ = 0;
 };
@@ -61,7 +62,8 @@ class ReplacedSlots {
   ~ReplacedSlots() { Restore(); }
   ReplacedSlots(ReplacedSlots&&) = delete;
 
-  // Replaces a slot, also if the loader has protected it after resolving it. Throws Error (kDeviceFailed).
+  // Replaces the function in a slot, even if the loader has made the slot read-only. Throws Error
+  // (kDeviceFailed).
   void Replace(const LoadedLibrary::Slot& slot, void* replacement);
   void Restore();
 
