@@ -267,7 +267,7 @@ int main(int argc, char** argv) {
   if (etprof::MessagesLost() && code == 0) {
     code = static_cast<int>(etprof::ExitCode::kDeviceFailed);
     etprof::PrintMessage(
-        "error: Messages could not be written to the standard error\n");  // space may be free again
+        "error: Messages could not be written to the standard error\n");  // a full disk may have space again
   }
   return code;
 }

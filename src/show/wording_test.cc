@@ -96,10 +96,10 @@ StartupCost Cost(double low, double high, stats::Verdict verdict) {
 // A ratio is baseline over candidate, a change candidate over baseline; the change must be within its
 // interval.
 TEST(Costs, ChangesAreWithinTheirIntervals) {
-  const StartupCost more = Cost(0.74, 0.98, stats::Verdict::kSlower);  // 0.852
+  const StartupCost more = Cost(0.74, 0.98, stats::Verdict::kSlower);  // the ratio is 0.852
   EXPECT_EQ(CostVerdict(more), "+17%");
   EXPECT_EQ(CostInterval(more), "[+2.0%, +35%]");
-  const StartupCost less = Cost(1.0354, 1.3168, stats::Verdict::kFaster);  // 1.1676
+  const StartupCost less = Cost(1.0354, 1.3168, stats::Verdict::kFaster);  // the ratio is 1.1676
   EXPECT_EQ(CostVerdict(less), "−14%");
   EXPECT_EQ(CostInterval(less), "[−24%, −3.4%]");
   const StartupCost slightly = Cost(0.965, 0.973, stats::Verdict::kSlower);

@@ -73,7 +73,7 @@ TEST(Describe, LeavesOutValuesThatAreNotFinite) {
   EXPECT_EQ(d.max, 3);
 }
 
-// Many integers are sorted by another algorithm than other values.
+// Sort() uses another algorithm for many integers than for other values.
 TEST(Sort, OrdersAnyValues) {
   std::mt19937_64 random(3);
   for (const std::size_t count : {10U, 999U, 1000U, 5000U}) {

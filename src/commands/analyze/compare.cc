@@ -37,8 +37,8 @@ void SetLabels(const CompareRunsOptions& options, ExperimentData& baseline, Expe
   if (!options.name2.empty()) candidate.label = options.name2;
 }
 
-// Loads the run of both inputs, with its own pairing, if they are experiments of the same run (folders or
-// ETDumps): these were measured interleaved. Absent if they are of different runs.
+// Loads the run if both inputs are experiments of it (folders or ETDumps): these were measured interleaved,
+// so their launches are compared pairwise. Absent if the inputs are of different runs.
 std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
   const auto input_folder = [](const std::string& path) {
     const fs::path canonical = Canonical(path);

@@ -43,7 +43,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStateFile = "suite_state.json";
-// Share of max_minutes that finds the frontiers; the rest measures them again.
+// The share of max_minutes for finding the frontiers. The rest is for measuring them again.
 constexpr double kSearchShareOfTime = 0.75;
 
 // --- programs --------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ SuiteConfig ScaleTimeLimit(SuiteConfig suite, double share) {
   return suite;
 }
 
-// Measures the frontiers on `devices` again that the measured cells in `state` have found.
+// Measures the fastest settings on the frontiers of `state`'s measured cells again, on `devices` only.
 void MeasureConfirmations(const SuiteConfig& suite, const SuiteOptions& options,
                           const std::vector<SuiteCell>& cells, const std::vector<std::string>& devices,
                           SuiteState& state, const ChangeState& change, WorkflowProgress& progress) {

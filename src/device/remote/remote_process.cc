@@ -114,7 +114,7 @@ std::optional<ExitStatus> RemoteProcess::Wait(double timeout_seconds) {
   if (!client) return std::nullopt;
   ended_ = true;
   ForwardErrors(std::exchange(unforwarded_, {}));
-  if (!code_) return *client;  // Lost(): the program's exit status is not known
+  if (!code_) return *client;  // connection lost: the program's exit status is not known
   ExitStatus status;
   status.code = *code_;
   return status;

@@ -37,7 +37,7 @@ struct Step {
 // A portable kernel, and the reason why it is not delegated.
 struct PortableOperator {
   std::string name;    // "aten::add.out"
-  std::string reason;  // one clause; "": unknown (delegable.h). Each reason is a separate entry
+  std::string reason;  // one clause; "": unknown (delegable.h). A kernel has an entry per reason
   std::size_t calls = 0;
   std::size_t between = 0;           // calls with a delegate call before and after them
   std::optional<std::int64_t> macs;  // MACs of all its calls
@@ -68,7 +68,7 @@ struct MethodSummary {
   std::vector<KleidiaiCount> kleidiai;      // KleidiAI's kernels first, then by descending MACs
   StaticFacts facts;
   bool jumps = false;    // the method branches, so not every instruction runs once
-  bool dynamic = false;  // a tensor's shape, and therefore the MACs, are upper bounds
+  bool dynamic = false;  // a tensor's shape is an upper bound, and so are the MACs
 };
 
 MethodSummary Summarize(const Method& method, const Program& program);

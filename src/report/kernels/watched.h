@@ -56,8 +56,9 @@ struct ThreadUse {
   std::int64_t regions = 0;                   // number of parallel regions
   std::vector<protocol::WatchedThread> threads;
   std::int64_t runs = 0;
-  std::int64_t fastest_parallel_ns = 0,
-               fastest_alone_ns = 0;  // times of the fastest run, see WatchedOperator
+  std::int64_t fastest_parallel_ns = 0;  // smallest time of a run in parallel regions
+  // The smallest time in tasks of a run that executed one task at a time; 0: there was no such run.
+  std::int64_t fastest_alone_ns = 0;
 
   std::int64_t Tasks() const;
   std::int64_t BusyNs() const;
@@ -117,10 +118,10 @@ struct WatchedRow {
 std::vector<WatchedRow> MakeWatchedRows(const WatchData& watch);
 
 struct WatchedExperiment {
-  std::filesystem::path file;  // WatchFile
+  std::filesystem::path file;  // the experiment's "<stem>_watch.json"
   std::string method;          // method of the operators
   std::string label;
-  bool contended = false;  // the times are contended, see WatchReply
+  bool contended = false;  // threads waited for a CPU in each run, so the times are unreliable
   std::vector<WatchedRow> rows;
   std::optional<protocol::MemoryReport> memory;  // absent: not available on the device
 

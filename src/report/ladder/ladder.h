@@ -39,19 +39,19 @@ struct LadderSetting {
   auto operator<=>(const LadderSetting&) const = default;
 };
 
-// A time at one setting, which is the candidate of the quantities.
+// The time of a row at one setting, and its comparisons with other settings, which are their baselines.
 struct LadderCell {
   std::string level;  // name
   int threads = 1;
-  std::optional<double> ns = {};  // absent: not present, or not measured
-  // Compared with Ladder::Below, if that level was measured with this number of threads (so that the effect
-  // of a level always refers to the same other level), and with the lowest measured level, both at this
-  // number of threads.
+  std::optional<double> ns = {};  // absent: the row has no time there, or it was not measured
+  // Comparisons with the next lower level (Ladder::Below) and with the lowest measured level, at the same
+  // number of threads. If the next lower level was not measured with this number of threads, no other level
+  // replaces it: the effect of a level refers to the same level at all numbers of threads.
   std::optional<Quantity> over_below = {}, over_lowest = {};
-  // Compared with the fewest threads at the same level, and that speedup over the ratio of the threads.
-  std::optional<Quantity> over_fewest = {};
-  std::optional<double> efficiency = {};
-  std::optional<std::string> op_name = {}, op_key = {};  // for operators; absent: not present
+  std::optional<Quantity> over_fewest = {};  // comparison with the fewest threads at the same level
+  std::optional<double> efficiency = {};     // that speedup / ratio of the numbers of threads; 1 is perfect
+  // For operators: the name and the key at this setting; absent: the operator is not executed there.
+  std::optional<std::string> op_name = {}, op_key = {};
 
   static void Describe(auto& v) {
     using C = LadderCell;

@@ -213,7 +213,7 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   cell.pairs.back().latency.verdict = stats::Verdict::kSame;
   EXPECT_FALSE(cell.Contended());
   EXPECT_FALSE(SuiteCellReport().Contended());
-  // Without variants the runs of the model as it is decide.
+  // Without variants, the runs of the unmodified model decide whether the cell is contended.
   Report alone = example::MakePair();
   alone.run.pairs.clear();
   for (ReportExperiment& experiment : alone.experiments) {

@@ -22,7 +22,7 @@ struct SourcePlace {
 };
 
 struct Profile;
-// The keys (KeyText) of operators, which are indices into Profile::operators.
+// Returns the keys (KeyText) of the operators with these indices into Profile::operators.
 std::vector<std::string> OperatorKeys(const Profile& profile, const std::vector<std::size_t>& operators);
 
 // The join of an operator of a profile to the program that ran.

@@ -28,8 +28,8 @@ Facts RunFacts(const Report& report);
 // out.
 Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment);
 
-// The range of the median latencies, for times in texts about a report, and for tables that end with a
-// median.
+// The range of the median latencies. It determines the unit and digits of times in texts about a report, and
+// in tables that end with a median.
 Span LatencySpan(const Report& report);
 
 // A finding as text.
