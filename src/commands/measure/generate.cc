@@ -351,6 +351,8 @@ std::function<int()> GenerateCommand(CLI::App& app) {
                    .threads = "1; several are measured side by side",
                    .output_root = "out_<model>/runs/<platform>-generate"},
                   app);
+  // A language model's steps choose them. The options exist for the error that says so.
+  for (const char* const option : {"--method", "--inputs"}) app.get_option(option)->group("");
   AddViewOptions(app, arguments->view, "Show the result as JSON", "tests");
   return [arguments] { return RunGenerate(*arguments); };
 }
