@@ -163,7 +163,7 @@ def test_every_section_that_a_message_names_is_there():
     source = "".join(
         Path(sys.modules[f"etprof.{name}"].__file__).read_text() for name in ("export", "exporting.explain")
     )
-    named = set(re.findall(r"_to_do\([^#]*?\"([a-z-]+)\"\s*,?\s*\)", source)) | set(
+    named = set(re.findall(r"_remedy\([^#]*?\"([a-z-]+)\"\s*,?\s*\)", source)) | set(
         re.findall(r"GUIDE\}#([a-z-]+)", source)
     )
     assert len(named) > 10

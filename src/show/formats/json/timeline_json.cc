@@ -93,7 +93,7 @@ struct WatchedRunJson {
         [](auto& object) {
           const auto column = [](auto member) {
             return [member](J json) {
-              return MapEach(json.placed.slices, [&](const Slice& placed) { return placed.slice->*member; });
+              return MapEach(json.placed.slices, [&](const Slice& slice) { return slice.slice->*member; });
             };
           };
           using protocol::WatchedSlice;
@@ -102,12 +102,12 @@ struct WatchedRunJson {
                  {.meaning = "index of the span in which it lies"});
           object("times",
                  [](J json) {
-                   const auto duration = [](const Slice& placed) {
-                     return placed.slice->end_ns - placed.slice->begin_ns;
+                   const auto duration = [](const Slice& slice) {
+                     return slice.slice->end_ns - slice.slice->begin_ns;
                    };
-                   return InterleaveTimes(MapEach(json.placed.slices,
-                                                  [](const Slice& placed) { return placed.slice->begin_ns; }),
-                                          MapEach(json.placed.slices, duration));
+                   return InterleaveTimes(
+                       MapEach(json.placed.slices, [](const Slice& slice) { return slice.slice->begin_ns; }),
+                       MapEach(json.placed.slices, duration));
                  },
                  {.meaning = "by slice two, likewise"});
           object("tasks", column(&WatchedSlice::tasks), {.meaning = "of the region that this thread took"});
