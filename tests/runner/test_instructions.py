@@ -105,7 +105,7 @@ def test_callgrind_itself_counts_as_many(counted_run, valgrind, tmp_path):
             [valgrind, "--tool=callgrind", "--toggle-collect=executorch::runtime::Method::execute()",
              f"--callgrind-out-file={profile}", RUNNER, f"--model_path={MODEL}",
              f"--num_executions={runs}", "--cpu_threads=1"],
-            run_check=True, capture_output=True,
+            check=True, capture_output=True,
         )  # fmt: skip
         return int(re.search(r"^totals: (\d+)", profile.read_text(), re.MULTILINE)[1])
 
