@@ -20,8 +20,10 @@ constexpr std::size_t kMinRuns = 20;
 constexpr std::size_t kMaxClasses = 4;  // a report lists all
 // A quantile of times that other processes do not affect, since they lengthen another operator in each run.
 constexpr double kUndisturbedQuantile = 0.1;
-constexpr double kMinChange =
-    0.1;  // relative change of the latency; one median describes runs that differ by less
+// The relative change of the latency from which on one median does not describe all runs.
+constexpr double kMinChange = 0.1;
+// Quantiles of an operator's times are taken of at most twice as many runs, evenly spaced.
+constexpr std::size_t kMaxShiftRuns = 4000;
 
 RunClass MakeRunClass(const Profile& profile, std::string name, const std::vector<std::size_t>& runs) {
   std::vector<double> totals;
@@ -36,13 +38,14 @@ std::string RangeText(const std::vector<std::size_t>& runs) {
 
 // Classes by the operators that ran, the largest class first.
 std::vector<RunClass> ClassifyByOperators(const Profile& profile, const std::vector<std::size_t>& runs) {
-  std::map<std::uint32_t, std::set<std::int32_t>> operators_by_layout;  // by layout
   std::map<std::set<std::int32_t>, std::vector<std::size_t>> runs_by_operators;
+  std::map<std::uint32_t, std::vector<std::size_t>*> class_of_layout;
   for (const std::size_t run : runs) {
     const std::uint32_t layout = profile.runs[run].layout;
-    const auto [entry, is_new] = operators_by_layout.try_emplace(layout);
-    if (is_new) entry->second = {profile.layouts[layout].begin(), profile.layouts[layout].end()};
-    runs_by_operators[entry->second].push_back(run);
+    const auto [entry, is_new] = class_of_layout.try_emplace(layout, nullptr);
+    if (is_new)
+      entry->second = &runs_by_operators[{profile.layouts[layout].begin(), profile.layouts[layout].end()}];
+    entry->second->push_back(run);
   }
   if (runs_by_operators.size() == 1 || runs_by_operators.size() > kMaxClasses) return {};
   std::vector<RunClass> classes;
@@ -78,22 +81,22 @@ std::vector<RunClass> CutIntoRanges(const Profile& profile, const std::vector<st
 // The operators' times at `quantile` of the two sets of runs. Empty if one set is empty.
 std::vector<finding::OperatorShift> FindShifts(const Profile& profile, const std::vector<std::size_t>& runs,
                                                const std::vector<bool>& second, double quantile) {
-  std::vector<finding::OperatorShift> shifts;
-  const auto at_quantile = [quantile](std::vector<double>& values) {
+  std::vector<std::size_t> before, after;
+  for (std::size_t i = 0; i < runs.size(); ++i) (second[i] ? after : before).push_back(runs[i]);
+  if (before.empty() || after.empty()) return {};
+  const auto at_quantile = [&](std::size_t op, const std::vector<std::size_t>& set) {
+    const std::size_t step = 1 + set.size() / kMaxShiftRuns;
+    std::vector<double> values;
+    for (std::size_t i = 0; i < set.size(); i += step)
+      values.push_back(static_cast<double>(std::max<Nanoseconds>(0, profile.Self(op)[set[i]])));
     const auto nth =
         values.begin() + static_cast<std::ptrdiff_t>(quantile * static_cast<double>(values.size()));
     std::ranges::nth_element(values, nth);
     return *nth;
   };
-  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    std::vector<double> before, after;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      const Nanoseconds self = std::max<Nanoseconds>(0, profile.Self(op)[runs[i]]);
-      (second[i] ? after : before).push_back(static_cast<double>(self));
-    }
-    if (before.empty() || after.empty()) return {};
-    shifts.push_back({op, at_quantile(before), at_quantile(after)});
-  }
+  std::vector<finding::OperatorShift> shifts;
+  for (std::size_t op = 0; op < profile.operators.size(); ++op)
+    shifts.push_back({op, at_quantile(op, before), at_quantile(op, after)});
   return shifts;
 }
 
