@@ -53,7 +53,7 @@ struct DeviceProperties {
 
   static constexpr const char* kSchemaName = "device";
   static void Describe(auto& v) {
-    v("name", &DeviceProperties::name, {.meaning = "\"local\", \"ssh pi5\", the adb serial"});
+    v("name", &DeviceProperties::name, {.meaning = "\"local\", \"ssh:pi5\", the adb serial"});
     v("platform", &DeviceProperties::platform,
       {.meaning = "\"linux-x86_64\", \"linux-aarch64\", \"mac\", \"android\""});
     v("architecture", &DeviceProperties::architecture, {.meaning = "as uname -m, and never arm64: aarch64"});

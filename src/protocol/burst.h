@@ -62,8 +62,9 @@ struct BurstConditions {
 
   static void Describe(auto& v) {
     using B = BurstConditions;
-    v("start_ns", &B::start, {.meaning = "by the device's CLOCK_MONOTONIC; 0: not known"});
-    v("end_ns", &B::end, {.meaning = "by the device's CLOCK_MONOTONIC; 0: not known"});
+    v("start_ns", &B::start,
+      {.meaning = "when the burst began, by the device's CLOCK_MONOTONIC; 0: not known"});
+    v("end_ns", &B::end, {.meaning = "when the burst ended, by the same clock; 0: not known"});
     v("cpu_time_ns", &B::cpu_time, {.meaning = "processor time of the whole process over the burst"});
     v("cpu_start", &B::cpu_start,
       {.meaning = "number of the CPU that the main thread was on when the burst began"});
@@ -73,7 +74,7 @@ struct BurstConditions {
     v("involuntary_switches", &B::involuntary_switches,
       {.meaning = "how often a thread of the process had to give up its CPU"});
     v("page_faults", &B::page_faults, {.meaning = "of all threads of the process, minor and major ones"});
-    v("frequency_khz", &B::frequency_khz, {.meaning = "of cpu_end, after the burst"});
+    v("frequency_khz", &B::frequency_khz, {.meaning = "clock frequency of cpu_end after the burst"});
     v("frequency_cap_khz", &B::frequency_cap_khz,
       {.meaning = "the limit in force of cpu_end's clock, after the burst"});
     v("temperature_celsius", &B::temperature_celsius,

@@ -171,7 +171,8 @@ struct LoadRequest {  // {"cmd": "load"}
     v("inputs", &LoadRequest::inputs,
       {.meaning = "absent: `<model>.inputs` where it exists, else seeded random", .omit_if_empty = true});
     v("place", &LoadRequest::place,
-      {.meaning = "of a language model, whose inputs are \"tokens\": what every run does",
+      {.meaning = "place in the text at which every run of a language model stands, whose inputs are "
+                  "\"tokens\"",
        .omit_if_empty = true});
     v("watch_memory", &LoadRequest::watch_memory,
       {.meaning = "whose memory is whose is told by {\"cmd\": \"watch\"}"});
@@ -259,8 +260,8 @@ struct BurstRequest {  // {"cmd": "burst"}
     v("period_ns", &BurstRequest::period_ns,
       {.meaning = "start runs this far apart (a camera's pace); 0: back to back", .most = 60e9});
     v("place", &BurstRequest::place,
-      {.meaning = "where its runs stand, and those that follow; their traces and their first run are the "
-                  "place's own",
+      {.meaning = "place in the text at which these and later runs stand; each place has traces and a first "
+                  "run of its own",
        .omit_if_empty = true});
   }
   static void Check(const BurstRequest& request) {

@@ -47,7 +47,7 @@ struct OperatorRow : SpanStatistics {
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
     v.Flat(&OperatorRow::Op);
-    v("runs", &OperatorRow::runs, {.meaning = "of the common set, that it ran in"});
+    v("runs", &OperatorRow::runs, {.meaning = "runs of the common set in which the operator ran"});
     v("total_ns", &OperatorRow::total_self,
       {.meaning = "self time over the common set", .least = kAnyNumber});
     v("mean_ms", &OperatorRow::mean_self,

@@ -51,7 +51,7 @@ struct Pattern {
     for (std::size_t position = text.find("{}"); position != text.npos;
          position = text.find("{}", position + 2))
       ++placeholders;
-    if (placeholders != N) throw "the words have another number of places";
+    if (placeholders != N) throw "the pattern has another number of {}";
   }
 };
 Text FillPattern(std::string_view pattern, const std::vector<Text>& texts);
@@ -94,18 +94,19 @@ struct Table {
   enum class KeptPart { kBeginning, kEnd, kName, kDifference };
   struct Column {
     std::string id;     // stable: the column's name in CSV, in snake_case
-    std::string title;  // heading; "": the column belongs to the column before it
+    std::string title;  // heading; "": the heading of the column before it is above both
     bool right = false;
     // Drop priority on a narrow screen: 1 is dropped first, then 2, ...; 0: never. With --all, columns that
     // do not fit go into further tables below.
     int drop_priority = 0;
-    bool bars = false;                          // for shares and times: a screen with room draws bars, too
-    KeptPart kept_part = KeptPart::kBeginning;  // kDifference after the first column: applies to the title
-    int max_width = 0;                          // maximum width on a screen, in columns; 0: unlimited
-    bool sums = false;                          // for times: the sum over the hidden rows is printed below
-    Level level = Level::kUsual;                // kPage: shown only on pages, and on screens with --all
-    bool wraps = false;                         // for the last column: long text wraps into further lines
-    bool decides = false;                       // a verdict, or a value that supports it: never dropped
+    bool bars = false;  // for shares and times: a screen with room draws bars, too
+    KeptPart kept_part =
+        KeptPart::kBeginning;  // which part of a long text stays; kDifference in a later column: of its title
+    int max_width = 0;         // maximum width on a screen, in columns; 0: unlimited
+    bool sums = false;         // for times: the sum over the hidden rows is printed below
+    Level level = Level::kUsual;  // kPage: shown only on pages, and on screens with --all
+    bool wraps = false;           // for the last column: long text wraps into further lines
+    bool decides = false;         // a verdict, or a value that supports it: never dropped
 
     Column& WithDropPriority(int priority) { return drop_priority = priority, *this; }
     Column& Decides() { return decides = true, *this; }

@@ -242,7 +242,7 @@ inline show::Document HistoryDocument(bool gate) {
   TrendData base, reference, short_series;
   base.key = {"net <|>", "decode", "base", 2, "isa=-avx2", "local"};
   reference.key = {"fixed", "forward", "fixed", 1, "", "local"};
-  short_series.key = {"few", "forward", "few", 1, "", "ssh pi5"};
+  short_series.key = {"few", "forward", "few", 1, "", "ssh:pi5"};
   for (int i = 0; i < 12; ++i) {
     TrendPoint point;
     point.commit = i == 11 ? std::string(40, 'a') : "c|" + std::to_string(i);
