@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/error.h"
 #include "core/text/split.h"
@@ -24,12 +23,10 @@ std::vector<int> ParseMask(std::string_view text, std::string_view digits) {
   if (digits.size() > kMaxCpus / 4) ThrowInvalidCpus(text, "the mask is too long");
   std::vector<int> cpus;
   for (std::size_t i = 0; i < digits.size(); ++i) {
-    const char c = digits[digits.size() - 1 - i];
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(&c, &c + 1, value, 16);
-    if (error != std::errc() || end != &c + 1) ThrowInvalidCpus(text, "a mask has hexadecimal digits only");
+    const auto value = AsNumber<unsigned>(digits.substr(digits.size() - 1 - i, 1), 16);
+    if (!value) ThrowInvalidCpus(text, "a mask has hexadecimal digits only");
     for (int bit = 0; bit < 4; ++bit) {
-      if ((value >> bit & 1U) != 0) cpus.push_back(static_cast<int>(i) * 4 + bit);
+      if ((*value >> bit & 1U) != 0) cpus.push_back(static_cast<int>(i) * 4 + bit);
     }
   }
   if (cpus.empty()) ThrowInvalidCpus(text, "no CPU is in it");

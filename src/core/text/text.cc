@@ -29,13 +29,6 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-std::optional<std::int64_t> ParseLeadingInteger(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return value;
-}
-
 void AppendUnique(std::string text, std::vector<std::string>& list) {
   if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
 }

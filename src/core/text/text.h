@@ -18,18 +18,29 @@ std::string LastLine(std::string_view text);
 // Converts A to Z to lower case; other bytes are unchanged.
 std::string Lower(std::string_view text);
 
-// Parses a whole text as a number with std::from_chars: no blanks, no "+". Absent if the text is not a number
-// or the number does not fit.
+// Removes the number at the beginning of a text, and returns it. Parses with std::from_chars: no blanks, no
+// "+". `format` is its base or format. Absent, and nothing is removed, if there is no number or it does not
+// fit.
 template <typename Number>
-std::optional<Number> AsNumber(std::string_view text) {
+std::optional<Number> ConsumeNumber(std::string_view& text, auto... format) {
   Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, format...);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return value;
 }
 
-// Parses the integer at the beginning of a text with std::from_chars: 16384 for "16384 kB".
-std::optional<std::int64_t> ParseLeadingInteger(std::string_view text);
+// Parses a whole text as ConsumeNumber does. Absent if the text is not a number or the number does not fit.
+template <typename Number>
+std::optional<Number> AsNumber(std::string_view text, auto... format) {
+  const std::optional<Number> value = ConsumeNumber<Number>(text, format...);
+  return text.empty() ? value : std::nullopt;
+}
+
+// Parses the integer at the beginning of a text: 16384 for "16384 kB".
+inline std::optional<std::int64_t> ParseLeadingInteger(std::string_view text) {
+  return ConsumeNumber<std::int64_t>(text);
+}
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -23,12 +22,15 @@ bool ConsumePrefix(std::string_view& text, std::string_view prefix) {
 }
 
 template <typename Number>
-bool ConsumeNumber(std::string_view& text, Number& number) {
+bool ReadNumber(std::string_view& text, Number& number) {
   if (text.empty() || !IsDigit(text.front())) return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
+  const auto value = ConsumeNumber<Number>(text);
+  number = value.value_or(number);
+  return value.has_value();
+}
+
+void SkipBlanks(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
 }
 
 // A message of XNNPACK within a line.
@@ -65,11 +67,11 @@ std::optional<Message> ParseLogcatMessage(std::string_view line) {
   if (at != std::string_view::npos && at >= 2 && (line[at - 1] == '/' || line[at - 1] == ' ')) {
     const char level = line[at - 2];
     std::string_view rest = line.substr(at + kTag.size());
-    while (rest.starts_with(' ')) rest.remove_prefix(1);
+    SkipBlanks(rest);
     if (ConsumePrefix(rest, "(")) {
       int process = 0;
-      while (rest.starts_with(' ')) rest.remove_prefix(1);
-      if (!ConsumeNumber(rest, process) || !ConsumePrefix(rest, ")")) return std::nullopt;
+      SkipBlanks(rest);
+      if (!ReadNumber(rest, process) || !ConsumePrefix(rest, ")")) return std::nullopt;
     }
     if (std::string_view("VDIWEF").find(level) == std::string_view::npos || !ConsumePrefix(rest, ":"))
       return std::nullopt;
@@ -80,8 +82,8 @@ std::optional<Message> ParseLogcatMessage(std::string_view line) {
   if (line.size() > 2 && line[1] == '(' && line.ends_with(kEnd)) {
     std::string_view rest = line.substr(2, line.size() - 2 - kEnd.size());
     int process = 0;
-    while (rest.starts_with(' ')) rest.remove_prefix(1);
-    if (ConsumeNumber(rest, process) && ConsumePrefix(rest, ") "))
+    SkipBlanks(rest);
+    if (ReadNumber(rest, process) && ConsumePrefix(rest, ") "))
       return Message{rest, line[0] == 'V' || line[0] == 'D' || line[0] == 'I'};
   }
   return std::nullopt;
@@ -137,7 +139,7 @@ void ReadSourceLocation(std::string_view text, Registration& registration) {
   const std::size_t colon = inside->rfind(':');
   if (comma == std::string_view::npos || colon == std::string_view::npos || colon < comma) return;
   std::string_view line = inside->substr(colon + 1);
-  if (!ConsumeNumber(line, registration.line)) return;
+  if (!ReadNumber(line, registration.line)) return;
   registration.config = inside->substr(0, comma);
   const std::string_view path = inside->substr(comma + 2, colon - comma - 2);
   const std::size_t slash = path.find_last_of("/\\");
@@ -202,7 +204,7 @@ class KernelLogReader {
 
   bool ReadReshape(std::string_view text) {
     std::uint32_t index = 0;
-    if (!ConsumeNumber(text, index) || !ConsumePrefix(text, " ")) return MarkAmbiguous();
+    if (!ReadNumber(text, index) || !ConsumePrefix(text, " ")) return MarkAmbiguous();
     const auto type = ConsumeParentheses(text);
     if (!type) return MarkAmbiguous();
     if (reshaped_.empty() || is_running_ || index <= last_reshaped_) {
@@ -231,10 +233,10 @@ class KernelLogReader {
     Tile tile;
     std::int64_t ignored = 0;
     const bool is_complete =
-        ConsumePrefix(text, "num_groups=") && ConsumeNumber(text, ignored) && ConsumePrefix(text, ", m=") &&
-        ConsumeNumber(text, tile.m) && ConsumePrefix(text, ", n=") && ConsumeNumber(text, tile.n) &&
-        ConsumePrefix(text, " and mr=") && ConsumeNumber(text, tile.mr) && ConsumePrefix(text, ", nr=") &&
-        ConsumeNumber(text, tile.nr) && ConsumePrefix(text, " set to [");
+        ConsumePrefix(text, "num_groups=") && ReadNumber(text, ignored) && ConsumePrefix(text, ", m=") &&
+        ReadNumber(text, tile.m) && ConsumePrefix(text, ", n=") && ReadNumber(text, tile.n) &&
+        ConsumePrefix(text, " and mr=") && ReadNumber(text, tile.mr) && ConsumePrefix(text, ", nr=") &&
+        ReadNumber(text, tile.nr) && ConsumePrefix(text, " set to [");
     if (!is_complete) return MarkAmbiguous();
     const auto found = reshaped_.find(last_reshaped_);
     if (found == reshaped_.end() || is_running_) return true;
@@ -246,7 +248,7 @@ class KernelLogReader {
 
   bool ReadRun(std::string_view text, bool skipped) {
     std::uint32_t index = 0, part_index = 0;
-    if (!ConsumeNumber(text, index) || !ConsumePrefix(text, ":") || !ConsumeNumber(text, part_index) ||
+    if (!ReadNumber(text, index) || !ConsumePrefix(text, ":") || !ReadNumber(text, part_index) ||
         !ConsumePrefix(text, " "))
       return false;
     const auto name = ConsumeParentheses(text);

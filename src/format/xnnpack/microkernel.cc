@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "core/text/split.h"
+#include "core/text/text.h"
 #include "format/xnnpack/operator_name.h"
 
 namespace etprof::xnnpack {
@@ -33,10 +33,10 @@ std::string Join(const Range& words) {
 // Removes a number from the front. Absent, and nothing is removed, if the text does not begin with a number,
 // or if the number is too large for a microkernel.
 std::optional<int> ConsumeLeadingNumber(std::string_view& text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || text.front() == '-' || error != std::errc() || number > 1'000'000) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  std::string_view rest = text;
+  const auto number = ConsumeNumber<int>(rest);
+  if (!number || text.front() == '-' || *number > 1'000'000) return std::nullopt;
+  text = rest;
   return number;
 }
 

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
+
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {
@@ -89,9 +90,9 @@ std::vector<SourceFrame> ParseStackTrace(const std::string& text) {
     SourceFrame frame;
     frame.file = line.substr(kFileMark.size(), number - kFileMark.size());
     line.remove_prefix(number + kLineMark.size());
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), frame.line);
-    if (error != std::errc() || frame.line < 0) continue;
-    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    const auto line_number = ConsumeNumber<int>(line);
+    if (!line_number || *line_number < 0) continue;
+    frame.line = *line_number;
     if (line.starts_with(", in ")) frame.function = line.substr(5);
     frames.push_back(std::move(frame));
   }
