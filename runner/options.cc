@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "core/text/split.h"
+#include "core/text/text.h"
 
 namespace etprof::runner {
 namespace {

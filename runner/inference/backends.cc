@@ -14,7 +14,6 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
-#include "core/text/split.h"
 #include "core/text/text.h"
 #include "inference/libraries.h"
 #include "openvino/openvino.h"

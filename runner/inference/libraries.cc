@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
-#include "core/text/hexadecimal.h"
+#include "core/text/text.h"
 
 #if defined(__linux__)
 #include <elf.h>

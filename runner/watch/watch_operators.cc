@@ -10,7 +10,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/text/hexadecimal.h"
+#include "core/text/text.h"
 #include "inference/boundary_recorder.h"
 #include "inference/outputs.h"
 #include "isa/features.h"

@@ -27,8 +27,8 @@
 #include "core/file/file.h"
 #include "core/process/process_start.h"
 #include "core/text/escape.h"
-#include "core/text/split.h"
 #include "core/text/suggest.h"
+#include "core/text/text.h"
 #include "history/history_file.h"
 
 namespace etprof {

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
-#include "core/text/split.h"
 #include "core/text/suggest.h"
 #include "core/text/text.h"
 #include "isa/features.h"

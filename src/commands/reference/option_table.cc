@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "commands/commands.h"
-#include "core/text/split.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

@@ -17,8 +17,8 @@
 #include "commands/terminal/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "core/text/split.h"
 #include "core/text/suggest.h"
+#include "core/text/text.h"
 #include "core/views.h"
 
 namespace etprof {

@@ -9,7 +9,6 @@
 
 #include "commands/terminal/show.h"
 #include "core/error.h"
-#include "core/text/split.h"
 #include "core/text/text.h"
 #include "format/program/static_facts.h"
 #include "show/formats.h"

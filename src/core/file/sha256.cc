@@ -5,7 +5,7 @@
 #endif
 
 #include "core/error.h"
-#include "core/text/hexadecimal.h"
+#include "core/text/text.h"
 
 namespace etprof {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/text/split.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

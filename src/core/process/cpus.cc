@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/text/split.h"
 #include "core/text/text.h"
 
 namespace etprof {

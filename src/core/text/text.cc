@@ -88,4 +88,36 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
+std::vector<std::string_view> SplitAt(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string ToHexadecimal(std::span<const std::byte> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4U];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15U];
+  }
+  return text;
+}
+
+std::vector<std::byte> FromHexadecimal(std::string_view text) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(text.size() / 2);
+  for (; text.size() >= 2; text.remove_prefix(2)) {
+    const auto value = AsNumber<std::uint8_t>(text.substr(0, 2), 16);
+    if (!value) break;
+    bytes.push_back(std::byte{*value});
+  }
+  return bytes;
+}
+
 }  // namespace etprof

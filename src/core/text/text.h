@@ -1,8 +1,10 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,5 +61,13 @@ DistinctNames DropCommonWords(const std::vector<std::string>& names);
 
 // Splits a text at blanks; no part is empty.
 std::vector<std::string> Words(const std::string& text);
+
+// Splits a text at each separator. Parts may be empty, and n separators give n + 1 parts.
+std::vector<std::string_view> SplitAt(std::string_view text, char separator);
+
+// "0a1f": two lower-case digits per byte.
+std::string ToHexadecimal(std::span<const std::byte> bytes);
+// Parses hexadecimal text up to the first pair that is not two hexadecimal digits.
+std::vector<std::byte> FromHexadecimal(std::string_view text);
 
 }  // namespace etprof

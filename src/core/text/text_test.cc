@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "core/text/split.h"
-
 namespace etprof {
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/process/cpus.h"
-#include "core/text/split.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

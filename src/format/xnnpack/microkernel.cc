@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text/split.h"
 #include "core/text/text.h"
 #include "format/xnnpack/operator_name.h"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text/split.h"
 #include "core/text/text.h"
 
 namespace etprof::xnnpack {

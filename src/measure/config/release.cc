@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/file/sha256.h"
-#include "core/text/split.h"
+#include "core/text/text.h"
 #include "measure/store/run_data.h"
 
 namespace etprof {

@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/escape.h"
-#include "core/text/split.h"
 #include "core/text/text.h"
 #include "device/conditions/clusters.h"
 #include "device/conditions/power_mode.h"

@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/text/duration.h"
-#include "core/text/split.h"
 #include "core/text/suggest.h"
 #include "core/text/text.h"
 #include "core/units.h"

@@ -17,7 +17,6 @@
 #include "core/file/descriptor.h"
 #include "core/file/file.h"
 #include "core/text/csv_members.h"
-#include "core/text/split.h"
 #include "core/text/text.h"
 #include "measure/store/run_files.h"
 

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "core/text/split.h"
+#include "core/text/text.h"
 #include "format/delegates/delegate.h"
 #include "format/xnnpack/operator_name.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "core/text/hexadecimal.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

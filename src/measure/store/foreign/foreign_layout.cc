@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json_members.h"
-#include "core/text/split.h"
+#include "core/text/text.h"
 #include "core/units.h"
 #include "format/etdump/reader.h"
 #include "measure/config/config.h"
