@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "commands/terminal/terminal_progress.h"
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 
 namespace etprof {
 namespace {

@@ -12,7 +12,6 @@
 #include "commands/terminal/terminal.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "core/text/display_width.h"
 #include "core/text/escape.h"
 #include "core/units.h"
 #include "show/wording.h"

@@ -1,6 +1,6 @@
-#include "core/text/display_width.h"
-
 #include <gtest/gtest.h>
+
+#include "core/text/escape.h"
 
 namespace etprof {
 namespace {

@@ -54,6 +54,16 @@ std::string EscapeExceptLineEnds(std::string_view text, bool keep_colors) {
   });
 }
 
+int CodePointWidth(char32_t code) {
+  if (code < 0x20 || code == 0x7f) return 0;
+  if (code >= 0x300 && code <= 0x36f) return 0;
+  const bool wide = (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
+                    (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
+                    (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
+                    (code >= 0x1f300 && code <= 0x1faff) || (code >= 0x20000 && code <= 0x3fffd);
+  return wide ? 2 : 1;
+}
+
 }  // namespace
 
 Character FirstCharacter(std::string_view text) {
@@ -90,6 +100,16 @@ std::optional<Character> FindUnsafeCharacter(std::string_view text, std::size_t 
     at += character.length;
   }
   return std::nullopt;
+}
+
+int DisplayWidth(const std::string& text) {
+  int width = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const Character first = FirstCharacter(rest);
+    width += first.code ? CodePointWidth(*first.code) : 1;
+    rest.remove_prefix(first.length);
+  }
+  return width;
 }
 
 std::string EscapeToOneLine(std::string_view text) {
@@ -172,7 +192,7 @@ std::streamsize EscapingBuffer::xsputn(const char* text, std::streamsize count) 
   return pending_.size() < kFlushBytes || WriteComplete() ? count : 0;
 }
 
-int EscapingBuffer::sync() { return Flush() && sink_->pubsync() == 0 ? 0 : -1; }
+int EscapingBuffer::sync() { return Write(pending_.size()) && sink_->pubsync() == 0 ? 0 : -1; }
 
 bool EscapingBuffer::WriteComplete() {
   // An incomplete character or color sequence begins among the last four bytes.
@@ -181,15 +201,12 @@ bool EscapingBuffer::WriteComplete() {
     const auto byte = static_cast<unsigned char>(pending_[pending_.size() - back]);
     if (byte == 0x1b || byte >= 0xc2) complete_size = pending_.size() - back;
   }
-  const std::string out = EscapeExceptLineEnds(std::string_view(pending_).substr(0, complete_size), true);
-  pending_.erase(0, complete_size);
-  const auto size = static_cast<std::streamsize>(out.size());
-  return sink_->sputn(out.data(), size) == size;
+  return Write(complete_size);
 }
 
-bool EscapingBuffer::Flush() {
-  const std::string out = EscapeExceptLineEnds(pending_, true);
-  pending_.clear();
+bool EscapingBuffer::Write(std::size_t pending_size) {
+  const std::string out = EscapeExceptLineEnds(std::string_view(pending_).substr(0, pending_size), true);
+  pending_.erase(0, pending_size);
   const auto size = static_cast<std::streamsize>(out.size());
   return sink_->sputn(out.data(), size) == size;
 }

@@ -23,6 +23,10 @@ Character FirstCharacter(std::string_view text);
 // The first unsafe character at or after `from`.
 std::optional<Character> FindUnsafeCharacter(std::string_view text, std::size_t from);
 
+// The number of terminal columns that a UTF-8 text takes: code points, with combining marks as 0 and the
+// common wide East Asian ranges as 2. Invalid bytes count as 1.
+int DisplayWidth(const std::string& text);
+
 // Escapes unsafe characters, including line ends and tabs, as "\x1b" (bytes) or "\u202e" (code points).
 std::string EscapeToOneLine(std::string_view text);
 // Escapes unsafe characters, but keeps line ends and tabs.
@@ -53,7 +57,7 @@ inline constexpr std::string_view kPlain = "\x1b[0m", kBold = "\x1b[1m", kDim = 
 class EscapingBuffer : public std::streambuf {
  public:
   explicit EscapingBuffer(std::streambuf* sink) : sink_(sink) {}
-  ~EscapingBuffer() override { Flush(); }
+  ~EscapingBuffer() override { Write(pending_.size()); }
   EscapingBuffer(EscapingBuffer&&) = delete;
 
  protected:
@@ -64,7 +68,8 @@ class EscapingBuffer : public std::streambuf {
  private:
   // Passes complete characters to the sink; an incomplete character stays pending.
   bool WriteComplete();
-  bool Flush();
+  // Passes the first bytes of the pending text.
+  bool Write(std::size_t pending_size);
 
   std::streambuf* sink_;
   std::string pending_;

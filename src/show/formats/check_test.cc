@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/json/json_members.h"
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "report/example_check.h"
 #include "report/suite/example_suite.h"
 #include "show/formats.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "report/example_devices.h"
 #include "show/formats.h"
 #include "show/subjects.h"

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/json/json.h"
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "core/views.h"
 #include "report/example_devices.h"
 #include "report/ladder/example_ladder.h"

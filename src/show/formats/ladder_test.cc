@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "report/ladder/example_ladder.h"
 #include "show/formats/csv/table_csv.h"
 #include "show/formats/json/json.h"

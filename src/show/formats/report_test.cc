@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "report/example_run.h"
 #include "show/subjects/run/report.h"
 #include "show/wording.h"

@@ -4,7 +4,6 @@
 #include <map>
 #include <sstream>
 
-#include "core/text/display_width.h"
 #include "core/text/escape.h"
 #include "core/units.h"
 #include "core/views.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/text/display_width.h"
 #include "core/text/escape.h"
 #include "core/units.h"
 #include "show/formats/screen/plots.h"

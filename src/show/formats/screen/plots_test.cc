@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "report/example_run.h"
 #include "show/formats.h"
 #include "show/formats/screen/terminal_text.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "show/formats/screen/plots.h"
 #include "show/formats/screen/terminal_text.h"
 

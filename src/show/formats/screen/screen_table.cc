@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/text/display_width.h"
 #include "core/text/escape.h"
 
 namespace etprof {

@@ -9,7 +9,6 @@
 #include <sstream>
 #include <string_view>
 
-#include "core/text/display_width.h"
 #include "core/text/escape.h"
 
 namespace etprof {
