@@ -8,11 +8,11 @@
 #include <map>
 #include <span>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/file/sha256.h"
 #include "core/text/duration.h"
 #include "core/units.h"
-#include "core/utc.h"
 #include "device/describe.h"
 #include "stats/distribution.h"
 

@@ -15,6 +15,7 @@
 #include <set>
 #include <thread>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/file/beneath.h"
 #include "core/file/file.h"
@@ -22,7 +23,6 @@
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "core/text/text.h"
-#include "core/utc.h"
 #include "format/etdump/reader.h"
 #include "measure/store/run_files.h"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <iterator>
 
+#include "core/clock.h"
 #include "core/json/describe.h"
 #include "core/units.h"
-#include "core/utc.h"
 #include "history/trends.h"
 #include "show/gates.h"
 #include "show/wording.h"

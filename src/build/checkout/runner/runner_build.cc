@@ -10,11 +10,11 @@
 #include "build/checkout/build_log.h"
 #include "build/checkout/compiled.h"
 #include "build/checkout/runner/runner_binary.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/json/json_members.h"
-#include "core/utc.h"
 
 namespace etprof {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/clock.h"
 #include "core/json/json.h"
-#include "core/utc.h"
 
 namespace etprof {
 namespace {

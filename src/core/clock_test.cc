@@ -1,4 +1,4 @@
-#include "core/utc.h"
+#include "core/clock.h"
 
 #include <gtest/gtest.h>
 
