@@ -34,22 +34,10 @@ class Error : public std::exception {
  public:
   Error(ExitCode code, std::string problem) : exit_code_(code), problem_(std::move(problem)) { Compose(); }
 
-  Error& InFile(std::string file) {
-    file_ = std::move(file);
-    return Compose();
-  }
-  Error& AtOffset(std::uint64_t byte) {
-    offset_ = byte;
-    return Compose();
-  }  // bytes from the start of the file
-  Error& AtLine(std::uint64_t line) {
-    line_ = line;
-    return Compose();
-  }  // counted from 1
-  Error& Remedy(std::string remedy) {
-    remedy_ = std::move(remedy);
-    return Compose();
-  }
+  Error& InFile(std::string file) { return Set(file_, std::move(file)); }
+  Error& AtOffset(std::uint64_t byte) { return Set(offset_, byte); }  // bytes from the start of the file
+  Error& AtLine(std::uint64_t line) { return Set(line_, line); }      // counted from 1
+  Error& Remedy(std::string remedy) { return Set(remedy_, std::move(remedy)); }
 
   ExitCode exit_code() const { return exit_code_; }
   const std::string& problem() const { return problem_; }
@@ -68,6 +56,10 @@ class Error : public std::exception {
   std::string Hint() const;
 
  private:
+  Error& Set(auto& member, auto value) {
+    member = std::move(value);
+    return Compose();
+  }
   Error& Compose();
 
   ExitCode exit_code_;
