@@ -6,11 +6,10 @@
 namespace etprof {
 namespace {
 
-constexpr std::uint64_t kLoad = 1, kDynamic = 2, kInterpreter = 3,
-                        kUnwindTable = 0x6474e550;  // segment types
-constexpr std::uint64_t kJumpRelocationsSize = 2, kStringTable = 5, kSymbolTable = 6,
-                        kJumpRelocations = 23;                      // dynamic entry tags
-constexpr std::uint64_t kJumpSlotX86 = 7, kJumpSlotAarch64 = 1026;  // relocation types
+// Segment types, tags of dynamic entries, and relocation types.
+constexpr std::uint64_t kLoad = 1, kDynamic = 2, kInterpreter = 3, kUnwindTable = 0x6474e550;
+constexpr std::uint64_t kJumpRelocationsSize = 2, kStringTable = 5, kSymbolTable = 6, kJumpRelocations = 23;
+constexpr std::uint64_t kJumpSlotX86 = 7, kJumpSlotAarch64 = 1026;
 constexpr std::uint64_t kRelocationSize = 24, kSymbolSize = 24;
 constexpr std::uint64_t kFunctionSymbol = 2;          // symbol type FUNC
 constexpr std::uint64_t kSymbolSections[] = {2, 11};  // SYMTAB, DYNSYM
@@ -41,13 +40,8 @@ ElfFile::ElfFile(MappedFile file) : file_(std::move(file)) {
 }
 
 std::uint64_t ElfFile::At(std::uint64_t offset, unsigned size) const {
-  const ByteView bytes = file_.bytes();
-  std::uint64_t value = 0;
-  if (offset > bytes.size() || bytes.size() - offset < size) return value;
-  for (unsigned i = 0; i < size; ++i)
-    value |= std::uint64_t{static_cast<unsigned char>(bytes[static_cast<std::size_t>(offset) + i])}
-             << (8 * i);
-  return value;
+  const ByteView bytes = Bytes(offset, size);
+  return bytes.size() == size ? LittleEndian(bytes) : 0;
 }
 
 ByteView ElfFile::Bytes(std::uint64_t offset, std::uint64_t size) const {
@@ -58,12 +52,9 @@ ByteView ElfFile::Bytes(std::uint64_t offset, std::uint64_t size) const {
 }
 
 std::string ElfFile::Text(std::uint64_t offset) const {
-  std::string text;
-  for (const std::byte byte : Bytes(offset, kMaxTextBytesRead)) {
-    if (byte == std::byte{0}) break;
-    text += static_cast<char>(byte);
-  }
-  return text;
+  const ByteView bytes = Bytes(offset, kMaxTextBytesRead);
+  return {reinterpret_cast<const char*>(bytes.data()),
+          static_cast<std::size_t>(std::ranges::find(bytes, std::byte{0}) - bytes.begin())};
 }
 
 const ElfFile::Segment* ElfFile::SegmentAt(std::uint64_t address) const {
@@ -115,8 +106,7 @@ std::vector<std::string> ElfFile::DynamicTexts(std::uint64_t tag) const {
 }
 
 std::string ElfFile::Interpreter() const {
-  const auto header =
-      std::ranges::find(segments_, kInterpreter, [](const Segment& segment) { return segment.type; });
+  const auto header = std::ranges::find(segments_, kInterpreter, &Segment::type);
   return header == segments_.end() ? "" : Text(header->offset);
 }
 

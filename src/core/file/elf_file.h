@@ -63,10 +63,9 @@ class ElfFile {
     bool defined = false;
   };
   std::vector<std::uint64_t> DynamicValues(std::uint64_t tag) const;
-  std::uint64_t DynamicValue(
-      std::uint64_t tag) const;  // value of the last entry with this tag; 0: there is none
-  const Segment* SegmentAt(
-      std::uint64_t address) const;  // the loaded segment that contains the address; null: none
+  std::uint64_t DynamicValue(std::uint64_t tag) const;  // of the last entry with this tag; 0: there is none
+  // The loaded segment that contains the address; null if there is none.
+  const Segment* SegmentAt(std::uint64_t address) const;
   std::optional<std::uint64_t> FileOffset(std::uint64_t address) const;
   Symbol SymbolAt(std::uint64_t offset) const;
   explicit ElfFile(MappedFile file);

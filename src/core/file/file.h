@@ -15,6 +15,13 @@ class Error;
 
 using ByteView = std::span<const std::byte>;
 
+// The little-endian number in `bytes`, at most 8.
+inline std::uint64_t LittleEndian(ByteView bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8U | std::to_integer<std::uint64_t>(bytes[i]);
+  return value;
+}
+
 // The largest files that etprof reads, by their contents (docs/reference/files.md). Larger files are refused
 // with a message: a sparse file of 100 GB takes no room on a disk, but hours to read.
 inline constexpr std::uint64_t kMaxTextBytes = std::uint64_t{512}
