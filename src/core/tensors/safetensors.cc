@@ -17,9 +17,10 @@ using nlohmann::json;
 constexpr std::uint64_t kHeaderLengthBytes = 8;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference implementation's limit
 
-Error InvalidFile(const std::filesystem::path& path, std::string problem) {
+Error InvalidFile(const std::filesystem::path& path, std::uint64_t offset, std::string problem) {
   return Error(ExitCode::kBadInput, std::move(problem))
       .InFile(path.string())
+      .AtOffset(offset)
       .Remedy("copy it again, or give a file that `etprof export` wrote");
 }
 
@@ -82,22 +83,19 @@ Safetensors ReadSafetensors(const std::filesystem::path& path) {
   Safetensors result{MappedFile::Open(path), {}, {}};
   const ByteView bytes = result.file.bytes();
   if (bytes.size() < kHeaderLengthBytes)
-    throw InvalidFile(path, "is not a safetensors file: too short for a header length").AtOffset(0);
-  std::uint64_t length = 0;
-  for (int i = 7; i >= 0; --i)
-    length = length << 8 | static_cast<std::uint64_t>(bytes[static_cast<std::size_t>(i)]);
+    throw InvalidFile(path, 0, "is not a safetensors file: too short for a header length");
+  const std::uint64_t length = LittleEndian(bytes.first(kHeaderLengthBytes));
   if (length > kMaxHeaderBytes || length > bytes.size() - kHeaderLengthBytes) {
     throw InvalidFile(
-        path, fmt::format("is not a safetensors file, or is cut short: a header of {} bytes in a file of {}",
-                          length, bytes.size()))
-        .AtOffset(0);
+        path, 0,
+        fmt::format("is not a safetensors file, or is cut short: a header of {} bytes in a file of {}",
+                    length, bytes.size()));
   }
   const ByteView data = bytes.subspan(kHeaderLengthBytes + length);
   const auto* text = reinterpret_cast<const char*>(bytes.data() + kHeaderLengthBytes);
   const json header = json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object())
-    throw InvalidFile(path, "is not a safetensors file: its header is not a JSON object")
-        .AtOffset(kHeaderLengthBytes);
+    throw InvalidFile(path, kHeaderLengthBytes, "is not a safetensors file: its header is not a JSON object");
 
   std::vector<Range> ranges;
   for (const auto& [name, entry] : header.items()) {
@@ -111,19 +109,16 @@ Safetensors ReadSafetensors(const std::filesystem::path& path) {
       result.tensors.emplace(name, ReadTensor(entry, data, range));
       if (range.begin != range.end) ranges.push_back(std::move(range));
     } catch (const json::exception& error) {
-      throw InvalidFile(path, fmt::format("tensor '{}': {}", name, error.what()))
-          .AtOffset(kHeaderLengthBytes);
+      throw InvalidFile(path, kHeaderLengthBytes, fmt::format("tensor '{}': {}", name, error.what()));
     } catch (const std::invalid_argument& error) {
-      throw InvalidFile(path, fmt::format("tensor '{}': {}", name, error.what()))
-          .AtOffset(kHeaderLengthBytes);
+      throw InvalidFile(path, kHeaderLengthBytes, fmt::format("tensor '{}': {}", name, error.what()));
     }
   }
   std::ranges::sort(ranges, {}, &Range::begin);
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].begin < ranges[i - 1].end) {
-      throw InvalidFile(path,
-                        fmt::format("tensors '{}' and '{}' overlap", ranges[i - 1].name, ranges[i].name))
-          .AtOffset(kHeaderLengthBytes + length + ranges[i].begin);
+      throw InvalidFile(path, kHeaderLengthBytes + length + ranges[i].begin,
+                        fmt::format("tensors '{}' and '{}' overlap", ranges[i - 1].name, ranges[i].name));
     }
   }
   return result;
@@ -142,8 +137,8 @@ void WriteSafetensors(const std::filesystem::path& path,
     offset += tensor.bytes.size();
   }
   std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8,
-              ' ');  // the data begins at a multiple of 8, as the format recommends
+  // The data begins at a multiple of 8, as the format recommends.
+  text.append((8 - text.size() % 8) % 8, ' ');
   WriteFileAtomically(path, [&](std::ostream& out) {
     for (unsigned i = 0; i < 8; ++i) out.put(static_cast<char>(text.size() >> (8 * i) & 0xff));
     out.write(text.data(), static_cast<std::streamsize>(text.size()));

@@ -30,8 +30,7 @@ struct Safetensors {
 // their dtype and shape give.
 Safetensors ReadSafetensors(const std::filesystem::path& path);
 
-// Writes a temporary file and renames it. Throws the exceptions of
-// WriteFileAtomically.
+// Writes a temporary file and renames it. Throws the exceptions of WriteFileAtomically.
 void WriteSafetensors(const std::filesystem::path& path,
                       const std::vector<std::pair<std::string, TensorBytes>>& tensors,
                       const std::map<std::string, std::string>& metadata);
