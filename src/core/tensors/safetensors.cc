@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "core/error.h"
+#include "core/tensors/tensor_values.h"
 
 namespace etprof {
 namespace {
@@ -69,15 +70,6 @@ TensorBytes ReadTensor(const json& entry, ByteView data, Range& range) {
 }
 
 }  // namespace
-
-std::size_t ElementSize(const std::string& dtype) {
-  static const std::map<std::string, std::size_t> sizes = {
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"U16", 2}, {"I16", 2}, {"F16", 2},
-      {"BF16", 2}, {"U32", 4}, {"I32", 4}, {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8}, {"C64", 8},
-  };
-  const auto found = sizes.find(dtype);
-  return found == sizes.end() ? 0 : found->second;
-}
 
 Safetensors ReadSafetensors(const std::filesystem::path& path) {
   Safetensors result{MappedFile::Open(path), {}, {}};

@@ -35,7 +35,4 @@ void WriteSafetensors(const std::filesystem::path& path,
                       const std::vector<std::pair<std::string, TensorBytes>>& tensors,
                       const std::map<std::string, std::string>& metadata);
 
-// Bytes per element of a safetensors dtype; 0 for an unknown dtype.
-std::size_t ElementSize(const std::string& dtype);
-
 }  // namespace etprof

@@ -6,28 +6,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
-
-#include "core/json/describe.h"
 
 namespace etprof {
 namespace {
 
-// safetensors names by the number of the ScalarType.
-constexpr NamedValue<int> kSafetensorsNames[] = {{0, "U8"},       {1, "I8"},    {2, "I16"},   {3, "I32"},
-                                                 {4, "I64"},      {5, "F16"},   {6, "F32"},   {7, "F64"},
-                                                 {9, "C64"},      {11, "BOOL"}, {15, "BF16"}, {23, "F8_E5M2"},
-                                                 {24, "F8_E4M3"}, {27, "U16"},  {28, "U32"},  {29, "U64"}};
-
 // Decodes a small float with a sign, exponent, and mantissa as in IEEE 754. If `ieee` is false, the format
 // has no infinity and a single NaN, with all bits set (Float8 E4M3FN).
-double SmallFloat(std::uint32_t bits, int exponent_bits, int mantissa_bits, bool ieee) {
+template <typename Stored, unsigned exponent_bits, unsigned mantissa_bits, bool ieee = true>
+double SmallFloat(Stored bits) {
   const std::uint32_t mantissa_mask = (1U << mantissa_bits) - 1;
   const std::uint32_t exponent_mask = (1U << exponent_bits) - 1;
   const std::uint32_t mantissa = bits & mantissa_mask;
-  const std::uint32_t exponent = bits >> mantissa_bits & exponent_mask;
-  const double sign = (bits >> (mantissa_bits + exponent_bits) & 1) != 0 ? -1 : 1;
-  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const std::uint32_t exponent = std::uint32_t{bits} >> mantissa_bits & exponent_mask;
+  const double sign = (std::uint32_t{bits} >> (mantissa_bits + exponent_bits) & 1U) != 0 ? -1 : 1;
+  constexpr int kBias = (1 << (exponent_bits - 1)) - 1, kMantissaBits = mantissa_bits;
   if (exponent == exponent_mask) {
     if (ieee) {
       return mantissa == 0 ? sign * std::numeric_limits<double>::infinity()
@@ -35,13 +29,19 @@ double SmallFloat(std::uint32_t bits, int exponent_bits, int mantissa_bits, bool
     }
     if (mantissa == mantissa_mask) return std::numeric_limits<double>::quiet_NaN();
   }
-  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - bias - mantissa_bits);
+  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - kBias - kMantissaBits);
   return sign *
-         std::ldexp(mantissa | (1U << mantissa_bits), static_cast<int>(exponent) - bias - mantissa_bits);
+         std::ldexp(mantissa | (1U << mantissa_bits), static_cast<int>(exponent) - kBias - kMantissaBits);
 }
 
-template <typename Stored, typename Convert>
-std::vector<double> ConvertElements(ByteView bytes, Convert convert) {
+template <typename Number>
+double ToDouble(Number number) {
+  return static_cast<double>(number);
+}
+double IsTrue(std::uint8_t number) { return number != 0 ? 1 : 0; }
+
+template <typename Stored, double (*convert)(Stored) = ToDouble<Stored>>
+std::vector<double> ConvertElements(ByteView bytes) {
   std::vector<double> numbers(bytes.size() / sizeof(Stored));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     Stored stored;
@@ -51,10 +51,30 @@ std::vector<double> ConvertElements(ByteView bytes, Convert convert) {
   return numbers;
 }
 
-template <typename Stored>
-std::vector<double> ConvertElements(ByteView bytes) {
-  return ConvertElements<Stored>(bytes, [](Stored value) { return static_cast<double>(value); });
-}
+// A dtype of safetensors. Its scalar type is the number of ExecuTorch's ScalarType.
+struct Dtype {
+  std::string_view name;
+  int scalar_type;
+  std::size_t bytes;  // per element
+  std::vector<double> (*convert)(ByteView bytes);
+};
+constexpr Dtype kDtypes[] = {
+    {"U8", 0, 1, ConvertElements<std::uint8_t>},
+    {"I8", 1, 1, ConvertElements<std::int8_t>},
+    {"I16", 2, 2, ConvertElements<std::int16_t>},
+    {"I32", 3, 4, ConvertElements<std::int32_t>},
+    {"I64", 4, 8, ConvertElements<std::int64_t>},
+    {"F16", 5, 2, ConvertElements<std::uint16_t, SmallFloat<std::uint16_t, 5, 10>>},
+    {"F32", 6, 4, ConvertElements<float>},
+    {"F64", 7, 8, ConvertElements<double>},
+    {"C64", 9, 8, ConvertElements<float>},
+    {"BOOL", 11, 1, ConvertElements<std::uint8_t, IsTrue>},
+    {"BF16", 15, 2, ConvertElements<std::uint16_t, SmallFloat<std::uint16_t, 8, 7>>},
+    {"F8_E5M2", 23, 1, ConvertElements<std::uint8_t, SmallFloat<std::uint8_t, 5, 2>>},
+    {"F8_E4M3", 24, 1, ConvertElements<std::uint8_t, SmallFloat<std::uint8_t, 4, 3, false>>},
+    {"U16", 27, 2, ConvertElements<std::uint16_t>},
+    {"U32", 28, 4, ConvertElements<std::uint32_t>},
+    {"U64", 29, 8, ConvertElements<std::uint64_t>}};
 
 // Calls copy(row_major_index, memory_index) for every element.
 template <typename Copy>
@@ -80,30 +100,19 @@ void ForEachElement(const std::vector<std::int64_t>& shape, const std::vector<st
 
 }  // namespace
 
-std::string SafetensorsName(int scalar_type) { return FindName(kSafetensorsNames, scalar_type); }
+std::string SafetensorsName(int scalar_type) {
+  const auto dtype = std::ranges::find(kDtypes, scalar_type, &Dtype::scalar_type);
+  return dtype == std::end(kDtypes) ? "" : std::string(dtype->name);
+}
 
-std::vector<double> ReadNumbers(const std::string& dtype, ByteView bytes) {
-  if (dtype == "F32" || dtype == "C64") return ConvertElements<float>(bytes);
-  if (dtype == "F64") return ConvertElements<double>(bytes);
-  if (dtype == "F16")
-    return ConvertElements<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 5, 10, true); });
-  if (dtype == "BF16")
-    return ConvertElements<std::uint16_t>(bytes, [](std::uint16_t b) { return SmallFloat(b, 8, 7, true); });
-  if (dtype == "F8_E5M2")
-    return ConvertElements<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 5, 2, true); });
-  if (dtype == "F8_E4M3")
-    return ConvertElements<std::uint8_t>(bytes, [](std::uint8_t b) { return SmallFloat(b, 4, 3, false); });
-  if (dtype == "U8") return ConvertElements<std::uint8_t>(bytes);
-  if (dtype == "BOOL")
-    return ConvertElements<std::uint8_t>(bytes, [](std::uint8_t b) { return b != 0 ? 1.0 : 0.0; });
-  if (dtype == "I8") return ConvertElements<std::int8_t>(bytes);
-  if (dtype == "U16") return ConvertElements<std::uint16_t>(bytes);
-  if (dtype == "I16") return ConvertElements<std::int16_t>(bytes);
-  if (dtype == "U32") return ConvertElements<std::uint32_t>(bytes);
-  if (dtype == "I32") return ConvertElements<std::int32_t>(bytes);
-  if (dtype == "U64") return ConvertElements<std::uint64_t>(bytes);
-  if (dtype == "I64") return ConvertElements<std::int64_t>(bytes);
-  return {};
+std::size_t ElementSize(std::string_view name) {
+  const auto dtype = std::ranges::find(kDtypes, name, &Dtype::name);
+  return dtype == std::end(kDtypes) ? 0 : dtype->bytes;
+}
+
+std::vector<double> ReadNumbers(std::string_view name, ByteView bytes) {
+  const auto dtype = std::ranges::find(kDtypes, name, &Dtype::name);
+  return dtype == std::end(kDtypes) ? std::vector<double>() : dtype->convert(bytes);
 }
 
 void CopyToMemoryOrder(std::byte* to, const std::byte* from_row_major, const std::vector<std::int64_t>& shape,

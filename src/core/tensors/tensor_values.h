@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/file/file.h"
@@ -15,9 +16,12 @@ namespace etprof {
 // types that safetensors does not have (quantized, bit-packed, half and double complex).
 std::string SafetensorsName(int scalar_type);
 
+// Bytes per element of a safetensors dtype; 0 for an unknown dtype.
+std::size_t ElementSize(std::string_view dtype);
+
 // Converts elements of a safetensors dtype to numbers. Integers above 2^53 are rounded, and a complex element
 // becomes two numbers. Empty for an unknown dtype.
-std::vector<double> ReadNumbers(const std::string& dtype, ByteView bytes);
+std::vector<double> ReadNumbers(std::string_view dtype, ByteView bytes);
 
 // Copy between row-major order and the memory order that `dim_order` describes (its first entry varies
 // slowest).
@@ -28,8 +32,8 @@ void CopyToRowMajor(std::byte* to, const std::byte* from_memory, const std::vect
 
 // The differences between two tensors. The relative difference of two elements is |a-b| / max(|a|,|b|).
 struct TensorDifference {
-  std::string
-      problem;  // why they cannot be compared ("dtype F32 against F16"); the other members are then unset
+  // Why they cannot be compared ("dtype F32 against F16"); the other members are then unset.
+  std::string problem;
   bool identical = false;
   double largest = 0, largest_relative = 0;  // of |a-b| and the relative difference, over finite elements
   std::optional<double> mean;                // |a-b| over the same elements; absent: no such elements
