@@ -153,7 +153,7 @@ void OnTerminationSignal(int signal) {
 class TemporaryGuard {
  public:
   explicit TemporaryGuard(const fs::path& path) : path_(path) {
-    const std::scoped_lock lock(Mutex());
+    const std::scoped_lock lock(mutex_);
     for (TemporaryName& name : temporary_names) {
       if (name.in_use || path.native().size() >= name.path.size()) continue;
       *std::ranges::copy(path.native(), name.path.begin()).out = '\0';
@@ -161,24 +161,24 @@ class TemporaryGuard {
       name_ = &name;
       break;
     }
-    if (Guards()++ > 0) return;
+    if (guards_++ > 0) return;
     for (std::size_t i = 0; i < kTerminationSignals.size(); ++i) {
       struct sigaction previous {};
       ::sigaction(kTerminationSignals[i], nullptr, &previous);
-      Installed()[i] = (previous.sa_flags & SA_SIGINFO) == 0 && previous.sa_handler == SIG_DFL;
-      if (Installed()[i]) ::signal(kTerminationSignals[i], OnTerminationSignal);
+      installed_[i] = (previous.sa_flags & SA_SIGINFO) == 0 && previous.sa_handler == SIG_DFL;
+      if (installed_[i]) ::signal(kTerminationSignals[i], OnTerminationSignal);
     }
   }
   TemporaryGuard(TemporaryGuard&&) = delete;
   ~TemporaryGuard() {
     if (!is_kept_) ::unlink(path_.c_str());
-    const std::scoped_lock lock(Mutex());
+    const std::scoped_lock lock(mutex_);
     if (name_ != nullptr) name_->in_use = false;
-    if (--Guards() > 0) return;
+    if (--guards_ > 0) return;
     for (std::size_t i = 0; i < kTerminationSignals.size(); ++i) {
       struct sigaction current {};
       ::sigaction(kTerminationSignals[i], nullptr, &current);
-      if (Installed()[i] && current.sa_handler == OnTerminationSignal)
+      if (installed_[i] && current.sa_handler == OnTerminationSignal)
         ::signal(kTerminationSignals[i], SIG_DFL);
     }
   }
@@ -186,18 +186,9 @@ class TemporaryGuard {
   void Keep() { is_kept_ = true; }
 
  private:
-  static std::mutex& Mutex() {
-    static std::mutex mutex;
-    return mutex;
-  }
-  static int& Guards() {
-    static int count = 0;
-    return count;
-  }
-  static std::array<bool, kTerminationSignals.size()>& Installed() {
-    static std::array<bool, kTerminationSignals.size()> installed{};
-    return installed;
-  }
+  static inline std::mutex mutex_;
+  static inline int guards_ = 0;
+  static inline std::array<bool, kTerminationSignals.size()> installed_{};
 
   fs::path path_;
   TemporaryName* name_ = nullptr;
@@ -227,10 +218,7 @@ std::optional<pid_t> WriterProcess(std::string_view name) {
   name.remove_suffix(kTemporarySuffix.size());
   const std::size_t dash = name.find('-');
   if (dash == std::string_view::npos || name.size() != dash + 17) return std::nullopt;
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  for (const char c : name.substr(dash + 1)) {
-    if (!is_digit(c)) return std::nullopt;
-  }
+  if (name.find_first_not_of("0123456789abcdef", dash + 1) != std::string_view::npos) return std::nullopt;
   const auto process = AsNumber<pid_t>(name.substr(0, dash));
   return process && *process > 0 ? process : std::nullopt;
 }
