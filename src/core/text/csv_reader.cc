@@ -7,6 +7,8 @@
 
 namespace etprof {
 
+constexpr const char* kQuoteFields = "quote fields as RFC 4180 has it";
+
 CsvReader::CsvReader(std::string_view text, std::string file_name)
     : text_(text), file_name_(std::move(file_name)) {
   if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
@@ -20,10 +22,8 @@ bool CsvReader::Next(std::vector<std::string_view>& fields) {
   while (true) {
     fields.push_back(at_ < text_.size() && text_[at_] == '"' ? QuotedField() : PlainField());
     if (at_ >= text_.size()) {
-      throw Error(ExitCode::kBadInput, "the last line has no end: the file is cut")
-          .InFile(file_name_)
-          .AtLine(line_)
-          .Remedy("write it again, or end it with a line break if it is complete");
+      Fail(line_, "the last line has no end: the file is cut",
+           "write it again, or end it with a line break if it is complete");
     }
     const char c = text_[at_++];
     if (c == ',') continue;
@@ -33,13 +33,15 @@ bool CsvReader::Next(std::vector<std::string_view>& fields) {
   }
   if (columns_ == 0) columns_ = fields.size();
   if (fields.size() != columns_) {
-    throw Error(ExitCode::kBadInput,
-                fmt::format("has {}, the header has {}", CountedText(fields.size(), "field"), columns_))
-        .InFile(file_name_)
-        .AtLine(record_line_)
-        .Remedy("give a CSV as etprof writes it");
+    Fail(record_line_,
+         fmt::format("has {}, the header has {}", CountedText(fields.size(), "field"), columns_),
+         "give a CSV as etprof writes it");
   }
   return true;
+}
+
+void CsvReader::Fail(std::uint64_t line, const std::string& problem, const char* remedy) const {
+  throw Error(ExitCode::kBadInput, problem).InFile(file_name_).AtLine(line).Remedy(remedy);
 }
 
 std::string_view CsvReader::PlainField() {
@@ -52,11 +54,10 @@ std::string_view CsvReader::PlainField() {
       at_ < text_.size() &&
       (text_[at_] == '"' || (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n'));
   if (is_stray) {
-    throw Error(ExitCode::kBadInput, text_[at_] == '"' ? "a quote in a field that does not begin with one"
-                                                       : "a carriage return without a line feed")
-        .InFile(file_name_)
-        .AtLine(line_)
-        .Remedy("quote fields as RFC 4180 has it");
+    Fail(line_,
+         text_[at_] == '"' ? "a quote in a field that does not begin with one"
+                           : "a carriage return without a line feed",
+         kQuoteFields);
   }
   return text_.substr(start, at_ - start);
 }
@@ -76,18 +77,12 @@ std::string_view CsvReader::QuotedField() {
     at_ += 2;
   }
   if (at_ >= text_.size()) {
-    throw Error(ExitCode::kBadInput, "a quoted field that begins here has no end")
-        .InFile(file_name_)
-        .AtLine(opening_line)
-        .Remedy("the file is cut: write it again");
+    Fail(opening_line, "a quoted field that begins here has no end", "the file is cut: write it again");
   }
   const std::string_view raw = text_.substr(start, at_ - start);
   ++at_;
   if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r') {
-    throw Error(ExitCode::kBadInput, "text after the closing quote of a field")
-        .InFile(file_name_)
-        .AtLine(line_)
-        .Remedy("quote fields as RFC 4180 has it");
+    Fail(line_, "text after the closing quote of a field", kQuoteFields);
   }
   if (!has_doubled_quotes) return raw;
   std::string& text = unescaped_.emplace_back();

@@ -24,6 +24,7 @@ class CsvReader {
   std::uint64_t line() const { return record_line_; }  // line number, from 1, where the last record begins
 
  private:
+  [[noreturn]] void Fail(std::uint64_t line, const std::string& problem, const char* remedy) const;
   std::string_view QuotedField();
   std::string_view PlainField();
 
