@@ -12,47 +12,43 @@ namespace {
 constexpr std::string_view kDownloadAgain =
     "download it again. The server may have answered with an error or a sign-in page";
 
-// The bytes of a format at a fixed offset.
-struct Magic {
+// A kind of file with its bytes at a fixed offset.
+struct Magic : FileKind {
   std::size_t offset;
   std::string_view bytes;
-  FileKind kind;
 };
+constexpr std::string_view kUseProgram = "use `etprof inspect FILE` or `etprof profile FILE`";
+constexpr FileKind kEtdump = {"an ETDump", "use `etprof analyze FILE`"};
+constexpr FileKind kUtf16 = {"UTF-16 text, as PowerShell's `>` writes it",
+                             "convert it with `iconv -f UTF-16 -t UTF-8`"};
 constexpr Magic kMagics[] = {
-    {0,
-     "version https://git-lfs.github.com/spec/",
-     {"a Git LFS pointer, which stands for a file that was not fetched",
-      "run `git lfs pull` in its repository"}},
-    {4, "ET12", {"an ExecuTorch program", "use `etprof inspect FILE` or `etprof profile FILE`"}},
-    {4,
-     "BP08",
-     {"a bundled program (.bpte): an ExecuTorch program with test cases",
-      "use `etprof inspect FILE` or `etprof profile FILE`"}},
-    {4, "FT01", {"an ExecuTorch data file (.ptd)", "give it with `--data`, next to its program"}},
-    {4, "ED00", {"an ETDump", "use `etprof analyze FILE`"}},
-    {8, "ED00", {"an ETDump", "use `etprof analyze FILE`"}},
-    {0,
-     std::string_view("PK\3\4", 4),
-     {"a zip archive, such as an ETRecord (.etrecord) or a PyTorch file (.pt, .pt2)",
+    {{"a Git LFS pointer, which stands for a file that was not fetched",
+      "run `git lfs pull` in its repository"},
+     0,
+     "version https://git-lfs.github.com/spec/"},
+    {{"an ExecuTorch program", kUseProgram}, 4, "ET12"},
+    {{"a bundled program (.bpte): an ExecuTorch program with test cases", kUseProgram}, 4, "BP08"},
+    {{"an ExecuTorch data file (.ptd)", "give it with `--data`, next to its program"}, 4, "FT01"},
+    {kEtdump, 4, "ED00"},
+    {kEtdump, 8, "ED00"},
+    {{"a zip archive, such as an ETRecord (.etrecord) or a PyTorch file (.pt, .pt2)",
       "give an ETRecord with `--etrecord`, export a PyTorch model with `etprof export`, or unpack the "
-      "archive"}},
-    {0, "\x1f\x8b", {"compressed with gzip", "decompress it with `gunzip`"}},
-    {0, "\x28\xb5\x2f\xfd", {"compressed with zstd", "decompress it with `unzstd`"}},
-    {0,
+      "archive"},
+     0,
+     std::string_view("PK\3\4", 4)},
+    {{"compressed with gzip", "decompress it with `gunzip`"}, 0, "\x1f\x8b"},
+    {{"compressed with zstd", "decompress it with `unzstd`"}, 0, "\x28\xb5\x2f\xfd"},
+    {{"compressed with xz", "decompress it with `unxz`"},
+     0,
      "\xfd"
-     "7zXZ",
-     {"compressed with xz", "decompress it with `unxz`"}},
-    {0,
+     "7zXZ"},
+    {{"an ELF program or library", "give a runner with `--runner` and a library with `--load`"},
+     0,
      "\x7f"
-     "ELF",
-     {"an ELF program or library", "give a runner with `--runner` and a library with `--load`"}},
-    {0, "SQLite format 3", {"an SQLite database", "give a history with `--history`"}},
-    {0,
-     "\xff\xfe",
-     {"UTF-16 text, as PowerShell's `>` writes it", "convert it with `iconv -f UTF-16 -t UTF-8`"}},
-    {0,
-     "\xfe\xff",
-     {"UTF-16 text, as PowerShell's `>` writes it", "convert it with `iconv -f UTF-16 -t UTF-8`"}},
+     "ELF"},
+    {{"an SQLite database", "give a history with `--history`"}, 0, "SQLite format 3"},
+    {kUtf16, 0, "\xff\xfe"},
+    {kUtf16, 0, "\xfe\xff"},
 };
 
 }  // namespace
@@ -62,7 +58,7 @@ std::optional<FileKind> RecognizeFile(ByteView bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
                               std::min(bytes.size(), kMaxInspectedBytes));
   for (const Magic& magic : kMagics) {
-    if (text.size() >= magic.offset && text.substr(magic.offset).starts_with(magic.bytes)) return magic.kind;
+    if (text.size() >= magic.offset && text.substr(magic.offset).starts_with(magic.bytes)) return magic;
   }
   const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
   const std::string start = Lower(text.substr(begin, 16));
