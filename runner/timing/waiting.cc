@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <filesystem>
 
 #if defined(__APPLE__)
@@ -16,6 +15,7 @@
 #endif
 
 #include "core/process/cgroup.h"
+#include "core/text/text.h"
 #include "machine/conditions.h"
 #include "protocol/messages.h"
 #include "timing/operator_clock.h"
@@ -29,24 +29,9 @@ std::atomic<std::int64_t> stops{0};
 // there is no number, or it is negative or too large.
 std::optional<std::int64_t> ParseNumber(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value < 0) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  if (!text.empty() && std::string_view(" \t\n").find(text.front()) == std::string_view::npos)
-    return std::nullopt;
-  return value;
-}
-
-// The rest of the line that begins with `key` and a blank.
-std::optional<std::string_view> FindLine(std::string_view text, std::string_view key) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ')
-      return line.substr(key.size());
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-  }
-  return std::nullopt;
+  const auto value = ConsumeNumber<std::int64_t>(text);
+  const bool has_end = text.find_first_not_of(" \t\n") != 0;
+  return value && *value >= 0 && has_end ? value : std::nullopt;
 }
 
 std::optional<Schedstat> ReadSchedstat(const Descriptor& file) {

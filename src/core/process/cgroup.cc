@@ -113,16 +113,17 @@ std::string ReadProcFile(const fs::path& path) {
   return text;
 }
 
-std::optional<std::int64_t> CgroupNumber(std::string_view text, std::string_view key) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ') {
-      const auto number = AsNumber<std::int64_t>(Trimmed(line.substr(key.size())));
-      return number && *number >= 0 ? number : std::nullopt;
-    }
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+std::optional<std::string_view> FindLine(std::string_view text, std::string_view key) {
+  for (const std::string_view line : SplitAt(text, '\n')) {
+    if (line.starts_with(key) && line.substr(key.size()).starts_with(' ')) return line.substr(key.size());
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> CgroupNumber(std::string_view text, std::string_view key) {
+  const auto line = FindLine(text, key);
+  const auto number = line ? AsNumber<std::int64_t>(Trimmed(*line)) : std::nullopt;
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::optional<CpuQuota> ReadCpuQuota(const fs::path& root) {

@@ -26,6 +26,9 @@ std::optional<Cgroup> FindCgroup(std::string_view controller, const std::filesys
 // Reads at most 64 kB of a file of /proc or of a control group; "" if the file cannot be read.
 std::string ReadProcFile(const std::filesystem::path& path);
 
+// The rest of the first line that begins with `key` and a blank, from the blank on.
+std::optional<std::string_view> FindLine(std::string_view text, std::string_view key);
+
 // The number after `key` and a blank at the beginning of a line. Absent if there is no such line, or if it
 // has no number from 0 to INT64_MAX.
 std::optional<std::int64_t> CgroupNumber(std::string_view text, std::string_view key);
