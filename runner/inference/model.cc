@@ -82,12 +82,6 @@ bool SharesState(Module& module, const std::vector<std::string>& methods) {
 
 constexpr std::size_t kMinProgramBytes = 64;
 
-std::uint64_t LittleEndian(const std::byte* bytes, std::size_t count) {
-  std::uint64_t value = 0;
-  for (std::size_t i = count; i-- > 0;) value = value << 8 | static_cast<std::uint64_t>(bytes[i]);
-  return value;
-}
-
 // Distinguishes files of other formats from truncated programs, before ExecuTorch reads the file. Returns
 // true if the program names operators for LLMs. The layout is that of ExecuTorch's
 // runtime/executor/program.cpp and schema/extended_header.h: a FlatBuffer with identifier "ET12" at byte 4
@@ -107,10 +101,10 @@ bool CheckFile(const std::string& path) {
   if (bytes.size() < kMinProgramBytes) throw Error(cut);
   std::string_view program(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (std::memcmp(bytes.data() + 8, "eh00", 4) == 0) {
-    const std::uint64_t header_size = LittleEndian(bytes.data() + 12, 4);
-    const std::uint64_t program_size = LittleEndian(bytes.data() + 16, 8);
-    const std::uint64_t segments = LittleEndian(bytes.data() + 24, 8);
-    const std::uint64_t segments_size = header_size >= 32 ? LittleEndian(bytes.data() + 32, 8) : 0;
+    const std::uint64_t header_size = LittleEndian(bytes.subspan(12, 4));
+    const std::uint64_t program_size = LittleEndian(bytes.subspan(16, 8));
+    const std::uint64_t segments = LittleEndian(bytes.subspan(24, 8));
+    const std::uint64_t segments_size = header_size >= 32 ? LittleEndian(bytes.subspan(32, 8)) : 0;
     if (program_size > bytes.size() || segments > bytes.size() || segments_size > bytes.size() - segments)
       throw Error(cut);
     program = program.substr(0, program_size);  // without weights

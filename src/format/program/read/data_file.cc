@@ -28,11 +28,11 @@ PtdHeader ReadPtdHeader(const Source& source) {
   if (bytes.size() < kPtdHeaderAt + kPtdHeaderBytes ||
       std::memcmp(bytes.data() + kPtdHeaderAt, "FH01", 4) != 0)
     throw source.MakeError("is not a .ptd, or is cut short: it has no FH01 header", kPtdHeaderAt);
-  const auto length = LoadLittleEndian<std::uint32_t>(bytes, kPtdHeaderAt + 4);
+  const std::uint64_t length = LittleEndian(bytes.subspan(kPtdHeaderAt + 4, 4));
   if (length < kPtdHeaderBytes)
     throw source.MakeError(fmt::format("is malformed: its header has {} bytes", length), kPtdHeaderAt + 4);
   const auto number = [&](std::size_t field) {
-    return LoadLittleEndian<std::uint64_t>(bytes, kPtdHeaderAt + 8 + 8 * field);
+    return LittleEndian(bytes.subspan(kPtdHeaderAt + 8 + 8 * field, 8));
   };
   const PtdHeader header{number(0), number(1), number(2)};
   source.Slice(header.segment_base, number(3), "its data");

@@ -43,18 +43,18 @@ std::optional<Header> ReadHeader(const Source& source) {
   const ByteView bytes = source.bytes();
   if (bytes.size() < kHeaderAt + kMinHeaderBytes || std::memcmp(bytes.data() + kHeaderAt, "eh00", 4) != 0)
     return std::nullopt;
-  const auto length = LoadLittleEndian<std::uint32_t>(bytes, kHeaderAt + 4);
+  const std::uint64_t length = LittleEndian(bytes.subspan(kHeaderAt + 4, 4));
   if (length < kMinHeaderBytes) {
     throw source.MakeError(fmt::format("is malformed: its extended header has {} bytes", length),
                            kHeaderAt + 4);
   }
   Header header;
-  header.flatbuffer_bytes = LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 8);
-  header.segment_base = LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 16);
+  header.flatbuffer_bytes = LittleEndian(bytes.subspan(kHeaderAt + 8, 8));
+  header.segment_base = LittleEndian(bytes.subspan(kHeaderAt + 16, 8));
   std::uint64_t end = header.flatbuffer_bytes;
   if (length >= kFullHeaderBytes && bytes.size() >= kHeaderAt + kFullHeaderBytes &&
       header.segment_base != 0) {
-    const auto data = LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 24);
+    const std::uint64_t data = LittleEndian(bytes.subspan(kHeaderAt + 24, 8));
     if (__builtin_add_overflow(header.segment_base, data, &end))
       throw source.MakeError("is malformed: its segments are larger than a file can be", kHeaderAt + 24);
   }

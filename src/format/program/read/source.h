@@ -87,14 +87,4 @@ class Buffer {
   std::size_t size_;
 };
 
-// Loads a little-endian number from any address. The caller checks the bounds.
-template <typename Integer>
-Integer LoadLittleEndian(ByteView bytes, std::size_t offset) {
-  Integer value = 0;
-  for (std::size_t i = sizeof value; i > 0; --i) {
-    value = static_cast<Integer>(value << 8 | static_cast<Integer>(bytes[offset + i - 1]));
-  }
-  return value;
-}
-
 }  // namespace etprof

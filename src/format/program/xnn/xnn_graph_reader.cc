@@ -36,12 +36,12 @@ Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t leng
     layout.flatbuffer_at = offset;
     return layout;
   }
-  if (length < kXnnHeaderBytes || LoadLittleEndian<std::uint16_t>(payload, 8) < kXnnHeaderBytes)
+  if (length < kXnnHeaderBytes || LittleEndian(payload.subspan(8, 2)) < kXnnHeaderBytes)
     throw source.MakeError("an XNNPACK payload ends within its header", offset);
-  const std::uint64_t graph_at = LoadLittleEndian<std::uint32_t>(payload, 10);
-  const std::uint64_t size = LoadLittleEndian<std::uint32_t>(payload, 14);
-  const std::uint64_t constants_at = LoadLittleEndian<std::uint32_t>(payload, 18);
-  layout.constant_bytes = LoadLittleEndian<std::uint64_t>(payload, 22);
+  const std::uint64_t graph_at = LittleEndian(payload.subspan(10, 4));
+  const std::uint64_t size = LittleEndian(payload.subspan(14, 4));
+  const std::uint64_t constants_at = LittleEndian(payload.subspan(18, 4));
+  layout.constant_bytes = LittleEndian(payload.subspan(22, 8));
   if (graph_at > length || size > length - graph_at)
     throw source.MakeError(fmt::format("an XNNPACK graph ({} bytes at {}) is not in its payload of {} bytes",
                                        size, graph_at, length),
