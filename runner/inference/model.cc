@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <set>
@@ -92,7 +91,7 @@ bool CheckFile(const std::string& path) {
   const ByteView bytes = file.bytes();
   const char* const remedy = "give a program that `etprof export` or ExecuTorch wrote";
   if (bytes.empty()) throw Error(ExitCode::kBadInput, "is empty").InFile(path).Remedy(remedy);
-  if (bytes.size() < 8 || std::memcmp(bytes.data() + 4, "ET", 2) != 0) {
+  if (bytes.size() < 8 || !HasTextAt(bytes, 4, "ET")) {
     throw WrongFileKind(bytes, path, "an ExecuTorch program", "no ET12 identifier", 4, remedy);
   }
   const Error cut = Error(ExitCode::kBadInput, fmt::format("is cut short: it has {} bytes", bytes.size()))
@@ -100,7 +99,7 @@ bool CheckFile(const std::string& path) {
                         .Remedy("copy or export it again");
   if (bytes.size() < kMinProgramBytes) throw Error(cut);
   std::string_view program(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (std::memcmp(bytes.data() + 8, "eh00", 4) == 0) {
+  if (HasTextAt(bytes, 8, "eh00")) {
     const std::uint64_t header_size = LittleEndian(bytes.subspan(12, 4));
     const std::uint64_t program_size = LittleEndian(bytes.subspan(16, 8));
     const std::uint64_t segments = LittleEndian(bytes.subspan(24, 8));

@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace etprof {
 
@@ -20,6 +22,12 @@ inline std::uint64_t LittleEndian(ByteView bytes) {
   std::uint64_t value = 0;
   for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8U | std::to_integer<std::uint64_t>(bytes[i]);
   return value;
+}
+
+// Whether the bytes from `offset` on begin with `text`, such as the identifier of a format.
+inline bool HasTextAt(ByteView bytes, std::size_t offset, std::string_view text) {
+  return bytes.size() >= offset + text.size() &&
+         std::memcmp(bytes.data() + offset, text.data(), text.size()) == 0;
 }
 
 // The largest files that etprof reads, by their contents (docs/reference/files.md). Larger files are refused

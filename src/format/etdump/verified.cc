@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "core/file/file_kind.h"
 
 namespace etprof {
@@ -14,11 +12,6 @@ constexpr std::size_t kIdentifierAt = 4;  // in the FlatBuffer, after the root o
 constexpr const char* kRemedy = "give an .etdump file that etprof or a runner with the event tracer wrote";
 
 constexpr flatbuffers::uoffset_t kMaxDepth = 64;
-
-bool HasIdentifier(ByteView bytes, std::size_t root) {
-  return bytes.size() >= root + kIdentifierAt + 4 &&
-         std::memcmp(bytes.data() + root + kIdentifierAt, ::etdump::ETDumpIdentifier(), 4) == 0;
-}
 
 // A file that ends in this many zeros was not written completely: an ETDump ends in texts or vtables, and at
 // most a few padding bytes. After a power loss, the file's length may be stored before its bytes, and a table
@@ -56,7 +49,7 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
   }
   std::size_t root = 0;
   std::size_t length = bytes.size();
-  if (HasIdentifier(bytes, kPrefixBytes)) {
+  if (HasTextAt(bytes, kPrefixBytes + kIdentifierAt, ::etdump::ETDumpIdentifier())) {
     root = kPrefixBytes;
     length = flatbuffers::ReadScalar<std::uint32_t>(bytes.data());
     if (length > bytes.size() - kPrefixBytes) {
@@ -66,7 +59,7 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
           .AtOffset(bytes.size())
           .Remedy("copy it again, or measure again");
     }
-  } else if (!HasIdentifier(bytes, 0)) {
+  } else if (!HasTextAt(bytes, kIdentifierAt, ::etdump::ETDumpIdentifier())) {
     const std::size_t zeros =
         CountTrailingZeros(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     if (zeros == bytes.size()) throw Truncated(file_name, zeros, zeros);

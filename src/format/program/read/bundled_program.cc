@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -117,9 +116,7 @@ class BundleReader {
 
 }  // namespace
 
-bool IsBundledProgram(ByteView bytes) {
-  return bytes.size() >= 8 && std::memcmp(bytes.data() + 4, bundled::BundledProgramIdentifier(), 4) == 0;
-}
+bool IsBundledProgram(ByteView bytes) { return HasTextAt(bytes, 4, bundled::BundledProgramIdentifier()); }
 
 BundledProgram ReadBundledProgram(ByteView bytes, const std::string& file_name) {
   return BundleReader(bytes, file_name).Read(/*with_values=*/true);

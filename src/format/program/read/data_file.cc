@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <set>
 
@@ -25,8 +24,7 @@ struct PtdHeader {
 
 PtdHeader ReadPtdHeader(const Source& source) {
   const ByteView bytes = source.bytes();
-  if (bytes.size() < kPtdHeaderAt + kPtdHeaderBytes ||
-      std::memcmp(bytes.data() + kPtdHeaderAt, "FH01", 4) != 0)
+  if (bytes.size() < kPtdHeaderAt + kPtdHeaderBytes || !HasTextAt(bytes, kPtdHeaderAt, "FH01"))
     throw source.MakeError("is not a .ptd, or is cut short: it has no FH01 header", kPtdHeaderAt);
   const std::uint64_t length = LittleEndian(bytes.subspan(kPtdHeaderAt + 4, 4));
   if (length < kPtdHeaderBytes)
@@ -68,9 +66,7 @@ DataFileEntry::Layout ReadLayout(Source& source, const ptd::TensorLayout& layout
 
 }  // namespace
 
-bool IsDataFile(ByteView bytes) {
-  return bytes.size() >= kPtdHeaderAt && std::memcmp(bytes.data() + 4, ptd::FlatTensorIdentifier(), 4) == 0;
-}
+bool IsDataFile(ByteView bytes) { return HasTextAt(bytes, 4, ptd::FlatTensorIdentifier()); }
 
 DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
   Source source(bytes, file_name);

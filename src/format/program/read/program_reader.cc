@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-#include <cstring>
 #include <map>
 
 #include "core/file/file_kind.h"
+#include "core/text/text.h"
 #include "format/program/read/bundled_program.h"
 #include "format/program/read/method_reader.h"
 #include "format/program/read/source.h"
@@ -41,8 +40,7 @@ void RequireContents(const Source& source) {
 
 std::optional<Header> ReadHeader(const Source& source) {
   const ByteView bytes = source.bytes();
-  if (bytes.size() < kHeaderAt + kMinHeaderBytes || std::memcmp(bytes.data() + kHeaderAt, "eh00", 4) != 0)
-    return std::nullopt;
+  if (bytes.size() < kHeaderAt + kMinHeaderBytes || !HasTextAt(bytes, kHeaderAt, "eh00")) return std::nullopt;
   const std::uint64_t length = LittleEndian(bytes.subspan(kHeaderAt + 4, 4));
   if (length < kMinHeaderBytes) {
     throw source.MakeError(fmt::format("is malformed: its extended header has {} bytes", length),
@@ -158,11 +156,9 @@ void ReadGraphs(Source& source, const std::map<std::string, Bytes>& named_bytes,
 void CheckIsProgram(ByteView bytes, const std::string& file_name) {
   const Source source(ExtractProgram(bytes, file_name).program, file_name);
   bytes = source.bytes();
-  const auto is_digit = [&](std::size_t at) {
-    return std::isdigit(static_cast<unsigned char>(bytes[at])) != 0;
-  };
+  const auto is_digit = [&](std::size_t at) { return IsDigit(static_cast<char>(bytes[at])); };
   RequireContents(source);
-  if (bytes.size() < kHeaderAt || std::memcmp(bytes.data() + 4, "ET", 2) != 0 || !is_digit(6) || !is_digit(7))
+  if (bytes.size() < kHeaderAt || !HasTextAt(bytes, 4, "ET") || !is_digit(6) || !is_digit(7))
     throw NotAProgram(source, "no ET12 identifier");
   ReadHeader(source);
 }
@@ -174,8 +170,8 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
   RequireContents(source);
   if (bytes.size() < kHeaderAt)
     throw NotAProgram(source, fmt::format("it ends after {} bytes", bytes.size()));
-  if (std::memcmp(bytes.data() + 4, "ET", 2) != 0) throw NotAProgram(source, "no ET12 identifier");
-  if (std::memcmp(bytes.data() + 4, pte::ProgramIdentifier(), 4) != 0) {
+  if (!HasTextAt(bytes, 4, "ET")) throw NotAProgram(source, "no ET12 identifier");
+  if (!HasTextAt(bytes, 4, pte::ProgramIdentifier())) {
     throw NotAProgram(source, fmt::format("its identifier is not {}: another version of the format",
                                           pte::ProgramIdentifier()));
   }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 namespace etprof {
 namespace {
 
@@ -64,10 +62,6 @@ Buffer::Buffer(Source& source, std::uint64_t offset, ByteView bytes) : offset_(o
     bytes = copy_;
   }
   data_ = reinterpret_cast<const std::uint8_t*>(bytes.data());
-}
-
-bool Buffer::HasIdentifier(const char* identifier) const {
-  return std::memcmp(data_ + 4, identifier, 4) == 0;
 }
 
 }  // namespace etprof

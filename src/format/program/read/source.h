@@ -54,8 +54,6 @@ class Buffer {
   // AddCopyBudget().
   Buffer(Source& source, std::uint64_t offset, ByteView bytes);
 
-  const std::uint8_t* data() const { return data_; }
-  bool HasIdentifier(const char* identifier) const;  // four characters
   // Verifies the buffer with FlatBuffers' Verifier. Throws MakeError(), whose message begins with `name`.
   template <typename Root>
   const Root& VerifyRoot(const Source& source, const std::string& name) const {
@@ -78,7 +76,6 @@ class Buffer {
   std::uint64_t At(const void* object) const {
     return offset_ + static_cast<std::uint64_t>(static_cast<const std::uint8_t*>(object) - data_);
   }
-  std::size_t size() const { return size_; }
 
  private:
   std::uint64_t offset_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "format/program/work.h"
@@ -31,7 +30,7 @@ struct Layout {
 Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t length) {
   const ByteView payload = source.Slice(offset, length, "an XNNPACK payload");
   Layout layout;
-  if (length < 8 || std::memcmp(payload.data() + 4, "XH00", 4) != 0) {
+  if (!HasTextAt(payload, 4, "XH00")) {
     layout.flatbuffer = payload;
     layout.flatbuffer_at = offset;
     return layout;
@@ -68,7 +67,7 @@ class XnnReader {
 
   XnnGraph Read() {
     // XN00 is the older version of the format, in which these fields are the same.
-    if (!buffer_.HasIdentifier("XN01") && !buffer_.HasIdentifier("XN00"))
+    if (!HasTextAt(layout_.flatbuffer, 4, "XN01") && !HasTextAt(layout_.flatbuffer, 4, "XN00"))
       throw source_.MakeError("an XNNPACK graph has no XN01 identifier: another version of the format",
                               layout_.flatbuffer_at + 4);
     const auto& graph = buffer_.VerifyRoot<xnn::XNNGraph>(source_, "an XNNPACK graph");
