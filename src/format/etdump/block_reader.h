@@ -3,16 +3,34 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/file/file.h"
 #include "etdump_schema_flatcc_generated.h"
 #include "format/etdump/block_pattern.h"
-#include "format/etdump/gather.h"
 #include "format/etdump/trace.h"
 #include "format/etdump/verified.h"
 
 namespace etprof {
+
+// Finds a layout among the existing layouts, by a hash of its columns.
+class LayoutIndex {
+ public:
+  // Returns the index of an equal layout in `layouts`, and adds `layout` if no layout is equal. Every call
+  // must pass the same `layouts`, and only this class may add to it.
+  std::uint32_t FindOrAdd(std::vector<Trace::Layout>& layouts, Trace::Layout&& layout);
+
+ private:
+  std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;
+};
+
+// Adds `addition` to the entry of its allocator, or adds a new entry. The sum of bytes saturates.
+void AddAllocations(std::vector<Trace::Allocations>& totals, const Trace::Allocations& addition);
+
+// Counts the metadata of an event, and notes if it differs from the first metadata of that event.
+void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event,
+                 const Trace::Metadata& addition);
 
 // Verifies and reads blocks, one after the other, into the columns of a trace. It keeps its own layouts,
 // names and health entries, so that several readers can read parts of one file at the same time.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "core/error.h"
 #include "core/parallel.h"
@@ -17,13 +18,6 @@ using Blocks = flatbuffers::Vector<flatbuffers::Offset<::etdump::RunData>>;
 
 // ETDUMP_VERSION in devtools/etdump/etdump_flatcc.cpp.
 constexpr std::uint32_t kKnownVersion = 0;
-
-void AddVersionEntry(std::uint32_t version, Health& health) {
-  health.Add("version_newer", HealthEntry::Severity::kDataLoss,
-             fmt::format("the file has version {} of ETDump, and this etprof knows {}: what that added or "
-                         "changed is not read",
-                         version, kKnownVersion));
-}
 
 // The offset of each block's events in the time columns if all of its events were profile events. The last
 // entry is the total number of events.
@@ -118,7 +112,13 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
   Trace trace;
   trace.delegate_nanoseconds_per_tick = delegate_tick;
   const EtdumpRoot file(bytes, file_name);
-  if (file.root().version() > kKnownVersion) AddVersionEntry(file.root().version(), trace.health);
+  if (file.root().version() > kKnownVersion) {
+    trace.health.Add(
+        "version_newer", HealthEntry::Severity::kDataLoss,
+        fmt::format("the file has version {} of ETDump, and this etprof knows {}: what that added or "
+                    "changed is not read",
+                    file.root().version(), kKnownVersion));
+  }
   if (file.root().run_data() == nullptr) return trace;
   const Blocks& blocks = *file.root().run_data();
   const std::vector<std::size_t> offsets = EventOffsets(file, blocks, options.threads);
@@ -165,6 +165,24 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
 Trace ReadEtdumpFile(const std::filesystem::path& path, const EtdumpOptions& options) {
   return WithFile(path, kMaxTableBytes,
                   [&](ByteView bytes) { return ReadEtdump(bytes, path.string(), options); });
+}
+
+std::string MergeEtdumps(const std::vector<std::filesystem::path>& inputs) {
+  ::etdump::ETDumpT merged;
+  std::vector<std::unique_ptr<::etdump::RunDataT>> executions;
+  for (const std::filesystem::path& path : inputs) {
+    const auto part = WithFile(path, kMaxTableBytes, [&](ByteView bytes) {
+      return std::unique_ptr<::etdump::ETDumpT>(VerifyEtdump(bytes, path.string()).UnPack());
+    });
+    merged.version = part->version;
+    for (auto& run : part->run_data) {
+      (run->name == "Execute" ? executions : merged.run_data).push_back(std::move(run));
+    }
+  }
+  for (auto& run : executions) merged.run_data.push_back(std::move(run));
+  flatbuffers::FlatBufferBuilder builder;
+  ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &merged));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
 }  // namespace etprof

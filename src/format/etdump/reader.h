@@ -20,8 +20,8 @@ struct EtdumpOptions {
   bool HasNanoseconds() const {
     return nanoseconds_per_tick == 1.0 && delegate_nanoseconds_per_tick.value_or(1.0) == 1.0;
   }
-  std::size_t threads =
-      0;  // maximum number; 0: one per core of the machine. The result does not depend on this.
+  // Maximum number of threads; 0: one per core of the machine. The result does not depend on this.
+  std::size_t threads = 0;
 };
 
 // Whether the file's name is one that writers of ETDumps use: `.etdump` (runners), `.etdp` (ExecuTorch's

@@ -24,13 +24,15 @@ std::size_t CountTrailingZeros(const std::uint8_t* data, std::size_t size) {
   return zeros;
 }
 
+Error Damaged(const std::string& file_name, const std::string& problem) {
+  return Error(ExitCode::kBadInput, problem).InFile(file_name).Remedy("copy it again, or measure again");
+}
+
 Error Truncated(const std::string& file_name, std::size_t zeros, std::size_t size) {
-  return Error(ExitCode::kBadInput,
-               fmt::format("is truncated: its last {} of {} bytes were never written (they are zeros)", zeros,
-                           size))
-      .InFile(file_name)
-      .AtOffset(size - zeros)
-      .Remedy("copy it again, or measure again");
+  return Damaged(file_name,
+                 fmt::format("is truncated: its last {} of {} bytes were never written (they are zeros)",
+                             zeros, size))
+      .AtOffset(size - zeros);
 }
 
 // Casts a generated table to its base class, which it inherits privately.
@@ -53,11 +55,9 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
     root = kPrefixBytes;
     length = flatbuffers::ReadScalar<std::uint32_t>(bytes.data());
     if (length > bytes.size() - kPrefixBytes) {
-      throw Error(ExitCode::kBadInput,
-                  fmt::format("is cut short: {} of {} bytes are there", bytes.size(), length + kPrefixBytes))
-          .InFile(file_name)
-          .AtOffset(bytes.size())
-          .Remedy("copy it again, or measure again");
+      throw Damaged(file_name, fmt::format("is cut short: {} of {} bytes are there", bytes.size(),
+                                           length + kPrefixBytes))
+          .AtOffset(bytes.size());
     }
   } else if (!HasTextAt(bytes, kIdentifierAt, ::etdump::ETDumpIdentifier())) {
     const std::size_t zeros =
@@ -125,9 +125,7 @@ bool EtdumpRoot::VerifyShallow(const ::etdump::RunData& block) const {
 }
 
 Error EtdumpRoot::Malformed() const {
-  return Error(ExitCode::kBadInput, "is malformed: an offset or a count in it points outside the file")
-      .InFile(file_name_)
-      .Remedy("copy it again, or measure again");
+  return Damaged(file_name_, "is malformed: an offset or a count in it points outside the file");
 }
 
 const ::etdump::ETDump& VerifyEtdump(ByteView bytes, const std::string& file_name) {
