@@ -2,69 +2,58 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "scalar_type_generated.h"
 #include "schema_generated.h"
 
 namespace etprof {
 namespace {
 
-struct Row {
-  int code;
+template <typename Code>
+struct TypeRow {
+  Code code;
   const char* name;
   int bits;
 };
 
 using S = executorch_flatbuffer::ScalarType;
-constexpr std::array kScalarTypes = {
-    Row{static_cast<int>(S::BYTE), "uint8", 8},
-    Row{static_cast<int>(S::CHAR), "int8", 8},
-    Row{static_cast<int>(S::SHORT), "int16", 16},
-    Row{static_cast<int>(S::INT), "int32", 32},
-    Row{static_cast<int>(S::LONG), "int64", 64},
-    Row{static_cast<int>(S::HALF), "float16", 16},
-    Row{static_cast<int>(S::FLOAT), "float32", 32},
-    Row{static_cast<int>(S::DOUBLE), "float64", 64},
-    Row{static_cast<int>(S::BOOL), "bool", 8},
-    Row{static_cast<int>(S::QINT8), "qint8", 8},
-    Row{static_cast<int>(S::QUINT8), "quint8", 8},
-    Row{static_cast<int>(S::QINT32), "qint32", 32},
-    Row{static_cast<int>(S::BFLOAT16), "bfloat16", 16},
-    Row{static_cast<int>(S::QUINT4X2), "quint4x2", 8},
-    Row{static_cast<int>(S::QUINT2X4), "quint2x4", 8},
-    Row{static_cast<int>(S::BITS16), "bits16", 16},
-    Row{static_cast<int>(S::FLOAT8E5M2), "float8_e5m2", 8},
-    Row{static_cast<int>(S::FLOAT8E4M3FN), "float8_e4m3fn", 8},
-    Row{static_cast<int>(S::FLOAT8E5M2FNUZ), "float8_e5m2fnuz", 8},
-    Row{static_cast<int>(S::FLOAT8E4M3FNUZ), "float8_e4m3fnuz", 8},
-    Row{static_cast<int>(S::UINT16), "uint16", 16},
-    Row{static_cast<int>(S::UINT32), "uint32", 32},
-    Row{static_cast<int>(S::UINT64), "uint64", 64},
-};
+constexpr TypeRow<S> kScalarTypes[] = {{S::BYTE, "uint8", 8},
+                                       {S::CHAR, "int8", 8},
+                                       {S::SHORT, "int16", 16},
+                                       {S::INT, "int32", 32},
+                                       {S::LONG, "int64", 64},
+                                       {S::HALF, "float16", 16},
+                                       {S::FLOAT, "float32", 32},
+                                       {S::DOUBLE, "float64", 64},
+                                       {S::BOOL, "bool", 8},
+                                       {S::QINT8, "qint8", 8},
+                                       {S::QUINT8, "quint8", 8},
+                                       {S::QINT32, "qint32", 32},
+                                       {S::BFLOAT16, "bfloat16", 16},
+                                       {S::QUINT4X2, "quint4x2", 8},
+                                       {S::QUINT2X4, "quint2x4", 8},
+                                       {S::BITS16, "bits16", 16},
+                                       {S::FLOAT8E5M2, "float8_e5m2", 8},
+                                       {S::FLOAT8E4M3FN, "float8_e4m3fn", 8},
+                                       {S::FLOAT8E5M2FNUZ, "float8_e5m2fnuz", 8},
+                                       {S::FLOAT8E4M3FNUZ, "float8_e4m3fnuz", 8},
+                                       {S::UINT16, "uint16", 16},
+                                       {S::UINT32, "uint32", 32},
+                                       {S::UINT64, "uint64", 64}};
 
 using X = fb_xnnpack::XNNDatatype;
-constexpr std::array kXnnTypes = {
-    Row{static_cast<int>(X::xnn_datatype_fp32), "fp32", 32},
-    Row{static_cast<int>(X::xnn_datatype_fp16), "fp16", 16},
-    Row{static_cast<int>(X::xnn_datatype_qint8), "qint8", 8},
-    Row{static_cast<int>(X::xnn_datatype_quint8), "quint8", 8},
-    Row{static_cast<int>(X::xnn_datatype_qint32), "qint32", 32},
-    Row{static_cast<int>(X::xnn_datatype_qcint8), "qcint8", 8},
-    Row{static_cast<int>(X::xnn_datatype_qcint32), "qcint32", 32},
-    Row{static_cast<int>(X::xnn_datatype_qcint4), "qcint4", 4},
-    Row{static_cast<int>(X::xnn_datatype_qdint8), "qdint8", 8},
-    Row{static_cast<int>(X::xnn_datatype_qbint4), "qbint4", 4},
-    Row{static_cast<int>(X::xnn_datatype_qpint8), "qpint8", 8},
-    Row{static_cast<int>(X::xnn_datatype_int32), "int32", 32},
-    Row{static_cast<int>(X::xnn_datatype_pfp32), "pfp32", 32},
-    Row{static_cast<int>(X::xnn_datatype_bf16), "bf16", 16},
-};
+constexpr TypeRow<X> kXnnTypes[] = {
+    {X::xnn_datatype_fp32, "fp32", 32},       {X::xnn_datatype_fp16, "fp16", 16},
+    {X::xnn_datatype_qint8, "qint8", 8},      {X::xnn_datatype_quint8, "quint8", 8},
+    {X::xnn_datatype_qint32, "qint32", 32},   {X::xnn_datatype_qcint8, "qcint8", 8},
+    {X::xnn_datatype_qcint32, "qcint32", 32}, {X::xnn_datatype_qcint4, "qcint4", 4},
+    {X::xnn_datatype_qdint8, "qdint8", 8},    {X::xnn_datatype_qbint4, "qbint4", 4},
+    {X::xnn_datatype_qpint8, "qpint8", 8},    {X::xnn_datatype_int32, "int32", 32},
+    {X::xnn_datatype_pfp32, "pfp32", 32},     {X::xnn_datatype_bf16, "bf16", 16}};
 
 template <typename Table>
 DataType FindType(const Table& table, int code) {
-  for (const Row& row : table) {
-    if (row.code == code) return {row.name, row.bits};
+  for (const auto& row : table) {
+    if (static_cast<int>(row.code) == code) return {row.name, row.bits};
   }
   return {fmt::format("type {}", code), std::nullopt};
 }
