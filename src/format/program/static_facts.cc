@@ -142,15 +142,9 @@ std::optional<double> FactInfo::Parse(const std::string& text) const {
 }
 
 const char* FactInfo::Expects() const {
-  switch (unit) {
-    case Unit::kShare:
-      return "a percentage from 0% to 100%";
-    case Unit::kCount:
-      return "a whole number from 0";
-    case Unit::kBytes:
-      break;
-  }
-  return "a size, such as 300kB, 2MB, or 1.5MiB";
+  return unit == Unit::kShare   ? "a percentage from 0% to 100%"
+         : unit == Unit::kCount ? "a whole number from 0"
+                                : "a size, such as 300kB, 2MB, or 1.5MiB";
 }
 
 std::span<const FactInfo> AllFacts() { return kFacts; }

@@ -45,16 +45,11 @@ std::string InstructionName(const Instruction& instruction, const Method& method
       return method.operators[instruction.target];
     case Instruction::Kind::kDelegate:
       return method.delegates[instruction.target].backend;
-    case Instruction::Kind::kMove:
-      return "move";
-    case Instruction::Kind::kJumpFalse:
-      return "jump";
-    case Instruction::Kind::kFree:
-      return "free";
     case Instruction::Kind::kUnknown:
-      break;
+      return "unknown instruction";
+    default:
+      return GetName(instruction.kind);
   }
-  return "unknown instruction";
 }
 
 std::vector<Step> MakeSteps(const Method& method, const std::vector<std::optional<std::int64_t>>& macs) {

@@ -88,15 +88,8 @@ ProgramTensor::Shape ShapeDynamism(const Instruction& instruction, const Method&
 }
 
 const char* DynamismSuffix(ProgramTensor::Shape shape) {
-  switch (shape) {
-    case ProgramTensor::Shape::kStatic:
-      break;
-    case ProgramTensor::Shape::kBounded:
-      return " at most";
-    case ProgramTensor::Shape::kUnbounded:
-      return " unbounded";
-  }
-  return "";
+  static constexpr const char* kSuffixes[] = {"", " at most", " unbounded"};
+  return kSuffixes[static_cast<std::size_t>(shape)];
 }
 
 }  // namespace etprof
