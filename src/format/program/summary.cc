@@ -126,19 +126,26 @@ const XnnGraph* FindGraph(const Instruction& instruction, const Method& method, 
   return graph ? &program.xnn_graphs[*graph] : nullptr;
 }
 
-std::optional<std::int64_t> ToSigned(std::optional<Bytes> bytes) {
-  return bytes && std::in_range<std::int64_t>(*bytes) ? std::optional(static_cast<std::int64_t>(*bytes))
-                                                      : std::nullopt;
-}
-
 // Sums the traffic of all nodes in bytes, as if each node ran alone. Absent if it is unknown.
 std::optional<std::int64_t> SumTraffic(const XnnGraph* graph) {
   std::optional<std::int64_t> sum;
   if (graph == nullptr) return sum;
   sum = 0;
   for (std::size_t node = 0; node < graph->nodes.size(); ++node)
-    sum = CheckedSum(sum, ToSigned(ComputeWork({node}, *graph).bytes));
+    sum = CheckedSum(sum, ComputeWork({node}, *graph).bytes);
   return sum;
+}
+
+// The size of the payloads of all delegates that the predicate accepts; shared payloads count once.
+Bytes SumPayloads(const Program& program, const auto& predicate) {
+  std::set<std::pair<std::uint64_t, Bytes>> payloads;
+  for (const Method& method : program.methods) {
+    for (const Delegate& delegate : method.delegates)
+      if (predicate(delegate)) payloads.emplace(delegate.offset, delegate.payload);
+  }
+  Bytes bytes = 0;
+  for (const auto& [offset, size] : payloads) bytes = SaturatedSum(bytes, size);
+  return bytes;
 }
 
 }  // namespace
@@ -178,7 +185,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       CountPortableOperator(instruction, method, macs.back(), between, summary.operators);
       CountMatrixOperation(FindKleidiaiUse(instruction, method), macs.back(), summary);
       facts.operators.without_property.Add(1);
-      summary.traffic.without_property.Add(ToSigned(ComputeWork(instruction, method).bytes));
+      summary.traffic.without_property.Add(ComputeWork(instruction, method).bytes);
     }
   }
   std::ranges::stable_sort(summary.operators, [](const PortableOperator& a, const PortableOperator& b) {
@@ -201,22 +208,6 @@ MethodSummary Summarize(const Method& method, const Program& program) {
   }
   return summary;
 }
-
-namespace {
-
-// The size of the payloads of all delegates that the predicate accepts; shared payloads count once.
-Bytes SumPayloads(const Program& program, const auto& predicate) {
-  std::set<std::pair<std::uint64_t, Bytes>> payloads;
-  for (const Method& method : program.methods) {
-    for (const Delegate& delegate : method.delegates)
-      if (predicate(delegate)) payloads.emplace(delegate.offset, delegate.payload);
-  }
-  Bytes bytes = 0;
-  for (const auto& [offset, size] : payloads) bytes = SaturatedSum(bytes, size);
-  return bytes;
-}
-
-}  // namespace
 
 Bytes PayloadBytes(const Program& program) {
   return SumPayloads(program, [](const Delegate&) { return true; });
