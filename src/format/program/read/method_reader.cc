@@ -50,24 +50,19 @@ class MethodReader {
   }
 
   std::vector<std::size_t> ReadIndices(const flatbuffers::Vector<std::int32_t>* list, std::size_t count,
-                                       const char* role) const {
+                                       const char* role, bool skips_absent = false) const {
     std::vector<std::size_t> indices;
     if (list == nullptr) return indices;
     source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
-    indices.reserve(list->size());
-    for (const std::int32_t index : *list) indices.push_back(CheckIndex(index, count, role, list));
+    for (const std::int32_t index : *list) {
+      if (index != -1 || !skips_absent) indices.push_back(CheckIndex(index, count, role, list));
+    }
     return indices;
   }
 
   // Reads the items of a list of tensors, without absent items (-1).
   std::vector<std::size_t> ReadItems(const flatbuffers::Vector<std::int32_t>* list) const {
-    std::vector<std::size_t> items;
-    if (list == nullptr) return items;
-    source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
-    for (const std::int32_t item : *list) {
-      if (item != -1) items.push_back(CheckIndex(item, values_, "an item of a list", list));
-    }
-    return items;
+    return ReadIndices(list, values_, "an item of a list", /*skips_absent=*/true);
   }
 
   // Reads the items of a list of integers. Integers are only used for advice, so a list with an invalid index
@@ -84,58 +79,36 @@ class MethodReader {
   }
 
   ProgramValue ReadValue(const pte::EValue& value) {
+    using Type = pte::KernelTypes;
+    using TypeKind = std::pair<Type, Kind>;
+    // Other types are from a newer schema.
+    static constexpr TypeKind kKinds[] = {{Type::NONE, Kind::kNone},
+                                          {Type::Null, Kind::kNone},
+                                          {Type::Int, Kind::kInt},
+                                          {Type::Bool, Kind::kBool},
+                                          {Type::Double, Kind::kDouble},
+                                          {Type::String, Kind::kString},
+                                          {Type::IntList, Kind::kIntList},
+                                          {Type::DoubleList, Kind::kDoubleList},
+                                          {Type::BoolList, Kind::kBoolList},
+                                          {Type::Tensor, Kind::kTensor},
+                                          {Type::TensorList, Kind::kTensorList},
+                                          {Type::OptionalTensorList, Kind::kOptionalTensorList}};
     source_.SpendCopyBudget(sizeof(ProgramValue));
     ProgramValue result;
-    switch (value.val_type()) {
-      case pte::KernelTypes::NONE:
-      case pte::KernelTypes::Null:
-        result.kind = Kind::kNone;
-        break;
-      case pte::KernelTypes::Int:
-        result.kind = Kind::kInt;
-        if (const auto* integer = value.val_as_Int()) result.integer = integer->int_val();
-        break;
-      case pte::KernelTypes::Bool:
-        result.kind = Kind::kBool;
-        if (const auto* boolean = value.val_as_Bool()) result.integer = boolean->bool_val() ? 1 : 0;
-        break;
-      case pte::KernelTypes::Double:
-        result.kind = Kind::kDouble;
-        if (const auto* number = value.val_as_Double()) result.number = number->double_val();
-        break;
-      case pte::KernelTypes::String:
-        result.kind = Kind::kString;
-        if (const auto* text = value.val_as_String(); text != nullptr && text->string_val() != nullptr) {
-          source_.SpendCopyBudget(text->string_val()->size());
-          result.text = text->string_val()->str();
-        }
-        break;
-      case pte::KernelTypes::IntList:
-        result.kind = Kind::kIntList;
-        if (const auto* list = value.val_as_IntList()) result.integers = ReadIntegers(list->items());
-        break;
-      case pte::KernelTypes::DoubleList:
-        result.kind = Kind::kDoubleList;
-        break;
-      case pte::KernelTypes::BoolList:
-        result.kind = Kind::kBoolList;
-        break;
-      case pte::KernelTypes::TensorList:
-        result.kind = Kind::kTensorList;
-        if (const auto* list = value.val_as_TensorList()) result.items = ReadItems(list->items());
-        break;
-      case pte::KernelTypes::OptionalTensorList:
-        result.kind = Kind::kOptionalTensorList;
-        if (const auto* list = value.val_as_OptionalTensorList()) result.items = ReadItems(list->items());
-        break;
-      case pte::KernelTypes::Tensor:
-        result.kind = Kind::kTensor;
-        if (const auto* tensor = value.val_as_Tensor()) result.tensor = ReadTensor(*tensor);
-        break;
-      default:
-        result.kind = Kind::kUnknown;
-        break;  // from a newer schema
+    const auto kind = std::ranges::find(kKinds, value.val_type(), &TypeKind::first);
+    result.kind = kind != std::end(kKinds) ? kind->second : Kind::kUnknown;
+    if (const auto* integer = value.val_as_Int()) result.integer = integer->int_val();
+    if (const auto* boolean = value.val_as_Bool()) result.integer = boolean->bool_val() ? 1 : 0;
+    if (const auto* number = value.val_as_Double()) result.number = number->double_val();
+    if (const auto* text = value.val_as_String(); text != nullptr && text->string_val() != nullptr) {
+      source_.SpendCopyBudget(text->string_val()->size());
+      result.text = text->string_val()->str();
     }
+    if (const auto* list = value.val_as_IntList()) result.integers = ReadIntegers(list->items());
+    if (const auto* list = value.val_as_TensorList()) result.items = ReadItems(list->items());
+    if (const auto* list = value.val_as_OptionalTensorList()) result.items = ReadItems(list->items());
+    if (const auto* tensor = value.val_as_Tensor()) result.tensor = ReadTensor(*tensor);
     if (result.kind == Kind::kTensor && !result.tensor) Fail("a tensor has no contents", &value);
     return result;
   }
@@ -154,16 +127,10 @@ class MethodReader {
         Fail(fmt::format("a tensor has an order of {} dimensions", order->size()), &tensor);
       result.dim_order.assign(order->begin(), order->end());
     }
-    switch (tensor.shape_dynamism()) {
-      case pte::TensorShapeDynamism::STATIC:
-        break;
-      case pte::TensorShapeDynamism::DYNAMIC_BOUND:
-        result.dynamism = ProgramTensor::Shape::kBounded;
-        break;
-      default:
-        result.dynamism = ProgramTensor::Shape::kUnbounded;
-        break;
-    }
+    using Dynamism = pte::TensorShapeDynamism;
+    result.dynamism = tensor.shape_dynamism() == Dynamism::STATIC          ? ProgramTensor::Shape::kStatic
+                      : tensor.shape_dynamism() == Dynamism::DYNAMIC_BOUND ? ProgramTensor::Shape::kBounded
+                                                                           : ProgramTensor::Shape::kUnbounded;
     if (!SizeInBytes(result.type, result.shape) && result.type.bits) {
       Fail(fmt::format("a tensor of [{}] elements cannot be", fmt::join(result.shape, ", ")), &tensor);
     }
@@ -252,43 +219,26 @@ class MethodReader {
     }
   }
 
+  // Reads what an instruction does. Its kind stays unknown if it is from a newer schema.
   void ReadArguments(const pte::Instruction& entry, Instruction& instruction) {
-    using Type = pte::InstructionArguments;
     if (entry.instr_args() == nullptr) Fail("an instruction is empty", &entry);
-    switch (entry.instr_args_type()) {
-      case Type::KernelCall: {
-        const auto* call = entry.instr_args_as_KernelCall();
-        instruction.kind = Instruction::Kind::kKernel;
-        instruction.target = CheckIndex(call->op_index(), method_.operators.size(), "an operator", call);
-        instruction.arguments = ReadIndices(call->args(), method_.values.size(), "an argument");
-        break;
-      }
-      case Type::DelegateCall: {
-        const auto* call = entry.instr_args_as_DelegateCall();
-        instruction.kind = Instruction::Kind::kDelegate;
-        instruction.target = CheckIndex(call->delegate_index(), method_.delegates.size(), "a delegate", call);
-        instruction.arguments = ReadIndices(call->args(), method_.values.size(), "an argument");
-        break;
-      }
-      case Type::MoveCall:
-        instruction.kind = Instruction::Kind::kMove;
-        if (const auto* move = entry.instr_args_as_MoveCall()) {
-          for (const std::int32_t value : {move->move_from(), move->move_to()})
-            instruction.arguments.push_back(CheckIndex(value, method_.values.size(), "a moved value", move));
-        }
-        break;
-      case Type::JumpFalseCall:
-        instruction.kind = Instruction::Kind::kJumpFalse;
-        if (const auto* jump = entry.instr_args_as_JumpFalseCall();
-            jump != nullptr && jump->destination_instruction() >= 0)
-          instruction.target = static_cast<std::size_t>(jump->destination_instruction());
-        break;
-      case Type::FreeCall:
-        instruction.kind = Instruction::Kind::kFree;
-        break;
-      default:
-        instruction.kind = Instruction::Kind::kUnknown;
-        break;  // from a newer schema
+    if (const auto* kernel = entry.instr_args_as_KernelCall()) {
+      instruction.kind = Instruction::Kind::kKernel;
+      instruction.target = CheckIndex(kernel->op_index(), method_.operators.size(), "an operator", kernel);
+      instruction.arguments = ReadIndices(kernel->args(), method_.values.size(), "an argument");
+    } else if (const auto* call = entry.instr_args_as_DelegateCall()) {
+      instruction.kind = Instruction::Kind::kDelegate;
+      instruction.target = CheckIndex(call->delegate_index(), method_.delegates.size(), "a delegate", call);
+      instruction.arguments = ReadIndices(call->args(), method_.values.size(), "an argument");
+    } else if (const auto* move = entry.instr_args_as_MoveCall()) {
+      instruction.kind = Instruction::Kind::kMove;
+      for (const std::int32_t value : {move->move_from(), move->move_to()})
+        instruction.arguments.push_back(CheckIndex(value, method_.values.size(), "a moved value", move));
+    } else if (const auto* jump = entry.instr_args_as_JumpFalseCall()) {
+      instruction.kind = Instruction::Kind::kJumpFalse;
+      instruction.target = static_cast<std::size_t>(std::max(0, jump->destination_instruction()));
+    } else if (entry.instr_args_type() == pte::InstructionArguments::FreeCall) {
+      instruction.kind = Instruction::Kind::kFree;
     }
   }
 
