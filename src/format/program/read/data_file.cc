@@ -37,19 +37,6 @@ PtdHeader ReadPtdHeader(const Source& source) {
   return header;
 }
 
-void ReadSegments(const Source& source, const Buffer& buffer, const ptd::FlatTensor& file, std::uint64_t base,
-                  DataFile& data) {
-  if (file.segments() == nullptr) return;
-  for (const auto* segment : *file.segments()) {
-    const std::string name = fmt::format("segment {}", data.segments.size());
-    std::uint64_t offset = 0;
-    if (__builtin_add_overflow(base, segment->offset(), &offset))
-      throw source.MakeError(name + " has no place in the file", buffer.At(segment));
-    source.Slice(offset, segment->size(), name);
-    data.segments.push_back({offset, static_cast<Bytes>(segment->size())});
-  }
-}
-
 DataFileEntry::Layout ReadLayout(Source& source, const ptd::TensorLayout& layout) {
   DataFileEntry::Layout result;
   result.type = ScalarTypeFromCode(static_cast<int>(layout.scalar_type()));
@@ -87,7 +74,7 @@ DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
   const Buffer buffer(source, 0, flatbuffer);
   const auto& file = buffer.VerifyRoot<ptd::FlatTensor>(source, "the list of tensors");
   data.version = file.version();
-  ReadSegments(source, buffer, file, header.segment_base, data);
+  data.segments = ReadSegments(source, buffer, file.segments(), header.segment_base);
   if (file.named_data() == nullptr) return data;
   for (const auto* entry : *file.named_data()) {
     source.RequireSegment(entry->segment_index(), data.segments.size(), "named data is", buffer.At(entry));

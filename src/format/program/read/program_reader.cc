@@ -66,20 +66,6 @@ std::optional<Header> ReadHeader(const Source& source) {
   return header;
 }
 
-void ReadSegments(const Source& source, const Buffer& buffer, const pte::Program& file, Program& program) {
-  if (file.segments() == nullptr) return;
-  for (const auto* segment : *file.segments()) {
-    const std::string name = fmt::format("segment {}", program.segments.size());
-    std::uint64_t offset = 0;  // a file with only empty segments has no base
-    if ((program.segment_base == 0 && segment->size() > 0) ||
-        __builtin_add_overflow(program.segment_base, segment->offset(), &offset)) {
-      throw source.MakeError(name + " has no place in the file", buffer.At(segment));
-    }
-    source.Slice(offset, segment->size(), name);
-    program.segments.push_back({offset, static_cast<Bytes>(segment->size())});
-  }
-}
-
 // Reads the table of constants or initial states: a segment, and the offset of each constant in the segment.
 // The first entry is reserved. Returns the size of the segment.
 Bytes ReadOffsets(const Source& source, const Buffer& buffer, const pte::SubsegmentOffsets& table,
@@ -186,7 +172,10 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
   const Buffer buffer(source, 0, flatbuffer);
   const pte::Program& file = buffer.VerifyRoot<pte::Program>(source, "the program");
   program.version = file.version();
-  ReadSegments(source, buffer, file, program);
+  // A file with only empty segments has no base.
+  program.segments =
+      ReadSegments(source, buffer, file.segments(),
+                   program.segment_base != 0 ? std::optional(program.segment_base) : std::nullopt);
   ReadConstants(source, buffer, file, program);
   const std::map<std::string, Bytes> named_bytes = ReadNamedData(source, buffer, file, program);
   if (file.execution_plan() != nullptr) {

@@ -3,11 +3,13 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "format/program/program.h"
 
 // Helpers for the readers of this stage: bounds checks, file offsets for messages, and a limit on the memory
 // that a file can make a reader allocate.
@@ -83,5 +85,24 @@ class Buffer {
   const std::uint8_t* data_ = nullptr;
   std::size_t size_;
 };
+
+// Reads a list of segments, whose offsets count from `base`; absent: there is no place for segments, so only
+// empty ones are valid. `list` may be null. Throws MakeError() for a segment outside of the file.
+template <typename List>
+std::vector<DataSegment> ReadSegments(const Source& source, const Buffer& buffer, const List* list,
+                                      std::optional<std::uint64_t> base) {
+  std::vector<DataSegment> segments;
+  if (list == nullptr) return segments;
+  for (const auto* segment : *list) {
+    const std::string name = "segment " + std::to_string(segments.size());
+    std::uint64_t offset = 0;
+    if ((!base && segment->size() > 0) ||
+        __builtin_add_overflow(base.value_or(0), segment->offset(), &offset))
+      throw source.MakeError(name + " has no place in the file", buffer.At(segment));
+    source.Slice(offset, segment->size(), name);
+    segments.push_back({offset, static_cast<Bytes>(segment->size())});
+  }
+  return segments;
+}
 
 }  // namespace etprof
