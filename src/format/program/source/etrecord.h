@@ -1,7 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
+#include "format/program/program.h"
 #include "format/program/source/source_map.h"
 
 namespace etprof {
@@ -11,5 +14,15 @@ namespace etprof {
 // Error (kBadInput) if the file is not an ETRecord, is truncated, or exceeds a limit when unpacked: 256 MiB
 // of edge programs, 16 MiB of debug_handle_map, a million nodes. The time is linear in the unpacked size.
 SourceMap ReadEtrecord(const std::filesystem::path& path);
+
+// The reason why `sources` cannot belong to this program: it has none of the program's methods, has
+// instructions that a method does not have, or has another operator for a convolution or matrix product.
+// Absent if there is no contradiction. A record has no hash of its program, so two models with the same
+// structure cannot be distinguished.
+std::optional<std::string> FindMismatch(const Program& program, const SourceMap& sources);
+
+// Reads the ETRecord at `path` and compares it with the program. Throws Error (kBadInput) as
+// ReadEtrecord, and if they do not match.
+SourceMap ReadMatchingEtrecord(const Program& program, const std::filesystem::path& path);
 
 }  // namespace etprof

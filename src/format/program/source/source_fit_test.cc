@@ -1,7 +1,7 @@
-#include "format/program/source/source_fit.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "format/program/source/etrecord.h"
 
 namespace etprof {
 namespace {
