@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,5 +38,12 @@ std::optional<Bytes> SizeInBytes(const DataType& type, const std::vector<std::in
 // a * b and a + b; absent if an operand is absent or the result exceeds 2^63 - 1.
 std::optional<std::int64_t> CheckedProduct(std::optional<std::int64_t> a, std::optional<std::int64_t> b);
 std::optional<std::int64_t> CheckedSum(std::optional<std::int64_t> a, std::optional<std::int64_t> b);
+
+// The sum of the results of `count`, a function or a pointer to a member, for all values; as CheckedSum.
+std::optional<std::int64_t> SumEach(const auto& values, const auto& count) {
+  std::optional<std::int64_t> sum = 0;
+  for (const auto& value : values) sum = CheckedSum(sum, std::invoke(count, value));
+  return sum;
+}
 
 }  // namespace etprof

@@ -29,9 +29,7 @@ DelegateSummary SummarizeGraph(const XnnGraph& graph) {
   std::map<std::string, std::size_t> types;
   for (const XnnNode& node : graph.nodes) ++types[node.type];
   summary.node_types = SortByCount(types);
-  summary.constants = 0;
-  for (const XnnConstant& constant : graph.constants)
-    summary.constants = CheckedSum(summary.constants, constant.bytes);
+  summary.constants = SumEach(graph.constants, &XnnConstant::bytes);
   std::set<std::string> tensors, weights;
   for (const XnnValue& value : graph.values) (value.constant ? weights : tensors).insert(value.type.name);
   summary.tensor_types.assign(tensors.begin(), tensors.end());

@@ -58,10 +58,9 @@ bool HasNoMacs(std::string_view name) {
 template <typename Number>
 void AddBytes(const ReadWriteSet<Number>& flow, const auto& get_tensor, Work& work) {
   const auto sum_bytes = [&](const std::vector<Number>& values) {
-    MaybeCount bytes = 0;
-    for (const Number number : values)
-      bytes = CheckedSum(bytes, SizeInBytes(get_tensor(number).type, get_tensor(number).shape));
-    return bytes;
+    return SumEach(values, [&](Number number) {
+      return SizeInBytes(get_tensor(number).type, get_tensor(number).shape);
+    });
   };
   work.read = sum_bytes(flow.read);
   work.written = sum_bytes(flow.written);
@@ -93,11 +92,7 @@ MaybeCount CountMacs(const XnnNode& node, const XnnGraph& graph) {
   return 0;
 }
 
-MaybeCount CountMacs(const XnnGraph& graph) {
-  MaybeCount sum = 0;
-  for (const XnnNode& node : graph.nodes) sum = CheckedSum(sum, node.macs);
-  return sum;
-}
+MaybeCount CountMacs(const XnnGraph& graph) { return SumEach(graph.nodes, &XnnNode::macs); }
 
 MaybeCount CountMacs(const Instruction& kernel, const Method& method) {
   if (kernel.kind != Instruction::Kind::kKernel) return 0;

@@ -71,9 +71,7 @@ bool PacksWeights(const XnnNode& node) {
 }  // namespace
 
 Bytes PlannedBytes(const Method& method) {
-  std::optional<Bytes> total = 0;
-  for (const Bytes bytes : method.planned_buffers) total = CheckedSum(total, bytes);
-  return total.value_or(std::numeric_limits<Bytes>::max());
+  return SumEach(method.planned_buffers, std::identity()).value_or(std::numeric_limits<Bytes>::max());
 }
 
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program) {
@@ -113,9 +111,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     tensors[by_value.at(value)].state = true;
   }
   // If the sum overflows, the sizes are invalid, and nothing is known about the memory.
-  std::optional<Bytes> sum = 0;
-  for (const PlannedTensor& tensor : tensors) sum = CheckedSum(sum, tensor.bytes);
-  if (!sum) tensors.clear();
+  if (!SumEach(tensors, &PlannedTensor::bytes)) tensors.clear();
   return tensors;
 }
 
@@ -184,17 +180,13 @@ std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph) {
 }
 
 std::optional<Bytes> PackedBytes(const XnnGraph& graph) {
-  std::optional<Bytes> total = 0;
-  for (const XnnNode& node : graph.nodes) total = CheckedSum(total, PackedBytes(node, graph));
-  return total;
+  return SumEach(graph.nodes, [&](const XnnNode& node) { return PackedBytes(node, graph); });
 }
 
 std::optional<Bytes> PackedBytes(const Method& method, const Program& program) {
-  std::optional<Bytes> total = 0;
-  for (const Delegate& delegate : method.delegates)
-    total =
-        CheckedSum(total, delegate.graph ? PackedBytes(program.xnn_graphs[*delegate.graph]) : std::nullopt);
-  return total;
+  return SumEach(method.delegates, [&](const Delegate& delegate) {
+    return delegate.graph ? PackedBytes(program.xnn_graphs[*delegate.graph]) : std::nullopt;
+  });
 }
 
 Bytes RepackedBytes(const Method& method, const Program& program) {
