@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/views.h"
 #include "format/program/dataflow.h"
 
 namespace etprof {
@@ -17,29 +18,21 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
 }  // namespace
 
 OperatorTensors GetTensors(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
-  const auto to_tensors = [&](const std::vector<std::uint32_t>& ids) {
-    std::vector<OperatorTensor> tensors;
-    for (const std::uint32_t id : ids) {
-      const XnnValue& value = *graph.Find(id);
-      tensors.push_back({value.type, value.shape, value.constant.has_value()});
-    }
-    return tensors;
+  const auto make_tensor = [&](std::uint32_t id) {
+    const XnnValue& value = *graph.Find(id);
+    return OperatorTensor{value.type, value.shape, value.constant.has_value()};
   };
   const ReadWriteSet<std::uint32_t> flow = FindDataflow(nodes, graph);
-  return {to_tensors(flow.read), to_tensors(flow.written)};
+  return {MapEach(flow.read, make_tensor), MapEach(flow.written, make_tensor)};
 }
 
 OperatorTensors GetTensors(const Instruction& kernel, const Method& method) {
-  const auto to_tensors = [&](const std::vector<std::size_t>& values) {
-    std::vector<OperatorTensor> tensors;
-    for (const std::size_t index : values) {
-      const ProgramTensor& tensor = *method.values[index].tensor;
-      tensors.push_back({tensor.type, tensor.shape, tensor.data != ProgramTensor::Data::kNone});
-    }
-    return tensors;
+  const auto make_tensor = [&](std::size_t index) {
+    const ProgramTensor& tensor = *method.values[index].tensor;
+    return OperatorTensor{tensor.type, tensor.shape, tensor.data != ProgramTensor::Data::kNone};
   };
   const ReadWriteSet<std::size_t> flow = FindDataflow(kernel, method);
-  return {to_tensors(flow.read), to_tensors(flow.written)};
+  return {MapEach(flow.read, make_tensor), MapEach(flow.written, make_tensor)};
 }
 
 const OperatorTensor* FindWeights(const OperatorTensors& tensors) {
@@ -60,12 +53,10 @@ std::string FormatTensors(const OperatorTensors& tensors) {
   }
   const bool one_type = types.size() == 1;
   const auto format_list = [&](const std::vector<OperatorTensor>& list) {
-    std::vector<std::string> texts;
-    for (const OperatorTensor& tensor : list) {
+    const auto texts = MapEach(list, [&](const OperatorTensor& tensor) {
       const bool is_implied = one_type && (tensor.constant || tensor.type.name == *types.begin());
-      texts.push_back(is_implied ? ShapeText(tensor.shape)
-                                 : ShapeText(tensor.shape) + " " + tensor.type.name);
-    }
+      return ShapeText(tensor.shape) + (is_implied ? "" : " " + tensor.type.name);
+    });
     return fmt::format("{}", fmt::join(texts, ", "));
   };
   if (tensors.inputs.empty() && tensors.outputs.empty()) return "";

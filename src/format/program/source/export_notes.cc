@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
+#include "core/views.h"
 
 namespace etprof {
 namespace {
@@ -26,10 +27,7 @@ const json& GetMember(const json& object, const char* key) {
 std::string StringOrEmpty(const json& value) { return value.is_string() ? value.get<std::string>() : ""; }
 
 std::vector<std::string> ReadStrings(const json& list) {
-  std::vector<std::string> texts;
-  if (!list.is_array()) return texts;
-  for (const json& value : list) texts.push_back(StringOrEmpty(value));
-  return texts;
+  return list.is_array() ? MapEach(list, StringOrEmpty) : std::vector<std::string>();
 }
 
 ExportHint ReadHint(const json& value) {
