@@ -59,7 +59,7 @@ std::string_view StripName(std::string_view name) {
 }
 
 std::string RemoveSeparators(std::string_view name) {
-  std::string text = Lower(std::string(name));
+  std::string text(name);
   std::erase_if(text, [](char c) { return c == ' ' || c == '_' || c == '-'; });
   return text;
 }
@@ -114,7 +114,7 @@ std::string FormatBounds(const XnnNode& node) {
 std::string NodeKind(std::string_view name) {
   std::string_view stripped = StripName(name);
   const auto find_kind = [](std::string_view name_part) -> const char* {
-    const std::string normalized = RemoveSeparators(name_part);
+    const std::string normalized = Lower(RemoveSeparators(name_part));
     for (const KindNames& kind : kKindNames) {
       if (std::ranges::find(kind.names, normalized) != kind.names.end()) return kind.kind;
     }
@@ -126,8 +126,7 @@ std::string NodeKind(std::string_view name) {
     if (const char* kind = find_kind(stripped)) return kind;
   }
   // Other operators have the same name everywhere, except for capitals and separators.
-  std::string kind(stripped);
-  std::erase_if(kind, [](char c) { return c == ' ' || c == '_' || c == '-'; });
+  std::string kind = RemoveSeparators(stripped);
   if (!kind.empty() && kind[0] >= 'a' && kind[0] <= 'z') kind[0] = static_cast<char>(kind[0] - 'a' + 'A');
   return kind;
 }

@@ -13,11 +13,6 @@ namespace {
 // The slot for which a function registers a kernel: the operation, its data types, and a variant that
 // distinguishes the slots of a configuration. A later registration replaces an earlier one in the same slot.
 std::string SlotKey(const Registration& registration, const Microkernel& kernel) {
-  const auto leading_digits = [](const std::string& text) {
-    std::size_t digits = 0;
-    while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
-    return text.substr(0, digits);
-  };
   std::string variant;
   switch (kernel.family) {
     case Family::kGemm:
@@ -29,8 +24,9 @@ std::string SlotKey(const Registration& registration, const Microkernel& kernel)
       break;
     case Family::kDwconv:
     case Family::kPool:
-      variant = kernel.op == "dwconv2d_chw" ? kernel.shape.substr(0, kernel.shape.find('_'))
-                                            : leading_digits(kernel.shape);
+      variant = kernel.op == "dwconv2d_chw"
+                    ? kernel.shape.substr(0, kernel.shape.find('_'))
+                    : kernel.shape.substr(0, kernel.shape.find_first_not_of("0123456789"));
       break;
     case Family::kConv:
       variant = kernel.shape;
@@ -106,13 +102,13 @@ class KernelUseFinder {
     for (const Registration& registration : log_.registrations) {
       const auto [entry, is_new] = kernels_.try_emplace(registration.kernel, use_.kernels.size());
       if (is_new) {
-        LoggedKernel kernel;
-        kernel.name = registration.kernel;
-        kernel.parsed = ParseMicrokernel(registration.kernel);
-        kernel.role = registration.role;
-        kernel.file = registration.file;
-        kernel.line = registration.line;
-        use_.kernels.push_back(std::move(kernel));
+        use_.kernels.push_back({.name = registration.kernel,
+                                .parsed = ParseMicrokernel(registration.kernel),
+                                .role = registration.role,
+                                .configs = {},
+                                .file = registration.file,
+                                .line = registration.line,
+                                .superseded_by = {}});
       }
       LoggedKernel& kernel = use_.kernels[entry->second];
       kernel.count += registration.count;

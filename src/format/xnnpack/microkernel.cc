@@ -19,15 +19,7 @@ NameParts SplitName(std::string_view text) {
   return words;
 }
 
-template <typename Range>
-std::string Join(const Range& words) {
-  std::string text;
-  for (const auto& word : words) {
-    if (!text.empty()) text += '_';
-    text += word;
-  }
-  return text;
-}
+std::string Join(const auto& words) { return fmt::format("{}", fmt::join(words, "_")); }
 
 // Removes a number from the front. Absent, and nothing is removed, if the text does not begin with a number,
 // or if the number is too large for a microkernel.
@@ -117,12 +109,8 @@ std::string JoinDistinct(std::string_view FamilyRow::*column) {
 std::optional<Family> FindFamily(std::string_view op) {
   if (op.empty()) return std::nullopt;
   for (const FamilyRow& row : kFamilies) {
-    std::string_view ops = row.ops;
-    while (!ops.empty()) {
-      const std::size_t blank = std::min(ops.find(' '), ops.size());
-      if (ops.substr(0, blank) == op) return row.family;
-      ops.remove_prefix(std::min(blank + 1, ops.size()));
-    }
+    const std::vector<std::string_view> ops = SplitAt(row.ops, ' ');
+    if (std::ranges::find(ops, op) != ops.end()) return row.family;
   }
   // New members of the two largest families: names that begin with v are elementwise vector kernels.
   const auto op_contains = [&](std::string_view part) { return op.find(part) != std::string_view::npos; };

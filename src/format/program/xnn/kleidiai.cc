@@ -29,16 +29,16 @@ bool IsPointwise(const XnnConvolution& c) {
 }
 
 KleidiaiUse FullyConnectedUse(const std::string& input, const std::string& weights, bool pointwise) {
-  if (input == "fp32" && weights == "fp32") return {Kernels::kSme, "", ""};
-  if (input == "fp16" && weights == "fp16") return {Kernels::kSme, "", ""};
+  const bool has_sme_kernels = (IsFloat(input) && input == weights) ||
+                               (input == "qint8" && weights == "qcint8") ||
+                               (input == "qdint8" && (weights == "qcint8" || weights == "qcint4"));
+  if (has_sme_kernels) return {Kernels::kSme, "", ""};
   if (input == "fp16" && weights == "fp32")
     return XnnpackKernels(
         pointwise ? "1x1 convolutions in fp16 keep their weights in fp32" : "weights are in fp32",
         pointwise ? "use torch.nn.Linear instead, whose weights are in fp16" : "");
-  if (input == "qint8" && weights == "qcint8") return {Kernels::kSme, "", ""};
   if (input == "qint8" && weights == "qint8")
     return XnnpackKernels("weights are quantized per tensor", "quantize weights per channel");
-  if (input == "qdint8" && (weights == "qcint8" || weights == "qcint4")) return {Kernels::kSme, "", ""};
   if (input == "qdint8" && weights == "qbint4")
     return {Kernels::kKleidiai, "for weights of 4 bits in groups there are none for SME2",
             "quantize weights per channel (no group size)"};
