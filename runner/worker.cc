@@ -54,8 +54,8 @@ class LineReader {
       char chunk[65536];
       const ssize_t count = ::read(STDIN_FILENO, chunk, sizeof(chunk));
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0)
-        return line.empty() ? std::nullopt : std::optional(line);  // a last line without a newline
+      // The last line may have no newline.
+      if (count <= 0) return line.empty() ? std::nullopt : std::optional(line);
       buffer_.assign(chunk, static_cast<std::size_t>(count));
     }
   }

@@ -98,8 +98,7 @@ class Model {
   LoadedMethod* selected_ = nullptr;
   OperatorTracer* tracer_ = nullptr;
   std::map<protocol::Place, OperatorTracer*> tracers_;
-  std::vector<std::unique_ptr<OperatorTracer>>
-      extra_tracers_;  // all but the load's tracer, which Module owns
+  std::vector<std::unique_ptr<OperatorTracer>> extra_tracers_;  // all but the load's, which Module owns
   bool tracing_ = false;
   std::optional<SavedState> state_;
   std::pair<std::size_t, std::int64_t> step_;

@@ -213,8 +213,8 @@ class ValueReader {
   // Checks that the program finds the value of the last operator that wrote to this address.
   void CheckDelegateOutput(const void* data, std::size_t bytes) {
     for (auto capture = captures_.rbegin(); capture != captures_.rend(); ++capture) {
-      if (!capture->call || capture->data != data || capture->bytes == 0)
-        continue;  // a kernel's output, or not read
+      // A kernel's output, or not read.
+      if (!capture->call || capture->data != data || capture->bytes == 0) continue;
       if (*capture->call != calls_.size() - 1) return;
       const auto* const begin = static_cast<const std::byte*>(data);
       if (capture->bytes == bytes && Sha256Hex({begin, bytes}) == capture->sha256) {

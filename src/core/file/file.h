@@ -32,10 +32,9 @@ inline bool HasTextAt(ByteView bytes, std::size_t offset, std::string_view text)
 
 // The largest files that etprof reads, by their contents (docs/reference/files.md). Larger files are refused
 // with a message: a sparse file of 100 GB takes no room on a disk, but hours to read.
-inline constexpr std::uint64_t kMaxTextBytes = std::uint64_t{512}
-                                               << 20U;                    // JSON, latencies, tables in memory
-inline constexpr std::uint64_t kMaxTableBytes = std::uint64_t{8} << 30U;  // timelines, logs
-inline constexpr std::uint64_t kMaxProgramBytes = std::uint64_t{64} << 30U;  // .pte, .ptd
+inline constexpr std::uint64_t kMaxTextBytes = 512ULL << 20U;    // JSON, latencies, tables in memory
+inline constexpr std::uint64_t kMaxTableBytes = 8ULL << 30U;     // timelines, logs
+inline constexpr std::uint64_t kMaxProgramBytes = 64ULL << 30U;  // .pte, .ptd
 
 // Whether `path` is a folder; false if that cannot be determined.
 bool IsFolder(const std::filesystem::path& path);

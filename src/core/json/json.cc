@@ -21,8 +21,8 @@ std::string EscapeUnsafe(std::string text) {
   std::size_t from = 0;
   for (auto unsafe = FindUnsafeCharacter(text, 0); unsafe;
        unsafe = FindUnsafeCharacter(text, unsafe->at + unsafe->length)) {
-    if (!unsafe->code || *unsafe->code < 0x7f)
-      continue;  // line ends of the indentation; strings contain none
+    // Line ends of the indentation are unsafe, too; strings contain none.
+    if (!unsafe->code || *unsafe->code < 0x7f) continue;
     out.append(text, from, unsafe->at - from);
     out += fmt::format("\\u{:04x}", static_cast<unsigned>(*unsafe->code));
     from = unsafe->at + unsafe->length;

@@ -107,8 +107,8 @@ void RequireList(const nlohmann::json& value, const char* key, const MemberInfo&
 bool MatchesPattern(const std::string& text, std::string_view pattern) {
   constexpr std::size_t kMaxBytes = 1000;  // std::regex recurses with the length of the text
   static std::mutex mutex;
-  static std::map<std::string, std::regex, std::less<>>
-      compiled;  // cached, because a manifest has thousands of texts
+  // Cached, because a manifest has thousands of texts.
+  static std::map<std::string, std::regex, std::less<>> compiled;
   const std::regex* expression = nullptr;
   {
     const std::scoped_lock lock(mutex);

@@ -145,8 +145,8 @@ class SchemaMaker {
     } else if constexpr (Described<U>) {
       if constexpr (requires { U::kSchemaName; }) {
         if (!definitions_.contains(U::kSchemaName)) {
-          definitions_[U::kSchemaName] =
-              nullptr;  // reserves the position before the definitions that it refers to
+          // Reserves the position before the definitions that it refers to.
+          definitions_[U::kSchemaName] = nullptr;
           Schema schema = Object<U>();
           definitions_[U::kSchemaName] = std::move(schema);
         }

@@ -152,8 +152,8 @@ bool BlockPattern::Matches(const RunData& run, const EtdumpRoot& file) const {
   if (distance % 8 != 0 || block < file.begin() || block > file.end() ||
       static_cast<std::size_t>(file.end() - block) < expected_words_.size() * 4)
     return false;
-  const auto relocation =
-      static_cast<std::uint32_t>(distance);  // offsets have 32 bits, and files are below 2 GiB
+  // Offsets have 32 bits, and files are below 2 GiB.
+  const auto relocation = static_cast<std::uint32_t>(distance);
   // Runners write from the end of a file to its beginning; merged files go forward.
   const std::uint8_t* const next =
       distance < 0 ? block - expected_words_.size() * 4 : block + expected_words_.size() * 4;

@@ -93,8 +93,8 @@ struct Trace {
     std::vector<NameId> name;  // for an integer delegate id without a name: the number as text
     std::vector<Source> source;
     std::vector<std::int32_t> chain;  // as in the file; -1: outside of the instruction stream
-    std::vector<std::int32_t>
-        instruction;  // as in the file; spans of the framework outside of the stream have 0 or -1
+    // As in the file; spans of the framework outside of the stream have 0 or -1.
+    std::vector<std::int32_t> instruction;
     std::vector<std::int32_t> delegate_id;  // delegate_debug_id_int; -1: there is none
     // The backend of delegate events and of DELEGATE_CALLs; "": its events cannot be read; kNoName: unknown.
     // Filled by SeparateHostTime (profile/analysis/host_time.h); empty before.

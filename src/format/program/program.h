@@ -57,8 +57,8 @@ struct ProgramValue {
   std::optional<std::int64_t> integer;  // kInt; for kBool 0 or 1
   std::optional<double> number;         // kDouble
   std::optional<std::string> text;      // kString
-  std::vector<std::size_t>
-      items;  // kTensorList, kOptionalTensorList: indices into values, without absent items
+  // kTensorList, kOptionalTensorList: indices into values, without absent items.
+  std::vector<std::size_t> items;
   std::vector<std::size_t> integers;  // kIntList: indices into values, into which dynamic sizes are computed
 };
 template <>
@@ -80,9 +80,10 @@ struct Instruction {
   enum class Kind { kKernel, kDelegate, kMove, kJumpFalse, kFree, kUnknown };
   Kind kind = Kind::kUnknown;
   int chain = 0;
-  int index = 0;           // within its chain
-  std::size_t target = 0;  // kKernel: index into Method::operators; kDelegate: index into Method::delegates;
-  // kJumpFalse: index in its chain of the instruction that is next if a value is false
+  int index = 0;  // within its chain
+  // kKernel: index into Method::operators; kDelegate: index into Method::delegates; kJumpFalse: index in its
+  // chain of the instruction that is next if a value is false.
+  std::size_t target = 0;
   // kKernel, kDelegate: indices into Method::values, inputs and outputs; kMove: source, destination.
   std::vector<std::size_t> arguments;
 };

@@ -74,9 +74,8 @@ struct XnnValue {
   DataType type;
   std::vector<std::int64_t> shape;
   std::optional<XnnQuantization> quantization;
-  std::optional<std::size_t> constant;  // index into XnnGraph::constants
-  std::optional<std::uint32_t>
-      external_id;  // for an input or output: index into the arguments of the delegate call
+  std::optional<std::size_t> constant;       // index into XnnGraph::constants
+  std::optional<std::uint32_t> external_id;  // inputs, outputs: index into the delegate call's arguments
 
   static void Describe(auto& v) {
     v("value", &XnnValue::id, {.meaning = "its id"});
@@ -119,8 +118,8 @@ struct XnnConvolution {
 struct XnnNode {
   std::size_t index = 0;  // index into XnnGraph::nodes, its identity
   std::string type;       // "XNNConv2d", as in the schema
-  std::optional<std::uint32_t>
-      debug_handle;  // handle of the node in the edge program; absent: the partitioner inserted the node
+  // The node's handle in the edge program; absent: the partitioner inserted the node.
+  std::optional<std::uint32_t> debug_handle;
   std::vector<std::uint32_t> inputs, outputs;   // value ids; weights and biases are inputs
   std::uint32_t flags = 0;                      // XNN_FLAG_* of xnnpack.h
   std::optional<float> output_min, output_max;  // bounds of a fused activation; absent: unbounded
@@ -141,8 +140,8 @@ struct XnnGraph {
   // The value with this id; null if there is none.
   const XnnValue* Find(std::uint32_t id) const;
   std::map<std::uint32_t, std::size_t> by_id;  // value id -> index into values
-  std::map<std::uint32_t, std::uint32_t>
-      uses;  // value id -> number of nodes that read it, plus one for an output of the graph
+  // Value id -> number of nodes that read it, plus one for an output of the graph.
+  std::map<std::uint32_t, std::uint32_t> uses;
 };
 
 }  // namespace etprof

@@ -76,8 +76,8 @@ class XnnReader {
     graph_.flatbuffer_bytes = static_cast<Bytes>(layout_.flatbuffer.size());
     graph_.constant_bytes = static_cast<Bytes>(layout_.constant_bytes);
     if (graph.constant_data() != nullptr) {
-      for (flatbuffers::uoffset_t i = 1; i < graph.constant_data()->size();
-           ++i)  // the first entry is reserved
+      // The first entry is reserved.
+      for (flatbuffers::uoffset_t i = 1; i < graph.constant_data()->size(); ++i)
         ReadConstant(*graph.constant_data()->Get(i));
     }
     if (graph.xvalues() != nullptr) {
