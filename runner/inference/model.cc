@@ -52,19 +52,14 @@ void Model::DestroyModule::operator()(ModuleAccess* module) const {
   if (!MappedExecutorchVersion(MappedExecutorchLibraries()).starts_with("1.3.")) delete module;
 }
 
-namespace {
-
-// Exposes a private member, as in timing/tracer.cc. Module takes the value at its construction, before the
-// program is known.
+// Module takes the value at its construction, before the program is known.
 struct ShareMemoryArenasTag {
   using Pointer = bool Module::*;
   friend Pointer PointerTo(ShareMemoryArenasTag);
 };
-template <typename Tag, typename Tag::Pointer member>
-struct ExposeMember {
-  friend typename Tag::Pointer PointerTo(Tag) { return member; }
-};
 template struct ExposeMember<ShareMemoryArenasTag, &Module::share_memory_arenas_>;
+
+namespace {
 
 // Returns true if the program's methods share their state. ExecuTorch's export plans shared state for the
 // second buffer, which is otherwise empty (exir/capture/_config.py, share_mutable_buffers). The methods of a

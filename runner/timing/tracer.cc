@@ -10,27 +10,14 @@
 #include "timing/operator_clock.h"
 
 namespace etprof::runner {
-namespace {
 
-using executorch::runtime::EventTracer;
-using executorch::runtime::Method;
-
-// Accesses a private member without changing its class: access is not checked in an explicit instantiation
-// ([temp.spec.general]/6). The compiler takes the member's offset from the wheel's headers; if a wheel
-// renames the member, this does not compile.
 struct EventTracerTag {
-  using Pointer = EventTracer* Method::*;
+  using Pointer = executorch::runtime::EventTracer* executorch::runtime::Method::*;
   friend Pointer PointerTo(EventTracerTag);
 };
-template <typename Tag, typename Tag::Pointer member>
-struct ExposeTracerMember {
-  friend typename Tag::Pointer PointerTo(Tag) { return member; }
-};
-template struct ExposeTracerMember<EventTracerTag, &Method::event_tracer_>;
+template struct ExposeMember<EventTracerTag, &executorch::runtime::Method::event_tracer_>;
 
-}  // namespace
-
-void AttachTracer(Method& method, EventTracer* tracer) {
+void AttachTracer(executorch::runtime::Method& method, executorch::runtime::EventTracer* tracer) {
   method.*PointerTo(EventTracerTag{}) = tracer;
   if (method.get_event_tracer() != tracer) {
     throw Error(ExitCode::kDeviceFailed,

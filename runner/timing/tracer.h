@@ -57,6 +57,14 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
   et_timestamp_t call_start_ = 0;  // of the current delegate call
 };
 
+// Accesses a private member without changing its class: access is not checked in an explicit instantiation
+// ([temp.spec.general]/6). The compiler takes the member's offset from the wheel's headers; if a wheel
+// renames the member, this does not compile. A tag declares PointerTo and its type, in this namespace.
+template <typename Tag, typename Tag::Pointer member>
+struct ExposeMember {
+  friend typename Tag::Pointer PointerTo(Tag) { return member; }
+};
+
 // Attaches `tracer` to a loaded method, or detaches it with nullptr. ExecuTorch takes the tracer when a
 // method is loaded and has no call to change it; a tracer that merely ignores events would leave in every run
 // the cost of collecting and naming them (XNNProfiler::end does so whenever there is a tracer), and a second
