@@ -72,11 +72,6 @@ std::filesystem::path FindLibrary(const char* name, const std::filesystem::path&
   return {};
 }
 
-std::string LoaderError() {
-  const char* const reason = ::dlerror();
-  return reason != nullptr ? reason : "the loader gave no reason";
-}
-
 }  // namespace
 
 std::string LoadXnnpack(bool exact) {

@@ -53,11 +53,11 @@ bool IsExecutorchLibrary(std::string_view name) {
   return name.starts_with("libexecutorch") || name.starts_with("_portable_lib");
 }
 
+// Calls `visit` with this program, whose name is empty, and with every library.
 void ForEachMappedLibrary(const auto& visit) {
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
-        if (info->dlpi_name != nullptr && *info->dlpi_name != '\0')
-          (*static_cast<decltype(&visit)>(data))(*info);
+        if (info->dlpi_name != nullptr) (*static_cast<decltype(&visit)>(data))(*info);
         return 0;
       },
       const_cast<void*>(static_cast<const void*>(&visit)));
@@ -92,9 +92,8 @@ std::vector<protocol::MappedLibrary> MappedExecutorchLibraries() {
     if (!IsExecutorchLibrary(std::filesystem::path(info.dlpi_name).filename().string())) return;
     protocol::MappedLibrary& library = libraries.emplace_back();
     library.path = NormalPath(info.dlpi_name);
-    for (int i = 0; i < info.dlpi_phnum && library.build_id.empty(); ++i) {
-      const auto& header = info.dlpi_phdr[i];
-      if (header.p_type == PT_NOTE)
+    for (const auto& header : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
+      if (header.p_type == PT_NOTE && library.build_id.empty())
         library.build_id =
             FindBuildId({reinterpret_cast<const char*>(info.dlpi_addr + header.p_vaddr), header.p_memsz});
     }
@@ -120,11 +119,32 @@ std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& 
   return version.empty() && mapped->build_id == kBuildId ? ETPROF_EXECUTORCH_VERSION : version;
 }
 
+std::optional<CodeSegment> FindCodeSegment([[maybe_unused]] const void* code) {
+  std::optional<CodeSegment> found;
+#if defined(__linux__)
+  ForEachMappedLibrary([&](const dl_phdr_info& info) {
+    for (const auto& header : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
+      const std::uintptr_t begin = info.dlpi_addr + header.p_vaddr;
+      if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0 &&
+          reinterpret_cast<std::uintptr_t>(code) - begin < header.p_memsz)
+        found = CodeSegment{info.dlpi_name, info.dlpi_addr, begin, header.p_memsz};
+    }
+  });
+#endif
+  return found;
+}
+
+std::string LoaderError() {
+  const char* const reason = ::dlerror();
+  return reason != nullptr ? reason : "the loader gave no reason";
+}
+
 void RequireOneXnnpack() {
 #if defined(__linux__)
   std::set<std::string> xnnpack_libraries;
   std::set<std::string> mapped;
   ForEachMappedLibrary([&](const dl_phdr_info& info) { mapped.insert(info.dlpi_name); });
+  mapped.erase("");
   for (const std::string& path : mapped) {
     void* const handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) continue;
@@ -136,8 +156,7 @@ void RequireOneXnnpack() {
   }
   if (xnnpack_libraries.size() < 2) return;
   throw Error(ExitCode::kDeviceFailed,
-              fmt::format("{} XNNPACKs are loaded, and operators may run in any of "
-                          "them: {}",
+              fmt::format("{} XNNPACKs are loaded, and operators may run in any of them: {}",
                           xnnpack_libraries.size(), fmt::join(xnnpack_libraries, ", ")))
       .Remedy("load one: check --load, and the folders in LD_LIBRARY_PATH and ETPROF_BACKEND_DIR");
 #endif

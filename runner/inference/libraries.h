@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,19 @@ std::vector<protocol::MappedLibrary> MappedExecutorchLibraries();
 // The version of the mapped ExecuTorch: from `version.py` of the wheel that contains its library. A library
 // outside of a wheel has the version of the build if its build ID is the build's. Empty: not known.
 std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& libraries);
+
+// A segment of code that the loader has mapped.
+struct CodeSegment {
+  std::string path;                    // of its library
+  std::uintptr_t base = 0;             // difference between addresses in memory and in the library's file
+  std::uintptr_t begin = 0, size = 0;  // in memory
+};
+// Finds the segment that contains this code. Absent if the loader does not know it, and on other systems than
+// Linux.
+std::optional<CodeSegment> FindCodeSegment(const void* code);
+
+// The reason why the last dlopen failed.
+std::string LoaderError();
 
 // A function that identifies XNNPACK's library: every XNNPACK defines it, and no tracer
 // (runtimes/portable_tracer.cc) does.

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/file/elf_file.h"
 #include "core/file/file.h"
+#include "inference/libraries.h"
 #include "isa_mask.h"
 #include "openvino/layer_clock.h"
 #include "platform.h"
@@ -251,12 +252,7 @@ fs::path FindRuntime(const fs::path& backend) {
 void* Open(const fs::path& library) {
   const CrashContext during("loading " + library.string(), static_cast<int>(ExitCode::kDeviceFailed));
   void* const handle = OpenWithNeighbors(library);
-  if (handle == nullptr) {
-    const char* reason = ::dlerror();
-    throw CannotLoad(
-        fmt::format("cannot be loaded: {}", reason != nullptr ? reason : "the loader gave no reason"))
-        .InFile(library);
-  }
+  if (handle == nullptr) throw CannotLoad("cannot be loaded: " + LoaderError()).InFile(library);
   return handle;
 }
 

@@ -4,9 +4,10 @@
 
 #include <atomic>
 
+#include "inference/libraries.h"
+
 #if defined(__linux__)
 #include <dlfcn.h>
-#include <link.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -25,7 +26,7 @@ struct FastSegment {
   }
 };
 FastSegment fast_xnnpack, fast_tracer;
-[[maybe_unused]] std::atomic<std::int64_t> fast_origin_ns{0};  // only Linux has the fast clock
+std::atomic<std::int64_t> fast_origin_ns{0};
 
 [[maybe_unused]] std::atomic<void (*)()> boundary_hook{nullptr};
 
@@ -44,49 +45,15 @@ std::int64_t MonotonicNow() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-#if defined(__linux__)
-
-namespace {
-
-// Sets `segment` to the executable segment that contains `address`.
-bool FindSegment(const void* address, FastSegment& segment) {
-  struct Search {
-    std::uintptr_t address, begin = 0, size = 0;
-  } search{reinterpret_cast<std::uintptr_t>(address)};
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& search_result = *static_cast<Search*>(data);
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& header = info->dlpi_phdr[i];
-          if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
-          const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-          if (search_result.address - begin < header.p_memsz) {
-            search_result.begin = begin;
-            search_result.size = header.p_memsz;
-            return 1;
-          }
-        }
-        return 0;
-      },
-      &search);
-  if (search.size == 0) return false;
-  segment.begin = search.begin;
-  segment.size = search.size;
-  return true;
-}
-
-}  // namespace
-
 bool UseFastClockIn(const void* xnnpack, const void* tracer) {
   fast_origin_ns = MonotonicNow();
-  return FindSegment(tracer, fast_tracer) && FindSegment(xnnpack, fast_xnnpack);
+  const auto set = [](const void* code, FastSegment& segment) {
+    const auto found = FindCodeSegment(code);
+    if (found) segment.begin = found->begin, segment.size = found->size;
+    return found.has_value();
+  };
+  return set(tracer, fast_tracer) && set(xnnpack, fast_xnnpack);
 }
-
-#else
-
-bool UseFastClockIn(const void*, const void*) { return false; }
-
-#endif
 
 }  // namespace etprof::runner
 

@@ -10,67 +10,34 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "inference/libraries.h"
-
-#if defined(__linux__)
-#include <link.h>
-#endif
 
 namespace etprof::runner {
 namespace {
 
 Error CannotWatch(const std::string& reason) { return Error(ExitCode::kDeviceFailed, reason); }
 
+#if defined(__linux__)
+constexpr const char* kSegmentUnknown = "the loader does not tell where {} lies";
+#else
+constexpr const char* kSegmentUnknown =
+    "on this system a library's calls cannot be watched: Linux and Android allow it";
+#endif
+
 }  // namespace
 
-#if defined(__linux__)
-
 LoadedLibrary LoadedLibrary::Containing(const void* code, const char* name) {
-  struct Search {
-    std::uintptr_t address;
-    std::string path;
-    std::uintptr_t base = 0, begin = 0, size = 0;
-  } search{reinterpret_cast<std::uintptr_t>(code), {}};
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& search_result = *static_cast<Search*>(data);
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& header = info->dlpi_phdr[i];
-          const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-          if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0 ||
-              search_result.address - begin >= header.p_memsz)
-            continue;
-          search_result.path = info->dlpi_name;
-          search_result.base = info->dlpi_addr;
-          search_result.begin = begin;
-          search_result.size = header.p_memsz;
-          return 1;
-        }
-        return 0;
-      },
-      &search);
-  if (search.size == 0) throw CannotWatch(fmt::format("the loader does not tell where {} lies", name));
-  std::optional<ElfFile> file = ElfFile::Open(search.path);
-  if (!file) throw CannotWatch("is not a library of 64-bit little-endian ELF").InFile(search.path);
-  LoadedLibrary library(search.path, std::move(*file));
-  library.base_ = search.base;
-  library.code_begin_ = search.begin;
-  library.code_size_ = search.size;
+  const std::optional<CodeSegment> segment = FindCodeSegment(code);
+  if (!segment) throw CannotWatch(fmt::format(kSegmentUnknown, name));
+  std::optional<ElfFile> file = ElfFile::Open(segment->path);
+  if (!file) throw CannotWatch("is not a library of 64-bit little-endian ELF").InFile(segment->path);
+  LoadedLibrary library(*segment, std::move(*file));
   // The file may have been replaced since it was loaded, so compare its code with the code in memory.
   const std::uint64_t address = library.Address(code);
   const ByteView bytes = library.file_.AtAddress(address, 64);
   if (bytes.size() < 64 || std::memcmp(bytes.data(), code, bytes.size()) != 0)
-    throw CannotWatch("is not the library that was loaded").InFile(search.path);
+    throw CannotWatch("is not the library that was loaded").InFile(segment->path);
   return library;
 }
-
-#else
-
-LoadedLibrary LoadedLibrary::Containing(const void*, const char*) {
-  throw CannotWatch("on this system a library's calls cannot be watched: Linux and Android allow it");
-}
-
-#endif
 
 LoadedLibrary LoadedLibrary::FindXnnpack() {
   const void* const function = ::dlsym(RTLD_DEFAULT, kXnnpackFunction);
@@ -84,9 +51,10 @@ LoadedLibrary LoadedLibrary::FindXnnpack() {
 }
 
 ElfFile::Function LoadedLibrary::FunctionAt(std::uintptr_t location) const {
-  const std::uint64_t address = location - base_;
+  const std::uint64_t address = location - segment_.base;
   auto next = std::ranges::upper_bound(functions_, address, {}, &ElfFile::Function::address);
-  const std::uint64_t end = next == functions_.end() ? code_begin_ + code_size_ - base_ : next->address;
+  const std::uint64_t end =
+      next == functions_.end() ? segment_.begin + segment_.size - segment_.base : next->address;
   if (next != functions_.begin()) {
     const ElfFile::Function& previous = *std::prev(next);
     if (previous.address == address && previous.size > 0) return previous;
@@ -128,9 +96,9 @@ std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {
   for (const ElfFile::Slot& slot : file_.Slots()) {
     // The slot is not in the file's data.
     if (file_.AtAddress(slot.address, sizeof(void*)).size() < sizeof(void*)) continue;
-    Slot loaded{slot.name, reinterpret_cast<void**>(base_ + slot.address), nullptr};
+    Slot loaded{slot.name, reinterpret_cast<void**>(segment_.base + slot.address), nullptr};
     const void* const own_function =
-        slot.defined != 0 ? reinterpret_cast<const void*>(base_ + slot.defined) : nullptr;
+        slot.defined != 0 ? reinterpret_cast<const void*>(segment_.base + slot.defined) : nullptr;
     const void* const resolved = ::dlsym(RTLD_DEFAULT, slot.name.c_str());
     loaded.function = *loaded.location;
     if (loaded.function != nullptr && (loaded.function == resolved || loaded.function == own_function))

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/file/elf_file.h"
+#include "inference/libraries.h"
 
 namespace etprof::runner {
 
@@ -20,14 +21,14 @@ class LoadedLibrary {
   // there is no such library.
   static LoadedLibrary FindXnnpack();
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return segment_.path; }
   const ElfFile& file() const { return file_; }
 
   // Converts a memory address to an address in the file.
   std::uint64_t Address(const void* location) const {
-    return reinterpret_cast<std::uintptr_t>(location) - base_;
+    return reinterpret_cast<std::uintptr_t>(location) - segment_.base;
   }
-  bool IsCode(std::uintptr_t location) const { return location - code_begin_ < code_size_; }
+  bool IsCode(std::uintptr_t location) const { return location - segment_.begin < segment_.size; }
   // The function that begins at or contains `location`. If its name is not known, the name is empty; if its
   // size is not known, the size reaches up to the next function.
   ElfFile::Function FunctionAt(std::uintptr_t location) const;
@@ -45,14 +46,13 @@ class LoadedLibrary {
   std::vector<Slot> Slots() const;
 
  private:
-  LoadedLibrary(std::string path, ElfFile file) : path_(std::move(path)), file_(std::move(file)) {}
+  LoadedLibrary(CodeSegment segment, ElfFile file) : segment_(std::move(segment)), file_(std::move(file)) {}
 
-  std::string path_;
+  CodeSegment segment_;
   ElfFile file_;
   std::vector<ElfFile::Function> functions_;
   // Slots whose function is in this file: addresses of the functions by addresses of the slots.
   std::map<std::uint64_t, std::uint64_t> own_slots_;
-  std::uintptr_t base_ = 0, code_begin_ = 0, code_size_ = 0;
 };
 
 // Slots with replaced functions. Restore() and the destructor restore the original functions.
