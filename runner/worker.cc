@@ -82,18 +82,12 @@ json Reply(const char* command, json body = json::object()) {
   return body;
 }
 
-// The reply to a command that failed.
-struct Failure {
-  std::string error;
-  std::optional<std::string> command;  // absent: the line has no command
-  ExitCode exit_code = ExitCode::kUsage;
-
-  static void Describe(auto& v) {
-    v("error", &Failure::error);
-    v("cmd", &Failure::command);
-    v("exit_code", [](const Failure& failure) { return static_cast<int>(failure.exit_code); });
-  }
-};
+// The reply to a command that failed. `command` is absent if the line has none.
+json Failure(const std::string& error, const std::optional<std::string>& command, ExitCode exit_code) {
+  return {{"error", error},
+          {"cmd", command ? json(*command) : json()},
+          {"exit_code", static_cast<int>(exit_code)}};
+}
 
 class Worker {
  public:
@@ -107,9 +101,16 @@ class Worker {
     if (command == "walk") return Steps("walk", Walk, request.get<protocol::WalkRequest>());
     if (command == "outputs") return Outputs(request.get<protocol::OutputsRequest>());
     if (command == "etdump") return Etdump(request.get<protocol::EtdumpRequest>());
-    if (command == "counters") return Counters(request.get<protocol::CountersRequest>());
+    if (command == "counters") {
+      return Run("counters", [&](Model& model) {
+        return CountOperators(model, request.get<protocol::CountersRequest>(), &StdinHungUp);
+      });
+    }
     if (command == "watch") return WatchCalls(request.get<protocol::WatchRequest>());
-    if (command == "values") return Values(request.get<protocol::ValuesRequest>());
+    if (command == "values") {
+      return Run("values",
+                 [&](Model& model) { return ReadValues(model, request.get<protocol::ValuesRequest>()); });
+    }
     if (command == "memory") {
       return Reply("memory", protocol::MemoryReply{ResidentBytes(), PeakResidentBytes()});
     }
@@ -158,12 +159,17 @@ class Worker {
     return Reply("select", RequireModel().DescribeSelected());
   }
 
+  // Calls `run` with the model, and returns the reply to the command.
+  json Run(const char* command, const auto& run) {
+    Model& model = RequireModel();
+    const CrashContext during("running '" + model.method_name() + "'", 4);
+    return Reply(command, run(model));
+  }
+
   // Runs steps of a language model, and then moves the model back to its place.
   template <typename Request, typename Result>
   json Steps(const char* command, Result (*run)(Model&, const Request&), const Request& request) {
-    Model& model = RequireModel();
-    const CrashContext during("running '" + model.method_name() + "'", 4);
-    const json reply = Reply(command, run(model, request));
+    const json reply = Run(command, [&](Model& model) { return run(model, request); });
     MoveTo(std::nullopt);
     return reply;
   }
@@ -188,30 +194,16 @@ class Worker {
   }
 
   json Burst(const protocol::BurstRequest& request) {
-    Model& model = RequireModel();
     MoveTo(request.place);
-    const CrashContext during("running '" + model.method_name() + "'", 4);
-    int& bursts = bursts_[place_];
-    return Reply("burst", RunBurst(model, request, bursts++ == 0, &StdinHungUp));
-  }
-
-  json Counters(const protocol::CountersRequest& request) {
-    Model& model = RequireModel();
-    const CrashContext during("running '" + model.method_name() + "'", 4);
-    return Reply("counters", CountOperators(model, request, &StdinHungUp));
+    return Run("burst",
+               [&](Model& model) { return RunBurst(model, request, bursts_[place_]++ == 0, &StdinHungUp); });
   }
 
   json WatchCalls(const protocol::WatchRequest& request) {
-    Model& model = RequireModel();
-    const CrashContext during("running '" + model.method_name() + "'", 4);
-    return Reply("watch", WatchOperators(model, request, std::move(memory_),
-                                         std::exchange(loaded_memory_, {}), &StdinHungUp));
-  }
-
-  json Values(const protocol::ValuesRequest& request) {
-    Model& model = RequireModel();
-    const CrashContext during("running '" + model.method_name() + "'", 4);
-    return Reply("values", ReadValues(model, request));
+    return Run("watch", [&](Model& model) {
+      return WatchOperators(model, request, std::move(memory_), std::exchange(loaded_memory_, {}),
+                            &StdinHungUp);
+    });
   }
 
   json Outputs(const protocol::OutputsRequest& request) {
@@ -231,8 +223,7 @@ class Worker {
     if (request.place) MoveTo(request.place);
     // A load begins a block, unless this ExecuTorch was built without event tracing (wheels before 1.5).
     if (RequireModel().tracer().block_began_ns() == 0) return Reply("etdump", protocol::EtdumpReply{});
-    const OperatorTracer::Written written = RequireModel().tracer().WriteAndClear(request.path);
-    return Reply("etdump", protocol::EtdumpReply{written.blocks, written.bytes});
+    return Reply("etdump", RequireModel().tracer().WriteAndClear(request.path));
   }
 
   Model& RequireModel() {
@@ -286,11 +277,11 @@ int ServeWorker(int reply_descriptor, const protocol::Ready& ready) {
       }
       answer = worker.Answer(request);
     } catch (const Error& error) {
-      answer = Failure{error.Message(), command, error.exit_code()};
+      answer = Failure(error.Message(), command, error.exit_code());
     } catch (const std::bad_alloc&) {
-      answer = Failure{"out of memory", command, ExitCode::kDeviceFailed};
+      answer = Failure("out of memory", command, ExitCode::kDeviceFailed);
     } catch (const std::exception& error) {
-      answer = Failure{(command ? "" : "the line ") + std::string(error.what()), command, ExitCode::kUsage};
+      answer = Failure((command ? "" : "the line ") + std::string(error.what()), command, ExitCode::kUsage);
     }
     if (!WriteLine(reply_descriptor, answer)) return 0;
   }

@@ -92,8 +92,8 @@ void OperatorTracer::Clear() {
   is_call_start_ = true;
 }
 
-OperatorTracer::Written OperatorTracer::WriteAndClear(const std::filesystem::path& path) {
-  Written written;
+protocol::EtdumpReply OperatorTracer::WriteAndClear(const std::filesystem::path& path) {
+  protocol::EtdumpReply written;
   written.blocks = static_cast<std::int64_t>(get_num_blocks());
   if (written.blocks == 0 && block_start_ == 0) {
     throw Error(ExitCode::kDeviceFailed,

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "inference/boundary_recorder.h"
+#include "protocol/messages.h"
 
 namespace etprof::runner {
 
@@ -41,13 +42,9 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
   // Drops all traced events.
   void Clear();
 
-  struct Written {
-    std::int64_t blocks = 0;
-    std::int64_t bytes = 0;
-  };
   // Writes the events since the last call as an ETDump file (atomically, by rename), and drops them. Throws
   // Error (kUsage) if nothing was traced, Error (kDeviceFailed) if the file cannot be written.
-  Written WriteAndClear(const std::filesystem::path& path);
+  protocol::EtdumpReply WriteAndClear(const std::filesystem::path& path);
 
  private:
   BoundaryRecorder* recorder_ = nullptr;
