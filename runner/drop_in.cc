@@ -29,29 +29,6 @@ void PrintLogLine(std::int64_t start_ns, const std::string& text) {
              stdout);
 }
 
-// The contents of the file that --report writes.
-struct DropInReport {
-  const protocol::Ready& ready;
-  const protocol::LoadReply& load;
-  std::string model, method;
-  bool traced;
-  const std::vector<std::int64_t>& latencies;
-  std::vector<protocol::OutputDigest> outputs;
-
-  static void Describe(auto& v) {
-    using R = DropInReport;
-    v("ready", [](const R& report) -> const auto& { return report.ready; });
-    v("load", [](const R& report) -> const auto& { return report.load; });
-    v("model", &R::model);
-    v("model_sha256", [](const R& report) { return Sha256HexOfFile(report.model); });
-    v("method", &R::method);
-    v("traced", &R::traced);
-    v("latency_ns", [](const R& report) -> const auto& { return report.latencies; });
-    v("outputs", &R::outputs);
-    v("peak_rss_bytes", [](const R&) { return PeakResidentBytes(); });
-  }
-};
-
 }  // namespace
 
 int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
@@ -96,14 +73,16 @@ int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
     PrintLogLine(start, fmt::format("ETDump written to file '{}'.", options.etdump_path));
   }
   if (!options.report.empty()) {
-    const DropInReport report{ready,
-                              description,
-                              options.model.model,
-                              model.method_name(),
-                              !options.etdump_path.empty(),
-                              latencies,
-                              DigestOutputs(model.method())};
-    WriteFileAtomically(options.report, JsonText(ToJson<nlohmann::json>(report), 2) + "\n");
+    const nlohmann::json report = {{"ready", ready},
+                                   {"load", description},
+                                   {"model", options.model.model},
+                                   {"model_sha256", Sha256HexOfFile(options.model.model)},
+                                   {"method", model.method_name()},
+                                   {"traced", !options.etdump_path.empty()},
+                                   {"latency_ns", latencies},
+                                   {"outputs", DigestOutputs(model.method())},
+                                   {"peak_rss_bytes", PeakResidentBytes()}};
+    WriteFileAtomically(options.report, JsonText(report, 2) + "\n");
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw Error(ExitCode::kDeviceFailed, "stdout cannot be written").Remedy("is the disk full?");

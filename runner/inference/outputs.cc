@@ -7,13 +7,11 @@
 #include <cmath>
 #include <cstdio>
 #include <deque>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/file/sha256.h"
 #include "core/json/json.h"
-#include "core/json/json_members.h"
 #include "core/tensors/safetensors.h"
 #include "core/tensors/tensor_values.h"
 #include "core/views.h"
@@ -33,8 +31,6 @@ ByteView GetBytes(const Tensor& tensor) {
 std::vector<std::int64_t> GetShape(const Tensor& tensor) {
   return {tensor.sizes().begin(), tensor.sizes().end()};
 }
-
-std::string Dump(const json& value) { return JsonText(value); }
 
 protocol::OutputDigest MakeDigest(const Tensor& tensor) {
   protocol::OutputDigest digest;
@@ -59,42 +55,6 @@ protocol::OutputDigest MakeDigest(const Tensor& tensor) {
   return digest;
 }
 
-// The difference of one output between two files.
-struct OutputDifference {
-  std::string name;
-  std::string problem;  // why the outputs cannot be compared; the other members are then absent
-  std::optional<bool> identical;
-  // The members below are only for tensors.
-  std::string dtype;
-  std::optional<std::vector<std::int64_t>> shape;
-  std::optional<double> largest, largest_relative, mean;  // the mean is NaN if no element is finite
-  std::optional<std::int64_t> nan_mismatches;
-
-  static void Describe(auto& v) {
-    using D = OutputDifference;
-    constexpr MemberInfo kIfAny{.omit_if_empty = true};
-    v("name", &D::name);
-    v("problem", &D::problem, kIfAny);
-    v("identical", &D::identical, kIfAny);
-    v("dtype", &D::dtype, kIfAny);
-    v("shape", &D::shape, kIfAny);
-    v("max_abs_diff", &D::largest, kIfAny);
-    v("max_rel_diff", &D::largest_relative, kIfAny);
-    v("mean_abs_diff", &D::mean, kIfAny);
-    v("nan_mismatches", &D::nan_mismatches, kIfAny);
-  }
-};
-
-struct OutputDifferences {
-  bool identical = true;
-  std::vector<OutputDifference> outputs;
-
-  static void Describe(auto& v) {
-    v("identical", &OutputDifferences::identical);
-    v("outputs", &OutputDifferences::outputs);
-  }
-};
-
 }  // namespace
 
 std::vector<protocol::OutputDigest> DigestOutputs(const et::Method& method) {
@@ -106,7 +66,7 @@ std::vector<protocol::OutputDigest> DigestOutputs(const et::Method& method) {
       continue;
     }
     const json scalar = ScalarJson(output);
-    const std::string text = Dump(scalar);
+    const std::string text = JsonText(scalar);
     protocol::OutputDigest digest;
     digest.info.dtype = scalar["type"].get<std::string>();
     digest.sha256 = Sha256Hex(std::as_bytes(std::span(text)));
@@ -135,7 +95,7 @@ void SaveOutputs(const et::Method& method, const std::filesystem::path& path) {
     const std::string name = fmt::format("{}/{}", method_name, i);
     const et::EValue& output = method.get_output(i);
     if (!output.isTensor()) {
-      metadata[name] = Dump(ScalarJson(output));
+      metadata[name] = JsonText(ScalarJson(output));
       continue;
     }
     const Tensor& tensor = output.toTensor();
@@ -169,7 +129,8 @@ void PrintOutputs(const et::Method& method, std::size_t edge) {
     const et::EValue& output = method.get_output(i);
     if (!output.isTensor()) {
       std::fputs(
-          fmt::format("OutputX {}: {}\n", i, Dump(ScalarJson(output).value("value", json(nullptr)))).c_str(),
+          fmt::format("OutputX {}: {}\n", i, JsonText(ScalarJson(output).value("value", json(nullptr))))
+              .c_str(),
           stdout);
       continue;
     }
@@ -192,7 +153,8 @@ void PrintOutputs(const et::Method& method, std::size_t edge) {
 json CompareOutputs(const std::filesystem::path& a, const std::filesystem::path& b) {
   const Safetensors first = ReadSafetensors(a);
   const Safetensors second = ReadSafetensors(b);
-  OutputDifferences differences;
+  json outputs = json::array();
+  bool all_identical = true;
   std::set<std::string> names;
   for (const auto& file : {&first, &second}) {
     for (const auto& [name, tensor] : file->tensors) names.insert(name);
@@ -200,31 +162,31 @@ json CompareOutputs(const std::filesystem::path& a, const std::filesystem::path&
   }
   names.erase("format");
   for (const std::string& name : names) {
-    OutputDifference& entry = differences.outputs.emplace_back();
-    entry.name = name;
+    json& entry = outputs.emplace_back(json{{"name", name}});
     const auto tensor_a = first.tensors.find(name), tensor_b = second.tensors.find(name);
     const auto text_a = first.metadata.find(name), text_b = second.metadata.find(name);
     if (tensor_a != first.tensors.end() && tensor_b != second.tensors.end()) {
       const TensorDifference difference = CompareTensors(tensor_a->second, tensor_b->second);
-      entry.problem = difference.problem;
-      if (difference.problem.empty()) {
-        entry.identical = difference.identical;
-        entry.dtype = tensor_a->second.dtype;
-        entry.shape = tensor_a->second.shape;
-        entry.largest = difference.largest;
-        entry.largest_relative = difference.largest_relative;
-        entry.mean = difference.mean.value_or(std::numeric_limits<double>::quiet_NaN());
-        entry.nan_mismatches = difference.nan_mismatches;
+      if (!difference.problem.empty()) {
+        entry["problem"] = difference.problem;
+      } else {
+        entry.update({{"identical", difference.identical},
+                      {"dtype", tensor_a->second.dtype},
+                      {"shape", tensor_a->second.shape},
+                      {"max_abs_diff", difference.largest},
+                      {"max_rel_diff", difference.largest_relative},
+                      {"mean_abs_diff", difference.mean ? json(*difference.mean) : json()},
+                      {"nan_mismatches", difference.nan_mismatches}});
       }
     } else if (text_a != first.metadata.end() && text_b != second.metadata.end()) {
-      entry.identical = text_a->second == text_b->second;
+      entry["identical"] = text_a->second == text_b->second;
     } else {
       const bool in_first = first.tensors.contains(name) || first.metadata.contains(name);
-      entry.problem = fmt::format("only in {}", in_first ? a.string() : b.string());
+      entry["problem"] = fmt::format("only in {}", in_first ? a.string() : b.string());
     }
-    differences.identical = differences.identical && entry.identical.value_or(false);
+    all_identical = all_identical && entry.value("identical", false);
   }
-  return ToJson<json>(differences);
+  return {{"identical", all_identical}, {"outputs", std::move(outputs)}};
 }
 
 }  // namespace etprof::runner
