@@ -2,6 +2,7 @@
 
 #include "inference/boundary_recorder.h"
 #include "inference/model.h"
+#include "timing/operator_clock.h"
 
 namespace etprof::runner {
 
@@ -9,11 +10,23 @@ namespace etprof::runner {
 // previous state, also if a run fails. Only one object may exist at a time.
 class Recording {
  public:
-  Recording(Model& model, BoundaryRecorder& recorder);
-  ~Recording();
+  Recording(Model& model, BoundaryRecorder& recorder) : model_(model) {
+    current_recorder_ = &recorder;
+    model_.tracer().SetRecorder(&recorder);
+    model_.SetTracing(true);
+    SetBoundaryHook([] { current_recorder_->Boundary(); });
+  }
+  ~Recording() {
+    SetBoundaryHook(nullptr);
+    model_.SetTracing(false);
+    model_.tracer().SetRecorder(nullptr);
+    model_.tracer().Clear();
+    current_recorder_ = nullptr;
+  }
   Recording(Recording&&) = delete;
 
  private:
+  static inline BoundaryRecorder* current_recorder_ = nullptr;  // the clock's hook takes no argument
   Model& model_;
 };
 
