@@ -26,7 +26,7 @@ class CounterSource {
   virtual std::vector<protocol::UnavailableCounter> Closed() const { return {}; }
 };
 
-// Returns Callgrind or QEMU's plugin if this process runs in one of them (instrumented_counters.h), else the
+// Returns Callgrind or QEMU's plugin if this process runs in one of them (instrumented_counters.cc), else the
 // processor's counters. Throws Error (kUsage) if Callgrind's counts cannot be read.
 std::unique_ptr<CounterSource> MakeCounterSource();
 

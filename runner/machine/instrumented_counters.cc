@@ -1,16 +1,19 @@
-#include "machine/instrumented_counters.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "core/error.h"
+#include "core/views.h"
+#include "machine/counter_source.h"
 #include "machine/perf_counters.h"
+#include "protocol/emulator_counts.h"
 
 namespace etprof::runner {
 namespace {
@@ -74,53 +77,73 @@ __attribute__((noinline)) void RequestEmulatorCounts(protocol::EmulatorCounts& c
 void RequestEmulatorCounts(protocol::EmulatorCounts& counts) { counts.answer = 0; }
 #endif
 
-}  // namespace
+// Counts instructions with Callgrind if this process runs in it. Callgrind reports counts only in files:
+// every Read makes it write a dump and reset its counts, which excludes the cost of reading. If Callgrind was
+// started with --instr-atstart=no, it counts while this object lives. Sources: valgrind/valgrind.h (client
+// requests), and Valgrind's manual, "Callgrind: Profile data file format".
+class CallgrindCounters : public CounterSource {
+ public:
+  // True if this process runs in Valgrind.
+  static bool IsActive() { return SendValgrindRequest(ValgrindRequest::kRunningOnValgrind) != 0; }
 
-bool CallgrindCounters::IsActive() { return SendValgrindRequest(ValgrindRequest::kRunningOnValgrind) != 0; }
-
-CallgrindCounters::CallgrindCounters(std::string profile) : profile_(std::move(profile)) {
-  SendValgrindRequest(ValgrindRequest::kStart);
-  SendValgrindRequest(ValgrindRequest::kZero);
-  std::uint64_t discarded = 0;
-  Read(&discarded);
-}
-
-CallgrindCounters::~CallgrindCounters() { SendValgrindRequest(ValgrindRequest::kStop); }
-
-void CallgrindCounters::Read(std::uint64_t* values) {
-  SendValgrindRequest(ValgrindRequest::kDump);
-  const std::int64_t total = ReadAndRemoveDump(fmt::format("{}.{}", profile_, ++dumps_).c_str());
-  if (total < 0) {
-    throw Error(ExitCode::kUsage, fmt::format("Callgrind left no profile at {}.{}", profile_, dumps_))
-        .Remedy(fmt::format(
-            "start the runner with `valgrind --tool=callgrind --callgrind-out-file=FILE` and {}=FILE",
-            protocol::kCallgrindFileVariable));
+  // `profile`: the value of --callgrind-out-file, to which Callgrind appends a dot and the number of the
+  // dump. Throws Error (kUsage) if no dump is written, which means that another Valgrind tool is running.
+  explicit CallgrindCounters(std::string profile) : profile_(std::move(profile)) {
+    SendValgrindRequest(ValgrindRequest::kStart);
+    SendValgrindRequest(ValgrindRequest::kZero);
+    std::uint64_t discarded = 0;
+    Read(&discarded);
   }
-  *values = total_ += static_cast<std::uint64_t>(total);
-  SendValgrindRequest(ValgrindRequest::kZero);
-}
+  ~CallgrindCounters() override { SendValgrindRequest(ValgrindRequest::kStop); }
+  CallgrindCounters(CallgrindCounters&&) = delete;
 
-std::vector<protocol::AvailableCounter> CallgrindCounters::Open() const {
-  return {{"instructions", true, 1}};
-}
+  protocol::CounterSourceKind Kind() const override { return protocol::CounterSourceKind::kCallgrind; }
+  std::size_t size() const override { return 1; }
+  void Read(std::uint64_t* values) override {
+    SendValgrindRequest(ValgrindRequest::kDump);
+    const std::int64_t total = ReadAndRemoveDump(fmt::format("{}.{}", profile_, ++dumps_).c_str());
+    if (total < 0) {
+      throw Error(ExitCode::kUsage, fmt::format("Callgrind left no profile at {}.{}", profile_, dumps_))
+          .Remedy(fmt::format(
+              "start the runner with `valgrind --tool=callgrind --callgrind-out-file=FILE` and {}=FILE",
+              protocol::kCallgrindFileVariable));
+    }
+    *values = total_ += static_cast<std::uint64_t>(total);
+    SendValgrindRequest(ValgrindRequest::kZero);
+  }
+  std::vector<protocol::AvailableCounter> Open() const override { return {{"instructions", true, 1}}; }
 
-bool EmulatorCounters::IsActive() {
-  protocol::EmulatorCounts counts;
-  RequestEmulatorCounts(counts);
-  return counts.answer == protocol::EmulatorCounts::kAnswered;
-}
+ private:
+  std::string profile_;
+  int dumps_ = 0;
+  std::uint64_t total_ = 0;
+};
 
-void EmulatorCounters::Read(std::uint64_t* values) {
-  protocol::EmulatorCounts counts;
-  RequestEmulatorCounts(counts);
-  std::memcpy(values, counts.counts.data(), sizeof(counts.counts));
-}
+// Counts instructions with QEMU's plugin (runner/qemu/counts_plugin.cc) if this process runs in an emulator
+// that has loaded it.
+class EmulatorCounters : public CounterSource {
+ public:
+  // True if the emulator answers the plugin's request.
+  static bool IsActive() {
+    protocol::EmulatorCounts counts;
+    RequestEmulatorCounts(counts);
+    return counts.answer == protocol::EmulatorCounts::kAnswered;
+  }
 
-std::vector<protocol::AvailableCounter> EmulatorCounters::Open() const {
-  std::vector<protocol::AvailableCounter> open;
-  for (const char* const name : protocol::kEmulatorCounters) open.push_back({name, true, 1});
-  return open;
-}
+  protocol::CounterSourceKind Kind() const override { return protocol::CounterSourceKind::kEmulator; }
+  std::size_t size() const override { return protocol::kEmulatorCounters.size(); }
+  void Read(std::uint64_t* values) override {
+    protocol::EmulatorCounts counts;
+    RequestEmulatorCounts(counts);
+    std::memcpy(values, counts.counts.data(), sizeof(counts.counts));
+  }
+  std::vector<protocol::AvailableCounter> Open() const override {
+    return MapEach(protocol::kEmulatorCounters,
+                   [](const char* name) { return protocol::AvailableCounter{name, true, 1}; });
+  }
+};
+
+}  // namespace
 
 std::unique_ptr<CounterSource> MakeCounterSource() {
   if (CallgrindCounters::IsActive()) {
