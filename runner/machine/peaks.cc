@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <new>
 #include <thread>
 
 #include "core/error.h"
-#include "core/parallel.h"
 #include "machine/caches.h"
 #include "machine/mac_kernels.h"
 #include "machine/memory_kernels.h"
@@ -19,82 +18,55 @@
 
 namespace etprof::runner {
 
-// Members wait for each other by spinning, so that no core enters a sleep state between two tries; if there
-// are more members than CPUs, they yield.
-class Team::Members {
- public:
-  explicit Members(int threads) : results_(static_cast<std::size_t>(threads)) {
-    for (int number = 1; number < threads; ++number) {
-      if (workers_.Start([this, number] { Serve(number); })) continue;
-      StopThreads();
-      throw Error(ExitCode::kDeviceFailed, fmt::format("{} threads are more than the system starts", threads))
-          .Remedy("measure with fewer threads, or raise `ulimit -u`");
-    }
+Team::Team(int threads) : results_(static_cast<std::size_t>(threads)) {
+  for (int number = 1; number < threads; ++number) {
+    if (workers_.Start([this, number] { Serve(number); })) continue;
+    StopThreads();
+    throw Error(ExitCode::kDeviceFailed, fmt::format("{} threads are more than the system starts", threads))
+        .Remedy("measure with fewer threads, or raise `ulimit -u`");
   }
-  ~Members() { StopThreads(); }
-  Members(Members&&) = delete;
+}
 
-  double Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk) {
-    chunk_ = &chunk;
-    window_ns_ = window_ns;
-    finished_.store(0);
-    StartGeneration();
-    Work(0);
-    while (finished_.load() != results_.size()) std::this_thread::yield();
-    std::int64_t start = std::numeric_limits<std::int64_t>::max(), end = 0;
-    double work = 0;
-    for (const Result& result : results_) {
-      start = std::min(start, result.start_ns);
-      end = std::max(end, result.end_ns);
-      work += static_cast<double>(result.work);
-    }
-    return work / (static_cast<double>(std::max<std::int64_t>(1, end - start)) / 1e9);
-  }
-
- private:
-  struct alignas(64) Result {
-    std::int64_t work = 0, start_ns = 0, end_ns = 0;
-  };
-
-  void StartGeneration() { generation_.fetch_add(1); }
-
-  void StopThreads() {
-    chunk_ = nullptr;
-    StartGeneration();
-  }
-
-  void Serve(int number) {
-    for (std::uint64_t generation = 0;;) {
-      while (generation_.load() == generation) std::this_thread::yield();
-      generation = generation_.load();
-      if (chunk_ == nullptr) return;
-      Work(number);
-    }
-  }
-
-  void Work(int number) {
-    Result result;
-    result.start_ns = MonotonicNow();
-    do {
-      result.work += (*chunk_)(number);
-      result.end_ns = MonotonicNow();
-    } while (result.end_ns - result.start_ns < window_ns_);
-    results_[static_cast<std::size_t>(number)] = result;
-    finished_.fetch_add(1);
-  }
-
-  std::vector<Result> results_;
-  const std::function<std::int64_t(int)>* chunk_ = nullptr;  // published by generation_
-  std::int64_t window_ns_ = 0;
-  std::atomic<std::uint64_t> generation_{0};
-  std::atomic<std::size_t> finished_{0};
-  ThreadGroup workers_;  // destroyed first, since the threads use the other members
-};
-
-Team::Team(int threads) : threads_(threads), members_(std::make_unique<Members>(threads)) {}
-Team::~Team() = default;
 double Team::Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk) {
-  return members_->Run(window_ns, chunk);
+  chunk_ = &chunk;
+  window_ns_ = window_ns;
+  finished_.store(0);
+  StartGeneration();
+  Work(0);
+  while (finished_.load() != results_.size()) std::this_thread::yield();
+  std::int64_t start = std::numeric_limits<std::int64_t>::max(), end = 0;
+  double work = 0;
+  for (const Result& result : results_) {
+    start = std::min(start, result.start_ns);
+    end = std::max(end, result.end_ns);
+    work += static_cast<double>(result.work);
+  }
+  return work / (static_cast<double>(std::max<std::int64_t>(1, end - start)) / 1e9);
+}
+
+void Team::StopThreads() {
+  chunk_ = nullptr;
+  StartGeneration();
+}
+
+void Team::Serve(int number) {
+  for (std::uint64_t generation = 0;;) {
+    while (generation_.load() == generation) std::this_thread::yield();
+    generation = generation_.load();
+    if (chunk_ == nullptr) return;
+    Work(number);
+  }
+}
+
+void Team::Work(int number) {
+  Result result;
+  result.start_ns = MonotonicNow();
+  do {
+    result.work += (*chunk_)(number);
+    result.end_ns = MonotonicNow();
+  } while (result.end_ns - result.start_ns < window_ns_);
+  results_[static_cast<std::size_t>(number)] = result;
+  finished_.fetch_add(1);
 }
 
 namespace {

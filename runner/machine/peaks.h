@@ -1,22 +1,25 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <vector>
 
+#include "core/parallel.h"
 #include "protocol/peaks.h"
 
 namespace etprof::runner {
 
-// A team of threads that do the same work at the same time.
+// A team of threads that do the same work at the same time. They wait for each other by spinning, so that no
+// core enters a sleep state between two tries; if there are more threads than CPUs, they yield.
 class Team {
  public:
   // The calling thread is a member. Threads inherit the caller's CPUs.
   explicit Team(int threads);
-  ~Team();
+  ~Team() { StopThreads(); }
   Team(Team&&) = delete;
 
-  int threads() const { return threads_; }
+  int threads() const { return static_cast<int>(results_.size()); }
 
   // Every thread calls `chunk` with its index repeatedly for `window_ns`, at least once; `chunk` returns the
   // amount of work done. Returns the total work per second, from the first start to the last end, so that
@@ -24,9 +27,20 @@ class Team {
   double Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk);
 
  private:
-  class Members;
-  int threads_;
-  std::unique_ptr<Members> members_;
+  struct alignas(64) Result {
+    std::int64_t work = 0, start_ns = 0, end_ns = 0;
+  };
+  void StartGeneration() { generation_.fetch_add(1); }
+  void StopThreads();
+  void Serve(int number);
+  void Work(int number);
+
+  std::vector<Result> results_;                              // by thread
+  const std::function<std::int64_t(int)>* chunk_ = nullptr;  // published by generation_
+  std::int64_t window_ns_ = 0;
+  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<std::size_t> finished_{0};
+  ThreadGroup workers_;  // destroyed first, since the threads use the other members
 };
 
 struct PeakTimes {
