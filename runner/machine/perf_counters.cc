@@ -142,9 +142,8 @@ PerfCounters::PerfCounters(const System& system) : system_(system) {
       Group group{-1, members};
       for (const std::size_t member : members) {
         const Counter& counter = open_[member];
-        int descriptor = -1;
-        if (!TryOpenCounter(counter.kind, threads[t], group.descriptor, counter.user_only, descriptor))
-          complete = false;
+        const int descriptor = OpenCounter(counter.kind, threads[t], group.descriptor, counter.user_only);
+        complete = descriptor >= 0;
         if (!complete) break;
         descriptors_.push_back(descriptor);
         if (group.descriptor < 0) group.descriptor = descriptor;
@@ -165,9 +164,8 @@ PerfCounters::~PerfCounters() {
     system_.close(*descriptor);
 }
 
-bool PerfCounters::TryOpenCounter(std::size_t kind, int thread, int leader, bool user_only, int& result) {
-  result = system_.open({kEvents[kind].type, kEvents[kind].config, user_only}, thread, leader);
-  return result >= 0;
+int PerfCounters::OpenCounter(std::size_t kind, int thread, int leader, bool user_only) const {
+  return system_.open({kEvents[kind].type, kEvents[kind].config, user_only}, thread, leader);
 }
 
 void PerfCounters::OpenCallingThread(int thread) {
@@ -177,18 +175,17 @@ void PerfCounters::OpenCallingThread(int thread) {
     int& group = group_index[static_cast<std::size_t>(kEvents[kind].group)];
     int leader = group < 0 ? -1 : open_groups_[static_cast<std::size_t>(group)].descriptor;
     bool user_only = false;
-    int result = -1;
-    bool opened = TryOpenCounter(kind, thread, leader, user_only, result);
-    if (!opened && (result == -EACCES || result == -EPERM) && !IsKernelOnly(kind)) {
+    int result = OpenCounter(kind, thread, leader, user_only);
+    if ((result == -EACCES || result == -EPERM) && !IsKernelOnly(kind)) {
       user_only = true;
-      opened = TryOpenCounter(kind, thread, leader, user_only, result);
+      result = OpenCounter(kind, thread, leader, user_only);
     }
     // The processor has too few counters for the group, so open another group; the kernel multiplexes them.
-    if (!opened && leader >= 0 && (result == -EINVAL || result == -ENOSPC)) {
+    if (leader >= 0 && (result == -EINVAL || result == -ENOSPC)) {
       leader = -1;
-      opened = TryOpenCounter(kind, thread, leader, user_only, result);
+      result = OpenCounter(kind, thread, leader, user_only);
     }
-    if (!opened) {
+    if (result < 0) {
       closed_.push_back({protocol::kCounterNames[kind],
                          ClosedReason(-result, kEvents[kind].type == kHardware, system_.paranoid)});
       continue;

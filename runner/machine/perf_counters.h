@@ -61,7 +61,8 @@ class PerfCounters : public CounterSource {
   };
 
   void OpenCallingThread(int thread);
-  bool TryOpenCounter(std::size_t kind, int thread, int leader, bool user_only, int& result);
+  // Returns a descriptor, or -errno.
+  int OpenCounter(std::size_t kind, int thread, int leader, bool user_only) const;
 
   System system_;
   std::vector<Counter> open_;
