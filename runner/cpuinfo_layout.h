@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -19,50 +18,45 @@ struct CpuinfoField {
 };
 
 inline constexpr std::size_t kX86IsaSize = 85;
-inline constexpr std::array kX86Fields = {
-    CpuinfoField{"sse3", 16},
-    CpuinfoField{"ssse3", 17},
-    CpuinfoField{"sse4_1", 18},
-    CpuinfoField{"sse4_2", 19},
-    CpuinfoField{"avx", 22},
-    CpuinfoField{"avxvnni", 23},
-    CpuinfoField{"fma3", 24},
-    CpuinfoField{"f16c", 27},
-    CpuinfoField{"avx2", 28},
-    CpuinfoField{"avx512f", 29},
-    CpuinfoField{"avx512cd", 32},
-    CpuinfoField{"avx512dq", 33},
-    CpuinfoField{"avx512bw", 34},
-    CpuinfoField{"avx512vl", 35},
-    CpuinfoField{"avx512ifma", 36},
-    CpuinfoField{"avx512vbmi", 37},
-    CpuinfoField{"avx512vbmi2", 38},
-    CpuinfoField{"avx512bitalg", 39},
-    CpuinfoField{"avx512vpopcntdq", 40},
-    CpuinfoField{"avx512vnni", 41},
-    CpuinfoField{"avx512bf16", 42},
-    CpuinfoField{"avx512fp16", 43},
-    CpuinfoField{"avx512vp2intersect", 44},
-    CpuinfoField{"avx10_1", 47},
-    CpuinfoField{"avx10_2", 48},
-    CpuinfoField{"amx_bf16", 49},
-    CpuinfoField{"amx_tile", 50},
-    CpuinfoField{"amx_int8", 51},
-    CpuinfoField{"amx_fp16", 52},
-    CpuinfoField{"avxvnniint8", 53},
-    CpuinfoField{"avxvnniint16", 54},
-    CpuinfoField{"avxneconvert", 55},
-    CpuinfoField{"gfni", 75},
-};
+inline constexpr CpuinfoField kX86Fields[] = {{"sse3", 16},
+                                              {"ssse3", 17},
+                                              {"sse4_1", 18},
+                                              {"sse4_2", 19},
+                                              {"avx", 22},
+                                              {"avxvnni", 23},
+                                              {"fma3", 24},
+                                              {"f16c", 27},
+                                              {"avx2", 28},
+                                              {"avx512f", 29},
+                                              {"avx512cd", 32},
+                                              {"avx512dq", 33},
+                                              {"avx512bw", 34},
+                                              {"avx512vl", 35},
+                                              {"avx512ifma", 36},
+                                              {"avx512vbmi", 37},
+                                              {"avx512vbmi2", 38},
+                                              {"avx512bitalg", 39},
+                                              {"avx512vpopcntdq", 40},
+                                              {"avx512vnni", 41},
+                                              {"avx512bf16", 42},
+                                              {"avx512fp16", 43},
+                                              {"avx512vp2intersect", 44},
+                                              {"avx10_1", 47},
+                                              {"avx10_2", 48},
+                                              {"amx_bf16", 49},
+                                              {"amx_tile", 50},
+                                              {"amx_int8", 51},
+                                              {"amx_fp16", 52},
+                                              {"avxvnniint8", 53},
+                                              {"avxvnniint16", 54},
+                                              {"avxneconvert", 55},
+                                              {"gfni", 75}};
 
 inline constexpr std::size_t kArmIsaSize = 32;
-inline constexpr std::array kArmFields = {
-    CpuinfoField{"atomics", 0},     CpuinfoField{"bf16", 1},        CpuinfoField{"sve", 2},
-    CpuinfoField{"sve2", 3},        CpuinfoField{"i8mm", 4},        CpuinfoField{"sme", 5},
-    CpuinfoField{"sme2", 6},        CpuinfoField{"sme2p1", 7},      CpuinfoField{"sme_i16i32", 8},
-    CpuinfoField{"sme_bi32i32", 9}, CpuinfoField{"sme_b16b16", 10}, CpuinfoField{"sme_f16f16", 11},
-    CpuinfoField{"rdm", 20},        CpuinfoField{"fp16", 21},       CpuinfoField{"dotprod", 22},
-    CpuinfoField{"jscvt", 23},      CpuinfoField{"fcma", 24},       CpuinfoField{"fhm", 25},
-};
+inline constexpr CpuinfoField kArmFields[] = {
+    {"atomics", 0},     {"bf16", 1},        {"sve", 2},    {"sve2", 3},       {"i8mm", 4},
+    {"sme", 5},         {"sme2", 6},        {"sme2p1", 7}, {"sme_i16i32", 8}, {"sme_bi32i32", 9},
+    {"sme_b16b16", 10}, {"sme_f16f16", 11}, {"rdm", 20},   {"fp16", 21},      {"dotprod", 22},
+    {"jscvt", 23},      {"fcma", 24},       {"fhm", 25}};
 
 }  // namespace etprof::runner

@@ -117,8 +117,8 @@ std::string LayoutProblem(const unsigned char* bytes) {
 
 bool is_masked = false;
 
-// The result of MaskEarly, since hidden features cannot be detected again. Its spec is that of the command
-// line.
+// The result of etprof_mask_isa, since hidden features cannot be detected again. Its spec is that of the
+// command line.
 std::optional<protocol::IsaState> early_state;
 
 // The value of --isa on this process's command line.
@@ -136,19 +136,17 @@ std::string ReadIsaOption() {
   return spec;
 }
 
-// Masks features before main(), for releases whose XNNPACK reads them while libraries are loaded.
-void MaskEarly() {
+}  // namespace
+
+// Masks features before main(), for releases whose XNNPACK reads them while libraries are loaded. Called by
+// runtimes/portable_tracer.cc.
+extern "C" void etprof_mask_isa() {
   try {
     early_state = ApplyIsaMask(ReadIsaOption());
   } catch (const std::exception&) {
     // The call in main() throws the same.
   }
 }
-
-}  // namespace
-
-// Called by runtimes/portable_tracer.cc.
-extern "C" void etprof_mask_isa() { MaskEarly(); }
 
 bool IsIsaMasked() { return is_masked; }
 
