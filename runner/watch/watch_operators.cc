@@ -31,11 +31,12 @@ constexpr double kMaxWaitingShare = 0.01;
 
 using Key = BoundaryRecorder::Key;
 
-struct Sums {
-  std::string name;
-  std::int64_t runs = 0, time_ns = 0, parallel_ns = 0, regions = 0;
-  std::int64_t fastest_parallel_ns = -1, fastest_busy_ns = -1;  // minimum over single runs; -1: none yet
-  std::vector<protocol::WatchedThread> threads;
+// The sums of an operator, without `place` and `functions`. The minima over single runs are -1 if there are
+// none.
+struct Sums : protocol::WatchedOperator {
+  Sums() { fastest_parallel_ns = -1; }
+
+  std::int64_t fastest_busy_ns = -1;
   // By function, and whether it is a task's function: calls by thread.
   std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>> calls;
 
@@ -303,14 +304,8 @@ void Fill(const AllSums& operator_sums, const AllSums& serial, const LoadedLibra
   };
   const auto threads = static_cast<std::size_t>(reply.threads);
   for (const auto& [place, sums] : operator_sums) {
-    protocol::WatchedOperator op;
+    protocol::WatchedOperator op = sums;
     op.place = place;
-    op.name = sums.name;
-    op.runs = sums.runs;
-    op.time_ns = sums.time_ns;
-    op.parallel_ns = sums.parallel_ns;
-    op.regions = sums.regions;
-    op.threads = sums.threads;
     op.threads.resize(threads);
     op.fastest_parallel_ns = std::max<std::int64_t>(sums.fastest_parallel_ns, 0);
     const auto single = serial.find(place);
