@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -136,15 +137,6 @@ bool SameAsSaved(const json& saved, const et::EValue& value) {
   return std::abs(saved_value.get<double>() - value.toDouble()) <= 1e-4 + 1e-5 * std::abs(value.toDouble());
 }
 
-// The origin of the tensors' bytes.
-struct Source {
-  protocol::InputSpec spec;
-  std::optional<Safetensors> saved;
-  std::string method;
-  std::size_t next_file = 0;
-  Random random{0};
-};
-
 }  // namespace
 
 // Makes the tensor of `data`, `sizes`, and `dim_order`.
@@ -213,32 +205,31 @@ std::optional<StepShape> Inputs::DetectStep(const et::Method& method) {
 Inputs Inputs::Make(const et::Method& method, const std::string& model,
                     const std::optional<protocol::InputSpec>& requested_spec) {
   Inputs result;
-  Source source;
   const et::MethodMeta meta = method.method_meta();
-  source.method = meta.name();
+  const std::string method_name = meta.name();
+  protocol::InputSpec spec{.kind = "random", .paths = {}, .seed = 0};
   if (requested_spec) {
-    source.spec = *requested_spec;
+    spec = *requested_spec;
   } else if (Exists(model + ".inputs")) {
-    source.spec = {.kind = "saved", .paths = {model + ".inputs"}, .seed = 0};
-  } else {
-    source.spec = {.kind = "random", .paths = {}, .seed = 0};
+    spec = {.kind = "saved", .paths = {model + ".inputs"}, .seed = 0};
   }
-  const protocol::InputSpec& spec = source.spec;
+  std::optional<Safetensors> saved_inputs;
+  std::size_t next_file = 0;
+  Random random(spec.seed);
   std::string file;  // the file that errors name
   if (spec.kind == "saved") {
     if (spec.paths.size() != 1)
       throw Error(ExitCode::kUsage, "saved inputs are one file").Remedy("give one path");
     file = spec.paths[0];
-    source.saved = ReadSafetensors(file);
-    const auto format = source.saved->metadata.find("format");
-    if (format == source.saved->metadata.end() || format->second != "etprof-inputs-1") {
+    saved_inputs = ReadSafetensors(file);
+    const auto format = saved_inputs->metadata.find("format");
+    if (format == saved_inputs->metadata.end() || format->second != "etprof-inputs-1") {
       throw Error(ExitCode::kBadInput, "is a safetensors file, but not of inputs that etprof saved")
           .InFile(file)
           .Remedy("its metadata must say \"format\": \"etprof-inputs-1\"; `etprof export` writes such files");
     }
     result.origin_ = "saved " + file;
   } else if (spec.kind == "random") {
-    source.random = Random(spec.seed);
     result.origin_ = fmt::format("random, seed {}", spec.seed);
   } else if (spec.kind == "files") {
     result.origin_ = fmt::format("files {}", fmt::join(spec.paths, ", "));
@@ -253,12 +244,12 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
   std::vector<std::string> random_bits;     // integer inputs with random 0s and 1s
   for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
     const auto fail = [&](const std::string& problem, std::string remedy) {
-      Error error(ExitCode::kBadInput, fmt::format("input {} of '{}' {}", i, source.method, problem));
+      Error error(ExitCode::kBadInput, fmt::format("input {} of '{}' {}", i, method_name, problem));
       if (!file.empty()) error.InFile(file);
       return error.Remedy(std::move(remedy));
     };
     auto input = std::make_shared<Input>();
-    const std::string name = fmt::format("{}/{}", source.method, i);
+    const std::string name = fmt::format("{}/{}", method_name, i);
     const auto tag = meta.input_tag(i);
     if (!tag.ok()) throw fail("has a type that this runner does not know", kExportAgain);
     if (*tag != et::Tag::Tensor) {
@@ -267,9 +258,9 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
         throw fail("is a list, which ExecuTorch cannot be given",
                    "export a model that takes its tensors one by one");
       }
-      if (source.saved) {
-        const auto found = source.saved->metadata.find(name);
-        if (found == source.saved->metadata.end()) {
+      if (saved_inputs) {
+        const auto found = saved_inputs->metadata.find(name);
+        if (found == saved_inputs->metadata.end()) {
           throw fail(fmt::format("is missing; the program has {} there", ValueText(value)), kExportAgain);
         }
         bool same = false;
@@ -294,8 +285,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     if (!tensor_meta.ok()) throw fail("has a description that is damaged", kExportAgain);
     const ScalarType type = tensor_meta->scalar_type();
     const std::size_t element_size = et::elementSize(type);
-    std::vector<std::int64_t> shape(tensor_meta->sizes().begin(),
-                                    tensor_meta->sizes().end());  // the largest sizes if dynamic
+    // The largest sizes if the shape is dynamic.
+    std::vector<std::int64_t> shape(tensor_meta->sizes().begin(), tensor_meta->sizes().end());
     input->dim_order.assign(tensor_meta->dim_order().begin(), tensor_meta->dim_order().end());
     if (tensor_meta->nbytes() > kMaxInputBytes) {
       throw fail(fmt::format("would take {} bytes", tensor_meta->nbytes()),
@@ -303,17 +294,15 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     }
 
     const TensorBytes* saved = nullptr;
-    if (source.saved) {
-      const auto found = source.saved->tensors.find(name);
-      if (found == source.saved->tensors.end()) {
+    if (saved_inputs) {
+      const auto found = saved_inputs->tensors.find(name);
+      if (found == saved_inputs->tensors.end()) {
         throw fail(fmt::format("is not in it (no tensor '{}')", name),
                    "these inputs belong to another model or method");
       }
       saved = &found->second;
       const bool same_rank = saved->shape.size() == shape.size();
-      bool fits = same_rank;
-      for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = saved->shape[d] <= shape[d];
-      if (!fits) {
+      if (!std::ranges::equal(saved->shape, shape, std::ranges::less_equal())) {
         throw fail(fmt::format("has the shape {} where the program takes at most {}", ShapeText(saved->shape),
                                ShapeText(shape)),
                    same_rank ? "give smaller inputs, or export the model for larger ones (`--input-shape`)"
@@ -339,10 +328,10 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     if (saved != nullptr) {
       CopyToMemoryOrder(data, saved->bytes.data(), shape, input->dim_order, element_size);
     } else if (spec.kind == "files") {
-      if (source.next_file >= spec.paths.size()) {
+      if (next_file >= spec.paths.size()) {
         throw fail(fmt::format("has no file: {} given", spec.paths.size()), kOneFileEach);
       }
-      file = spec.paths[source.next_file++];
+      file = spec.paths[next_file++];
       const MappedFile contents = MappedFile::Open(file);
       if (contents.bytes().size() != bytes) {
         throw fail(fmt::format("is a {} tensor of shape {}: {} bytes, and the file has {}", Name(type),
@@ -355,7 +344,6 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       const auto one_value = [] { return 1; };
       FillAs(type, data, bytes, one_value, one_value, one_value, one_value);
     } else {
-      Random& random = source.random;
       const auto bit = [&] { return random.Next() >> 63; };
       FillAs(
           type, data, bytes, [&] { return random.Normal(); }, bit, [&] { return random.Next() >> 56; }, bit);
@@ -374,9 +362,9 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     result.infos_.push_back({Name(type), shape});
     result.inputs_.push_back(std::move(input));
   }
-  if (spec.kind == "files" && source.next_file < spec.paths.size()) {
+  if (spec.kind == "files" && next_file < spec.paths.size()) {
     throw Error(ExitCode::kBadInput, fmt::format("{} input files given, but '{}' takes {} tensors",
-                                                 spec.paths.size(), source.method, source.next_file))
+                                                 spec.paths.size(), method_name, next_file))
         .Remedy(kOneFileEach);
   }
   result.step_ = DetectStep(method);
@@ -386,7 +374,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     throw Error(
         ExitCode::kBadInput,
         fmt::format("'{}' does not take tokens [1, n] and a position, as the steps of a language model do",
-                    source.method))
+                    method_name))
         .Remedy("`etprof inspect` shows what it takes; give its inputs with --inputs");
   }
   if (!dynamic_inputs.empty()) {
@@ -415,15 +403,11 @@ void Inputs::SetIntegers(std::size_t index, std::size_t count,
                          const std::function<std::int64_t(std::size_t)>& value_at) {
   Input& input = *inputs_.at(index);
   input.sizes.back() = static_cast<executorch::aten::SizesType>(count);
-  const bool wide = input.tensor->scalar_type() == ScalarType::Long;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t value = value_at(i);
-    if (wide) {
-      std::memcpy(input.data.get() + i * sizeof(value), &value, sizeof(value));
-    } else {
-      const auto narrow = static_cast<std::int32_t>(value);
-      std::memcpy(input.data.get() + i * sizeof(narrow), &narrow, sizeof(narrow));
-    }
+  const auto next_value = [&, i = std::size_t{0}]() mutable { return value_at(i++); };
+  if (input.tensor->scalar_type() == ScalarType::Long) {
+    Fill<std::int64_t>(input.data.get(), count * sizeof(std::int64_t), next_value);
+  } else {
+    Fill<std::int32_t>(input.data.get(), count * sizeof(std::int32_t), next_value);
   }
   UpdateTensor(index);
 }
