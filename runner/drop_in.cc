@@ -1,5 +1,3 @@
-#include "drop_in.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -13,6 +11,7 @@
 #include "inference/model.h"
 #include "inference/outputs.h"
 #include "machine/conditions.h"
+#include "modes.h"
 #include "platform.h"
 #include "timing/operator_clock.h"
 

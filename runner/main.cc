@@ -9,18 +9,17 @@
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "core/process/process_start.h"
-#include "drop_in.h"
 #include "inference/backends.h"
 #include "inference/libraries.h"
 #include "inference/outputs.h"
 #include "isa_mask.h"
 #include "machine/conditions.h"
 #include "machine/peaks.h"
+#include "modes.h"
 #include "options.h"
 #include "platform.h"
 #include "timing/layout.h"
 #include "timing/waiting.h"
-#include "worker.h"
 
 namespace etprof::runner {
 namespace {

@@ -1,5 +1,3 @@
-#include "worker.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -25,6 +23,7 @@
 #include "inference/outputs.h"
 #include "llm/steps.h"
 #include "machine/conditions.h"
+#include "modes.h"
 #include "platform.h"
 #include "timing/burst.h"
 #include "timing/count_operators.h"

@@ -1,8 +1,12 @@
 #pragma once
 
+#include "options.h"
 #include "protocol/messages.h"
 
 namespace etprof::runner {
+
+// Behaves as executor_runner does with these flags, and prints the same output. Returns the exit code.
+int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready);
 
 // Reserves the process's stdout for the protocol, and redirects other output to stderr. Call before anything
 // can print. Returns the descriptor for replies.
