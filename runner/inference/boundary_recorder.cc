@@ -65,20 +65,19 @@ void BoundaryRecorder::EndSpan() {
   const Values end = ReadCounters();
   const Span span = std::move(open_spans_.back());
   open_spans_.pop_back();
+  const auto add = [&](const Key& key) { Add(key, span.name, span.start.data(), end.data()); };
   if (span.kind == "method") {
-    Add({0, -1, "method", 0, 0}, span.name, span.start.data(), end.data());
+    add({0, -1, "method", 0, 0});
   } else if (IsCall(span.kind)) {
     if (span.kind == "delegate_call") EndDelegateCall(span);
-    Add({span.chain, span.instruction, span.kind, 0, span.occurrence}, span.name, span.start.data(),
-        end.data());
+    add({span.chain, span.instruction, span.kind, 0, span.occurrence});
   } else if (span.kind == "kernel") {
     const auto call =
         std::find_if(open_spans_.rbegin(), open_spans_.rend(), [](const Span& s) { return IsCall(s.kind); });
     const Span& place = call == open_spans_.rend() ? span : *call;
-    const std::int64_t ordinal =
-        ordinals_[{place.chain, place.instruction, span.kind, 0, place.occurrence}]++;
-    Add({place.chain, place.instruction, span.kind, ordinal, place.occurrence}, span.name, span.start.data(),
-        end.data());
+    Key key{place.chain, place.instruction, span.kind, 0, place.occurrence};
+    key.ordinal = ordinals_[key]++;
+    add(key);
   }
 }
 
