@@ -17,6 +17,7 @@
 #include "core/file/file.h"
 #include "core/file/file_kind.h"
 #include "core/text/text.h"
+#include "core/views.h"
 #include "inference/backends.h"
 #include "inference/dtypes.h"
 #include "inference/libraries.h"
@@ -304,9 +305,7 @@ void Model::PrepareMethod(const std::string& name, std::optional<protocol::Input
 }
 
 std::vector<std::string> Model::methods() const {
-  std::vector<std::string> names;
-  for (const auto& [name, method] : methods_) names.push_back(name);
-  return names;
+  return MapEach(methods_, [](const auto& entry) { return entry.first; });
 }
 
 std::optional<StepShape> Model::step_shape(const std::string& method) const {
@@ -398,10 +397,9 @@ const et::Method& Model::method() const { return *selected_->method; }
 const et::Method& Model::method(const std::string& name) const { return *methods_.at(name).method; }
 
 std::vector<std::pair<const void*, std::size_t>> Model::PlannedMemory() const {
-  std::vector<std::pair<const void*, std::size_t>> arenas;
-  for (const auto& buffer : module_->planned_buffers(method_name_))
-    arenas.emplace_back(buffer.data(), buffer.size());
-  return arenas;
+  return MapEach(module_->planned_buffers(method_name_), [](const auto& buffer) {
+    return std::pair<const void*, std::size_t>(buffer.data(), buffer.size());
+  });
 }
 
 bool Model::IsFile(const std::string& path) const {

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/process/cpus.h"
 #include "core/text/text.h"
+#include "core/views.h"
 #include "machine/memory_kernels.h"
 
 #if defined(__linux__)
@@ -102,9 +103,7 @@ std::vector<CacheLevel> ReadCaches(const std::vector<int>& cpus, const std::file
         entry->second = cache_level;
     }
   }
-  std::vector<CacheLevel> result;
-  for (const auto& [level, cache] : levels) result.push_back(cache);
-  return result;
+  return MapEach(levels, [](const auto& level) { return level.second; });
 }
 
 std::vector<int> AllowedCpus() {

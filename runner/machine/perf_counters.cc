@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/views.h"
+
 #if defined(__linux__)
 #include <dirent.h>
 #include <linux/perf_event.h>
@@ -223,14 +225,12 @@ void PerfCounters::Read(std::uint64_t* values) {
 }
 
 std::vector<protocol::AvailableCounter> PerfCounters::Open() const {
-  std::vector<protocol::AvailableCounter> result;
-  for (const Counter& counter : open_) {
+  return MapEach(open_, [](const Counter& counter) {
     const double share = counter.enabled == 0
                              ? 1
                              : static_cast<double>(counter.running) / static_cast<double>(counter.enabled);
-    result.push_back({protocol::kCounterNames[counter.kind], counter.user_only, share});
-  }
-  return result;
+    return protocol::AvailableCounter{protocol::kCounterNames[counter.kind], counter.user_only, share};
+  });
 }
 
 }  // namespace etprof::runner

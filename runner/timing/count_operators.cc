@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "core/views.h"
 #include "inference/boundary_recorder.h"
 #include "machine/counter_source.h"
 #include "timing/recording.h"
@@ -59,9 +60,9 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
     }
   }
   reply.counters = counters.Open();
-  std::vector<double> scale;
-  for (const protocol::AvailableCounter& counter : reply.counters)
-    scale.push_back(counter.share > 0 ? 1 / counter.share : 1);
+  const auto scale = MapEach(reply.counters, [](const protocol::AvailableCounter& counter) {
+    return counter.share > 0 ? 1 / counter.share : 1;
+  });
   recorder.Fill(scale, reply);
   for (protocol::OperatorCounts& counts : reply.operators) {
     if (!untraced_means.empty() && counts.place.kind == "method") counts.means = untraced_means;
