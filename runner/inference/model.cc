@@ -94,7 +94,7 @@ bool CheckFile(const std::string& path) {
                         .InFile(path)
                         .Remedy("copy or export it again");
   if (bytes.size() < kMinProgramBytes) throw Error(cut);
-  std::string_view program(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string_view program = AsText(bytes);
   if (HasTextAt(bytes, 8, "eh00")) {
     const std::uint64_t header_size = LittleEndian(bytes.subspan(12, 4));
     const std::uint64_t program_size = LittleEndian(bytes.subspan(16, 8));

@@ -117,10 +117,7 @@ void WriteRawOutputs(const et::Method& method, const std::string& base) {
   for (std::size_t i = 0; i < method.outputs_size(); ++i) {
     const et::EValue& output = method.get_output(i);
     if (!output.isTensor()) continue;
-    const ByteView bytes = GetBytes(output.toTensor());
-    WriteFileAtomically(fmt::format("{}-{}.bin", base, i), [&](std::ostream& out) {
-      out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    });
+    WriteFileAtomically(fmt::format("{}-{}.bin", base, i), AsText(GetBytes(output.toTensor())));
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 #include <memory>
-#include <ostream>
+#include <string_view>
 #include <utility>
 
 #include "core/error.h"
@@ -113,9 +113,7 @@ protocol::EtdumpReply OperatorTracer::WriteAndClear(const std::filesystem::path&
         .Remedy("ask for fewer traced runs");
   }
   written.bytes = static_cast<std::int64_t>(dump.size);
-  WriteFileAtomically(path, [&](std::ostream& out) {
-    out.write(static_cast<const char*>(dump.buf), static_cast<std::streamsize>(dump.size));
-  });
+  WriteFileAtomically(path, std::string_view(static_cast<const char*>(dump.buf), dump.size));
   return written;
 }
 

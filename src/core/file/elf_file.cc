@@ -52,9 +52,8 @@ ByteView ElfFile::Bytes(std::uint64_t offset, std::uint64_t size) const {
 }
 
 std::string ElfFile::Text(std::uint64_t offset) const {
-  const ByteView bytes = Bytes(offset, kMaxTextBytesRead);
-  return {reinterpret_cast<const char*>(bytes.data()),
-          static_cast<std::size_t>(std::ranges::find(bytes, std::byte{0}) - bytes.begin())};
+  const std::string_view text = AsText(Bytes(offset, kMaxTextBytesRead));
+  return std::string(text.substr(0, text.find('\0')));
 }
 
 const ElfFile::Segment* ElfFile::SegmentAt(std::uint64_t address) const {

@@ -254,9 +254,7 @@ bool Exists(const std::filesystem::path& path) {
 }
 
 std::string ReadTextFile(const std::filesystem::path& path) {
-  return WithFile(path, kMaxTextBytes, [](ByteView bytes) {
-    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  });
+  return WithFile(path, kMaxTextBytes, [](ByteView bytes) { return std::string(AsText(bytes)); });
 }
 
 }  // namespace etprof

@@ -30,6 +30,11 @@ inline bool HasTextAt(ByteView bytes, std::size_t offset, std::string_view text)
          std::memcmp(bytes.data() + offset, text.data(), text.size()) == 0;
 }
 
+// The bytes as text.
+inline std::string_view AsText(ByteView bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 // The largest files that etprof reads, by their contents (docs/reference/files.md). Larger files are refused
 // with a message: a sparse file of 100 GB takes no room on a disk, but hours to read.
 inline constexpr std::uint64_t kMaxTextBytes = 512ULL << 20U;    // JSON, latencies, tables in memory
@@ -97,7 +102,7 @@ std::string ReadTextFile(const std::filesystem::path& path);
 // goes through WriteOutput. Throws Error (kDeviceFailed) with the system's reason if the file cannot be
 // written (disk full, permission), and removes the temporary file.
 void WriteFileAtomically(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
-void WriteFileAtomically(const std::filesystem::path& path, const std::string& contents);
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view contents);
 
 // The Error (kDeviceFailed) for a file that cannot be written, with the system's reason (an errno) and a
 // remedy.

@@ -55,8 +55,7 @@ constexpr Magic kMagics[] = {
 
 std::optional<FileKind> RecognizeFile(ByteView bytes) {
   constexpr std::size_t kMaxInspectedBytes = 512;
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
-                              std::min(bytes.size(), kMaxInspectedBytes));
+  const std::string_view text = AsText(bytes).substr(0, kMaxInspectedBytes);
   for (const Magic& magic : kMagics) {
     if (text.size() >= magic.offset && text.substr(magic.offset).starts_with(magic.bytes)) return magic;
   }

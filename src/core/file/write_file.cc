@@ -332,10 +332,8 @@ void WriteFileAtomically(const fs::path& path, const std::function<void(std::ost
   ReplaceFile(path, path, std::nullopt, write);
 }
 
-void WriteFileAtomically(const fs::path& path, const std::string& contents) {
-  WriteFileAtomically(path, [&](std::ostream& out) {
-    out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-  });
+void WriteFileAtomically(const fs::path& path, std::string_view contents) {
+  WriteFileAtomically(path, [&](std::ostream& out) { out << contents; });
 }
 
 void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>& write) {

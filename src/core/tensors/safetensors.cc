@@ -84,8 +84,8 @@ Safetensors ReadSafetensors(const std::filesystem::path& path) {
                     length, bytes.size()));
   }
   const ByteView data = bytes.subspan(kHeaderLengthBytes + length);
-  const auto* text = reinterpret_cast<const char*>(bytes.data() + kHeaderLengthBytes);
-  const json header = json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
+  const std::string_view text = AsText(bytes.subspan(kHeaderLengthBytes, length));
+  const json header = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object())
     throw InvalidFile(path, kHeaderLengthBytes, "is not a safetensors file: its header is not a JSON object");
 
@@ -133,11 +133,8 @@ void WriteSafetensors(const std::filesystem::path& path,
   text.append((8 - text.size() % 8) % 8, ' ');
   WriteFileAtomically(path, [&](std::ostream& out) {
     for (unsigned i = 0; i < 8; ++i) out.put(static_cast<char>(text.size() >> (8 * i) & 0xff));
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    for (const auto& [name, tensor] : tensors) {
-      out.write(reinterpret_cast<const char*>(tensor.bytes.data()),
-                static_cast<std::streamsize>(tensor.bytes.size()));
-    }
+    out << text;
+    for (const auto& [name, tensor] : tensors) out << AsText(tensor.bytes);
   });
 }
 
