@@ -45,14 +45,11 @@ template <typename T>
 struct IsOptional<const T*> : std::true_type {  // write only
   using Value = T;
 };
-template <typename T>
-struct IsVector : std::false_type {};
-template <typename T>
-struct IsVector<std::vector<T>> : std::true_type {};
-template <typename T>
-struct IsMap : std::false_type {};
-template <typename T, typename Less>
-struct IsMap<std::map<std::string, T, Less>> : std::true_type {};
+// Whether T is an instance of a class template: kIs<std::vector, T>.
+template <template <typename...> class Template, typename T>
+inline constexpr bool kIs = false;
+template <template <typename...> class Template, typename... Arguments>
+inline constexpr bool kIs<Template, Template<Arguments...>> = true;
 
 template <typename T>
 struct IsArray : std::false_type {};
@@ -245,11 +242,11 @@ class Writer {
   Json Value(const U& value, const MemberInfo& info) {
     if constexpr (IsOptional<U>::value) {
       return value ? Value(*value, info) : Json(nullptr);
-    } else if constexpr (IsNamedValueList<U>::value || IsMap<U>::value) {
+    } else if constexpr (IsNamedValueList<U>::value || kIs<std::map, U>) {
       Json object = Json::object();
       for (const auto& [key, element] : value) object[key] = Value(element, info);
       return object;
-    } else if constexpr (IsVector<U>::value || IsArray<U>::value) {
+    } else if constexpr (kIs<std::vector, U> || IsArray<U>::value) {
       Json list = Json::array();
       for (const auto& element : value) list.push_back(Value(element, info));
       return list;
@@ -357,7 +354,7 @@ class Reader {
         Value(json, read, key, info);
         value = std::move(read);
       }
-    } else if constexpr (IsVector<U>::value) {
+    } else if constexpr (kIs<std::vector, U>) {
       RequireList(json, key, info);
       U read;
       for (const nlohmann::json& element : json) {
@@ -365,7 +362,7 @@ class Reader {
         if (Element(element, item, key, ElementInfo(info))) read.push_back(std::move(item));
       }
       value = std::move(read);
-    } else if constexpr (IsMap<U>::value) {
+    } else if constexpr (kIs<std::map, U>) {
       RequireObject(json);
       MemberInfo element_info = ElementInfo(info);
       element_info.pattern = {};

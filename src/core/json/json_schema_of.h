@@ -15,11 +15,6 @@ namespace describe {
 
 using Schema = nlohmann::ordered_json;
 
-template <typename T>
-struct IsVariant : std::false_type {};
-template <typename... Alternatives>
-struct IsVariant<std::variant<Alternatives...>> : std::true_type {};
-
 Schema TextSchema(const MemberInfo& info);
 Schema NumberSchema(const char* type, std::optional<double> least, const MemberInfo& info);
 // The schema with null as an additional allowed value.
@@ -28,7 +23,7 @@ Schema OrNull(Schema schema);
 // Adds the default of an optional key, if the member's initial value is a valid value of the key.
 template <typename M>
 void AddDefault(Schema& schema, const M& value, const MemberInfo& info) {
-  if constexpr (IsVector<M>::value) {
+  if constexpr (kIs<std::vector, M>) {
     if (value.size() == 1) AddDefault(schema, value.front(), info);
   } else if constexpr (std::is_arithmetic_v<M>) {
     if (static_cast<double>(value) >= info.least.value_or(kAnyNumber)) schema["default"] = value;
@@ -121,13 +116,13 @@ class SchemaMaker {
               {"items", Value<typename U::value_type>(info)},
               {"minItems", kSize},
               {"maxItems", kSize}};
-    } else if constexpr (IsVector<U>::value) {
+    } else if constexpr (kIs<std::vector, U>) {
       Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(ElementInfo(info))}};
       if (info.non_empty) list["minItems"] = 1;
       if (info.unique) list["uniqueItems"] = true;
       if (!info.or_single) return list;
       return {{"anyOf", {Value<typename U::value_type>(ElementInfo(info)), std::move(list)}}};
-    } else if constexpr (IsMap<U>::value) {
+    } else if constexpr (kIs<std::map, U>) {
       MemberInfo element_info = ElementInfo(info);
       element_info.pattern = {};
       Schema map = {{"type", "object"},
@@ -136,10 +131,10 @@ class SchemaMaker {
       return map;
     } else if constexpr (requires { typename U::Form; }) {
       return Value<typename U::Form>(info);
-    } else if constexpr (IsVariant<U>::value) {
+    } else if constexpr (kIs<std::variant, U>) {
       Schema any = Schema::array();
       [&]<typename... Alternatives>(std::type_identity<std::variant<Alternatives...>>) {
-        (any.push_back(Value<Alternatives>(IsVector<Alternatives>::value ? info : ElementInfo(info))), ...);
+        (any.push_back(Value<Alternatives>(kIs<std::vector, Alternatives> ? info : ElementInfo(info))), ...);
       }(std::type_identity<U>());
       return {{"anyOf", std::move(any)}};
     } else if constexpr (Described<U>) {
