@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
+
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {
@@ -20,6 +23,18 @@ std::string FormatScaled(double value, const std::array<const char*, kUnits>& un
   return fmt::format("{}{}{}", value < 0 ? "−" : "",
                      is_integer ? fmt::format("{:.0f}", scaled) : FormatThreeDigits(scaled), units[unit]);
 }
+
+struct Unit {
+  std::string_view name;
+  Nanoseconds length;
+};
+constexpr std::array<Unit, 6> kUnits = {{{"h", 3'600'000'000'000},
+                                         {"min", 60'000'000'000},
+                                         {"s", 1'000'000'000},
+                                         {"ms", 1'000'000},
+                                         {"us", 1'000},
+                                         {"ns", 1}}};
+constexpr double kMaxNanoseconds = 10'000 * 3.6e12;
 
 }  // namespace
 
@@ -69,6 +84,38 @@ std::string FormatNumber(double value) {
   for (; decimals < kMaxDecimals && scaled < 0.5; ++decimals) scaled *= 10;
   if (scaled < 0.5) return "0.00";
   return fmt::format("{}{:.{}f}", sign, magnitude, decimals);
+}
+
+std::optional<Nanoseconds> ParseDuration(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
+  const auto parsed = ConsumeNumber<double>(text, std::chars_format::fixed);
+  if (!parsed || !std::isfinite(*parsed) || is_negative) return std::nullopt;
+  const double number = *parsed;
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  if (text.empty() && number == 0) return 0;
+  for (const Unit& unit : kUnits) {
+    if (text != unit.name) continue;
+    const double duration = number * static_cast<double>(unit.length);
+    if (duration > kMaxNanoseconds) return std::nullopt;
+    return static_cast<Nanoseconds>(std::llround(duration));
+  }
+  return std::nullopt;
+}
+
+std::string FormatExactDuration(Nanoseconds duration) {
+  for (const Unit& unit : kUnits) {
+    if (duration < unit.length) continue;
+    const std::string text =
+        fmt::format("{}{}", static_cast<double>(duration) / static_cast<double>(unit.length), unit.name);
+    if (ParseDuration(text) == duration) return text;
+  }
+  return "0";
+}
+
+std::string FormatEstimatedSeconds(double seconds) {
+  if (seconds < 100) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 6000) return fmt::format("{:.3g} min", seconds / 60);
+  return fmt::format("{:.3g} h", seconds / 3600);
 }
 
 }  // namespace etprof

@@ -11,7 +11,6 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file/sha256.h"
-#include "core/text/duration.h"
 #include "core/units.h"
 #include "device/describe.h"
 #include "stats/distribution.h"

@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "core/json/describe.h"
-#include "core/text/duration.h"
 #include "core/units.h"
 #include "report/findings/traced.h"
 #include "stats/summary_rounding.h"

@@ -23,7 +23,6 @@
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "core/parallel.h"
-#include "core/text/duration.h"
 #include "core/text/text.h"
 #include "core/units.h"
 #include "device/tool.h"

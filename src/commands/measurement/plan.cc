@@ -10,7 +10,6 @@
 #include "core/file/file.h"
 #include "core/json/json_members.h"
 #include "core/json/json_schema_of.h"
-#include "core/text/duration.h"
 #include "core/units.h"
 #include "core/views.h"
 #include "measure/config/config_keys.h"

@@ -1,6 +1,6 @@
-#include "core/text/duration.h"
-
 #include <gtest/gtest.h>
+
+#include "core/units.h"
 
 namespace etprof {
 namespace {

@@ -12,7 +12,6 @@
 #include "core/file/sha256.h"
 #include "core/json/json_members.h"
 #include "core/process/cpus.h"
-#include "core/text/duration.h"
 #include "core/text/suggest.h"
 #include "core/text/text.h"
 #include "core/units.h"

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/text/duration.h"
 #include "core/text/suggest.h"
 #include "core/text/text.h"
 #include "core/units.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/text/duration.h"
+#include "core/units.h"
 #include "device/device.h"
 
 namespace etprof {

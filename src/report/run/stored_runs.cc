@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "core/error.h"
-#include "core/text/duration.h"
 #include "core/units.h"
 #include "device/describe.h"
 #include "measure/config/config.h"
