@@ -26,10 +26,8 @@
 #include "modes.h"
 #include "platform.h"
 #include "timing/burst.h"
-#include "timing/count_operators.h"
 #include "timing/waiting.h"
-#include "watch/values.h"
-#include "watch/watch_operators.h"
+#include "worker_commands.h"
 
 namespace etprof::runner {
 namespace {

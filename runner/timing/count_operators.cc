@@ -1,11 +1,10 @@
-#include "timing/count_operators.h"
-
 #include <cstdlib>
 
 #include "core/views.h"
 #include "inference/boundary_recorder.h"
 #include "machine/counter_source.h"
 #include "timing/recording.h"
+#include "worker_commands.h"
 
 namespace etprof::runner {
 namespace {

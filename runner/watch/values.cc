@@ -1,5 +1,3 @@
-#include "watch/values.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +19,7 @@
 #include "timing/recording.h"
 #include "watch/library.h"
 #include "watch/wrapped_calls.h"
+#include "worker_commands.h"
 
 namespace etprof::runner {
 namespace {

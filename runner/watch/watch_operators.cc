@@ -1,5 +1,3 @@
-#include "watch/watch_operators.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +19,7 @@
 #include "timing/waiting.h"
 #include "watch/trampolines.h"
 #include "watch/watch.h"
+#include "worker_commands.h"
 
 namespace etprof::runner {
 namespace {
