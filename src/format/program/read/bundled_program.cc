@@ -53,23 +53,15 @@ class BundleReader {
     for (flatbuffers::uoffset_t i = 0; i < values->size(); ++i) {
       const std::string name = fmt::format("{}/{}", method, i);
       const bundled::Value& value = *values->Get(i);
-      nlohmann::json scalar = {{"type", "none"}};  // ExecuTorch bundles nothing for None
-      switch (value.val() == nullptr ? bundled::ValueUnion::NONE : value.val_type()) {
-        case bundled::ValueUnion::Tensor:
-          saved.tensors.emplace_back(name, ReadTensor(name, *value.val_as_Tensor(), saved));
-          continue;
-        case bundled::ValueUnion::Int:
-          scalar = {{"type", "int"}, {"value", value.val_as_Int()->int_val()}};
-          break;
-        case bundled::ValueUnion::Bool:
-          scalar = {{"type", "bool"}, {"value", value.val_as_Bool()->bool_val()}};
-          break;
-        case bundled::ValueUnion::Double:
-          scalar = {{"type", "double"}, {"value", value.val_as_Double()->double_val()}};
-          break;
-        default:
-          break;
+      if (const auto* tensor = value.val_as_Tensor()) {
+        saved.tensors.emplace_back(name, ReadTensor(name, *tensor, saved));
+        continue;
       }
+      nlohmann::json scalar = {{"type", "none"}};  // ExecuTorch bundles nothing for None
+      if (const auto* number = value.val_as_Int()) scalar = {{"type", "int"}, {"value", number->int_val()}};
+      if (const auto* flag = value.val_as_Bool()) scalar = {{"type", "bool"}, {"value", flag->bool_val()}};
+      if (const auto* number = value.val_as_Double())
+        scalar = {{"type", "double"}, {"value", number->double_val()}};
       saved.metadata[name] = JsonText(scalar);
     }
   }
