@@ -22,6 +22,16 @@
 #include "core/units.h"
 
 namespace etprof {
+
+// The mapped files. If a file becomes shorter, the system answers a read beyond its new end with SIGBUS. The
+// handler maps a page of zeros there and marks the file. The reader then finds zeros, and RequireUnchanged
+// finds the mark.
+struct GuardedFile {
+  std::atomic<const char*> begin = nullptr;  // null: this entry is free
+  std::atomic<std::size_t> size = 0;
+  std::atomic<bool> changed = false;
+};
+
 namespace {
 
 std::string SystemReason(int error) { return std::strerror(error); }
@@ -52,16 +62,7 @@ Error ChangedWhileRead(const std::filesystem::path& path) {
 // large parts of a file are never accessed.
 constexpr std::size_t kMaxReadBytes = std::size_t{16} << 20U;
 
-// The mapped files. If a file becomes shorter, the system answers a read beyond its new end with SIGBUS. The
-// handler maps a page of zeros there and marks the file. The reader then finds zeros, and RequireUnchanged
-// finds the mark.
-struct GuardedFile {
-  std::atomic<const char*> begin = nullptr;  // null: this entry is free
-  std::atomic<std::size_t> size = 0;
-  std::atomic<bool> changed = false;
-};
-constexpr int kMaxGuardedFiles = 64;
-std::array<GuardedFile, kMaxGuardedFiles> guarded_files;
+std::array<GuardedFile, 64> guarded_files;
 
 // Makes a read beyond the end of a mapped file return zeros. Returns false if the address is not in one of
 // our mappings.
@@ -132,20 +133,19 @@ bool HandleBusErrors() {
   return true;
 }
 
-// Registers a mapping for the SIGBUS handler. Returns its index in the table; -1: the table is full.
-int GuardMapping(void* data, std::size_t size) {
+// Registers a mapping for the SIGBUS handler. Returns null if the table is full, or there is no handler.
+GuardedFile* GuardMapping(void* data, std::size_t size) {
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
-  const bool installed = HandleBusErrors();
-  for (int index = 0; installed && index < kMaxGuardedFiles; ++index) {
-    GuardedFile& file = guarded_files[static_cast<std::size_t>(index)];
+  if (!HandleBusErrors()) return nullptr;
+  for (GuardedFile& file : guarded_files) {
     if (file.begin != nullptr) continue;
     file.changed = false;
     file.size = size;
     file.begin = static_cast<const char*>(data);
-    return index;
+    return &file;
   }
-  return -1;
+  return nullptr;
 }
 
 // Reads up to `size` bytes, and returns the number of bytes read.
@@ -204,12 +204,11 @@ MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t max
     if (data != MAP_FAILED) {
       file.data_ = data;
       file.guard_ = GuardMapping(data, file.size_);
-      if (file.guard_ >= 0) return file;
+      if (file.guard_ != nullptr) return file;
       ::munmap(data, file.size_);
     }
   }
   file.data_ = ::operator new(file.size_, std::align_val_t{64});
-  file.guard_ = -1;
   if (ReadAll(descriptor.number(), static_cast<char*>(file.data_), file.size_, path) < file.size_)
     throw ChangedWhileRead(path);
   return file;
@@ -227,7 +226,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() {
   if (data_ == nullptr) return;
-  if (guard_ >= 0) {
+  if (guard_ != nullptr) {
     // Release the pages first, which takes a while, with several threads.
     constexpr std::size_t kPartBytes = std::size_t{4} << 20U;
     try {
@@ -238,14 +237,14 @@ MappedFile::~MappedFile() {
       // munmap also releases the pages.
     }
     ::munmap(data_, size_);
-    guarded_files[static_cast<std::size_t>(guard_)].begin = nullptr;
+    guard_->begin = nullptr;
   } else {
     ::operator delete(data_, std::align_val_t{64});
   }
 }
 
 void MappedFile::RequireUnchanged() const {
-  if (guard_ >= 0 && guarded_files[static_cast<std::size_t>(guard_)].changed) throw ChangedWhileRead(path_);
+  if (guard_ != nullptr && guard_->changed) throw ChangedWhileRead(path_);
 }
 
 bool Exists(const std::filesystem::path& path) {

@@ -14,6 +14,7 @@
 namespace etprof {
 
 class Error;
+struct GuardedFile;
 
 using ByteView = std::span<const std::byte>;
 
@@ -72,7 +73,7 @@ class MappedFile {
   std::filesystem::path path_;
   void* data_ = nullptr;
   std::size_t size_ = 0;
-  int guard_ = -1;  // index in the table of mapped files that the SIGBUS handler knows; -1: not mapped
+  GuardedFile* guard_ = nullptr;  // entry in the table that the SIGBUS handler knows; null: not mapped
 };
 
 // Calls `read` with the file's bytes and returns its result. Throws the exceptions of `read`,
