@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -30,12 +31,12 @@ constexpr double kMaxWaitingShare = 0.01;
 
 using Key = BoundaryRecorder::Key;
 
-// The sums of an operator, without `place` and `functions`. The minima over single runs are -1 if there are
-// none.
+// The sums of an operator, without `place` and `functions`. The minima over single runs begin with kNoRun.
 struct Sums : protocol::WatchedOperator {
-  Sums() { fastest_parallel_ns = -1; }
+  static constexpr std::int64_t kNoRun = std::numeric_limits<std::int64_t>::max();
+  Sums() { fastest_parallel_ns = kNoRun; }
 
-  std::int64_t fastest_busy_ns = -1;
+  std::int64_t fastest_busy_ns = kNoRun;
   // By function, and whether it is a task's function: calls by thread.
   std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>> calls;
 
@@ -43,11 +44,8 @@ struct Sums : protocol::WatchedOperator {
     runs += other.runs;
     time_ns += other.time_ns;
     parallel_ns += other.parallel_ns;
-    const auto min_known = [](std::int64_t a, std::int64_t b) {
-      return a < 0 ? b : b < 0 ? a : std::min(a, b);
-    };
-    fastest_parallel_ns = min_known(fastest_parallel_ns, other.fastest_parallel_ns);
-    fastest_busy_ns = min_known(fastest_busy_ns, other.fastest_busy_ns);
+    fastest_parallel_ns = std::min(fastest_parallel_ns, other.fastest_parallel_ns);
+    fastest_busy_ns = std::min(fastest_busy_ns, other.fastest_busy_ns);
     regions += other.regions;
     threads.resize(std::max(threads.size(), other.threads.size()));
     for (std::size_t t = 0; t < other.threads.size(); ++t) {
@@ -306,10 +304,8 @@ void Fill(const AllSums& operator_sums, const AllSums& serial, const LoadedLibra
     protocol::WatchedOperator op = sums;
     op.place = place;
     op.threads.resize(threads);
-    op.fastest_parallel_ns = std::max<std::int64_t>(sums.fastest_parallel_ns, 0);
     const auto single = serial.find(place);
-    if (single != serial.end())
-      op.fastest_alone_ns = std::max<std::int64_t>(single->second.fastest_busy_ns, 0);
+    if (single != serial.end()) op.fastest_alone_ns = single->second.fastest_busy_ns;
     for (std::size_t t = 0; t < threads; ++t) {
       op.threads[t].capacity = capacity(op.threads[t].cpu);
       op.threads[t].waiting_ns = op.time_ns - op.threads[t].busy_ns;
