@@ -1,7 +1,6 @@
 #include "machine/conditions.h"
 
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <string_view>
 
 #if defined(__linux__)

@@ -7,7 +7,6 @@
 #include <new>
 #include <span>
 #include <string_view>
-#include <system_error>
 
 #include "core/text/escape.h"
 

@@ -1,6 +1,5 @@
 #include "format/program/dataflow.h"
 
-#include <map>
 #include <set>
 
 namespace etprof {

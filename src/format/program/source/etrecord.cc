@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string_view>
 
 #include "core/error.h"
