@@ -175,21 +175,16 @@ class EdgeNodes : public nlohmann::json_sax<json> {
   bool IsOnPath() const { return on_path_ == depth_; }
 
   bool IsNextStep(bool is_list) const {
-    switch (depth_) {
-      case kRoot:
-      case kNode:
-        return !is_list;
-      case kModule:
-        return !is_list && key_ == "graph_module";
-      case kGraph:
-        return !is_list && key_ == "graph";
-      case kNodes:
-        return is_list && key_ == "nodes";
-      case kMetadata:
-        return !is_list && key_ == "metadata";
-      default:
-        return false;
-    }
+    struct Step {
+      int depth;
+      bool is_list;
+      std::string_view key;  // empty: any
+    };
+    static constexpr Step kSteps[] = {{kRoot, false, ""},       {kModule, false, "graph_module"},
+                                      {kGraph, false, "graph"}, {kNodes, true, "nodes"},
+                                      {kNode, false, ""},       {kMetadata, false, "metadata"}};
+    const auto step = std::ranges::find(kSteps, depth_, &Step::depth);
+    return step != std::end(kSteps) && step->is_list == is_list && (step->key.empty() || step->key == key_);
   }
 
   bool Open(bool is_list) {
