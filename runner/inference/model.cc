@@ -30,7 +30,6 @@
 
 namespace etprof::runner {
 
-namespace et = executorch::runtime;
 using executorch::extension::Module;
 
 // Gives access to a loaded method and its planned memory, which Module shows only to subclasses.

@@ -12,12 +12,12 @@
 namespace etprof::runner {
 
 struct EventTracerTag {
-  using Pointer = executorch::runtime::EventTracer* executorch::runtime::Method::*;
+  using Pointer = et::EventTracer* et::Method::*;
   friend Pointer PointerTo(EventTracerTag);
 };
-template struct ExposeMember<EventTracerTag, &executorch::runtime::Method::event_tracer_>;
+template struct ExposeMember<EventTracerTag, &et::Method::event_tracer_>;
 
-void AttachTracer(executorch::runtime::Method& method, executorch::runtime::EventTracer* tracer) {
+void AttachTracer(et::Method& method, et::EventTracer* tracer) {
   method.*PointerTo(EventTracerTag{}) = tracer;
   if (method.get_event_tracer() != tracer) {
     throw Error(ExitCode::kDeviceFailed,
@@ -32,14 +32,14 @@ void OperatorTracer::create_event_block(const char* name) {
   if (recorder_ == nullptr) ETDumpGen::create_event_block(name);
 }
 
-executorch::runtime::EventTracerEntry OperatorTracer::start_profiling(
-    const char* name, executorch::runtime::ChainID chain_id, executorch::runtime::DebugHandle debug_handle) {
+et::EventTracerEntry OperatorTracer::start_profiling(const char* name, et::ChainID chain_id,
+                                                     et::DebugHandle debug_handle) {
   is_call_start_ = true;  // there is a framework span between any two delegate calls
   if (recorder_ == nullptr) return ETDumpGen::start_profiling(name, chain_id, debug_handle);
-  executorch::runtime::EventTracerEntry entry;
+  et::EventTracerEntry entry;
   entry.chain_id = chain_id;
   entry.debug_handle = debug_handle;
-  if (chain_id == executorch::runtime::kUnsetChainId) {  // as in ETDumpGen
+  if (chain_id == et::kUnsetChainId) {  // as in ETDumpGen
     entry.chain_id = current_chain_id();
     entry.debug_handle = current_debug_handle();
   }
@@ -48,14 +48,13 @@ executorch::runtime::EventTracerEntry OperatorTracer::start_profiling(
   return entry;
 }
 
-void OperatorTracer::end_profiling(executorch::runtime::EventTracerEntry entry) {
+void OperatorTracer::end_profiling(et::EventTracerEntry entry) {
   is_call_start_ = true;
   if (recorder_ != nullptr) return recorder_->EndSpan();
   ETDumpGen::end_profiling(entry);
 }
 
-void OperatorTracer::log_profiling_delegate(const char* name,
-                                            executorch::runtime::DelegateDebugIntId delegate_debug_index,
+void OperatorTracer::log_profiling_delegate(const char* name, et::DelegateDebugIntId delegate_debug_index,
                                             et_timestamp_t start_time, et_timestamp_t end_time,
                                             const void* metadata, std::size_t metadata_len) {
   if (HasFastClock(__builtin_return_address(0))) {
@@ -73,15 +72,13 @@ void OperatorTracer::log_profiling_delegate(const char* name,
   ETDumpGen::log_profiling_delegate(name, delegate_debug_index, start_time, end_time, metadata, metadata_len);
 }
 
-executorch::runtime::Result<bool> OperatorTracer::log_evalue(const executorch::runtime::EValue& value,
-                                                             executorch::runtime::LoggedEValueType type) {
-  if (on_value_ && type == executorch::runtime::LoggedEValueType::kIntermediateOutput) on_value_(value);
+et::Result<bool> OperatorTracer::log_evalue(const et::EValue& value, et::LoggedEValueType type) {
+  if (on_value_ && type == et::LoggedEValueType::kIntermediateOutput) on_value_(value);
   return true;
 }
 
-void OperatorTracer::SetValueCallback(
-    std::function<void(const executorch::runtime::EValue& value)> on_value) {
-  using Level = executorch::runtime::EventTracerDebugLogLevel;
+void OperatorTracer::SetValueCallback(std::function<void(const et::EValue& value)> on_value) {
+  using Level = et::EventTracerDebugLogLevel;
   on_value_ = std::move(on_value);
   set_event_tracer_debug_level(on_value_ ? Level::kIntermediateOutputs : Level::kNoLogging);
 }

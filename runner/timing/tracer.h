@@ -12,6 +12,8 @@
 
 namespace etprof::runner {
 
+namespace et = executorch::runtime;
+
 // An ETDump writer that reverts the operator clock's factor (operator_clock.h) in XNNPACK's events. Events of
 // other backends are unchanged.
 //
@@ -21,22 +23,20 @@ namespace etprof::runner {
 class OperatorTracer final : public executorch::etdump::ETDumpGen {
  public:
   void create_event_block(const char* name) override;
-  executorch::runtime::EventTracerEntry start_profiling(
-      const char* name, executorch::runtime::ChainID chain_id,
-      executorch::runtime::DebugHandle debug_handle) override;
-  void end_profiling(executorch::runtime::EventTracerEntry entry) override;
-  void log_profiling_delegate(const char* name, executorch::runtime::DelegateDebugIntId delegate_debug_index,
+  et::EventTracerEntry start_profiling(const char* name, et::ChainID chain_id,
+                                       et::DebugHandle debug_handle) override;
+  void end_profiling(et::EventTracerEntry entry) override;
+  void log_profiling_delegate(const char* name, et::DelegateDebugIntId delegate_debug_index,
                               et_timestamp_t start_time, et_timestamp_t end_time, const void* metadata,
                               std::size_t metadata_len) override;
-  executorch::runtime::Result<bool> log_evalue(const executorch::runtime::EValue& value,
-                                               executorch::runtime::LoggedEValueType type) override;
+  et::Result<bool> log_evalue(const et::EValue& value, et::LoggedEValueType type) override;
 
   // Reports later spans and operators to `recorder` only, without tracing them: the cost of tracing differs
   // between runs, and would be counted. nullptr: trace them again.
   void SetRecorder(BoundaryRecorder* recorder) { recorder_ = recorder; }
   // Calls `on_value` with the outputs of kernels, and with all arguments of a delegate after its call.
   // nullptr stops the calls.
-  void SetValueCallback(std::function<void(const executorch::runtime::EValue& value)> on_value);
+  void SetValueCallback(std::function<void(const et::EValue& value)> on_value);
   // MonotonicNow at the start of the last traced load of a method or traced run; 0 if nothing was traced.
   std::int64_t block_began_ns() const { return block_start_; }
   // Drops all traced events.
@@ -48,7 +48,7 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
 
  private:
   BoundaryRecorder* recorder_ = nullptr;
-  std::function<void(const executorch::runtime::EValue& value)> on_value_;
+  std::function<void(const et::EValue& value)> on_value_;
   std::int64_t block_start_ = 0;
   bool is_call_start_ = true;      // the next operator is the first of its delegate call
   et_timestamp_t call_start_ = 0;  // of the current delegate call
@@ -66,6 +66,6 @@ struct ExposeMember {
 // method is loaded and has no call to change it; a tracer that merely ignores events would leave in every run
 // the cost of collecting and naming them (XNNProfiler::end does so whenever there is a tracer), and a second
 // copy of the method without a tracer would have another memory layout. So this sets the method's pointer.
-void AttachTracer(executorch::runtime::Method& method, executorch::runtime::EventTracer* tracer);
+void AttachTracer(et::Method& method, et::EventTracer* tracer);
 
 }  // namespace etprof::runner

@@ -23,8 +23,6 @@
 namespace etprof::runner {
 namespace {
 
-namespace et = executorch::runtime;
-
 constexpr std::size_t kMaxSetups = 192;  // functions; the wheel's library has 116
 constexpr std::size_t kSetupArguments = 8;
 using SetupArguments = std::span<const CallWord, kSetupArguments>;
