@@ -202,18 +202,13 @@ void* DlsymReplacement(void* library, const char* name) {
   const std::string_view function_name = name;
   State& state = GetState();
   if (real == nullptr) return real;
-  if (function_name == "ov_core_create") {
-    state.core_create = reinterpret_cast<CoreCreate>(real);
-    return reinterpret_cast<void*>(&CoreCreateReplacement);
-  }
-  if (function_name == "ov_infer_request_infer") {
-    state.infer = reinterpret_cast<Infer>(real);
-    return reinterpret_cast<void*>(&InferReplacement);
-  }
-  if (function_name == "ov_infer_request_free") {
-    state.free_request = reinterpret_cast<FreeRequest>(real);
-    return reinterpret_cast<void*>(&FreeReplacement);
-  }
+  const auto replace = [&]<typename Function>(Function& original, Function replacement) {
+    original = reinterpret_cast<Function>(real);
+    return reinterpret_cast<void*>(replacement);
+  };
+  if (function_name == "ov_core_create") return replace(state.core_create, &CoreCreateReplacement);
+  if (function_name == "ov_infer_request_infer") return replace(state.infer, &InferReplacement);
+  if (function_name == "ov_infer_request_free") return replace(state.free_request, &FreeReplacement);
   return real;
 }
 
