@@ -5,23 +5,20 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 
 #include "core/text/text.h"
 
 namespace etprof {
 namespace {
 
-template <std::size_t kUnits>
-std::string FormatScaled(double value, const std::array<const char*, kUnits>& units) {
-  std::size_t unit = 0;
+std::string FormatScaled(double value, std::initializer_list<const char*> units) {
+  const auto* unit = units.begin();
   double scaled = std::fabs(value);
-  while (unit + 1 < units.size() && scaled >= 999.5) {
-    scaled /= 1000;
-    ++unit;
-  }
-  const bool is_integer = unit == 0 && scaled == std::floor(scaled);
+  for (; unit + 1 != units.end() && scaled >= 999.5; ++unit) scaled /= 1000;
+  const bool is_integer = unit == units.begin() && scaled == std::floor(scaled);
   return fmt::format("{}{}{}", value < 0 ? "−" : "",
-                     is_integer ? fmt::format("{:.0f}", scaled) : FormatThreeDigits(scaled), units[unit]);
+                     is_integer ? fmt::format("{:.0f}", scaled) : FormatThreeDigits(scaled), *unit);
 }
 
 struct Unit {
@@ -39,16 +36,16 @@ constexpr double kMaxNanoseconds = 10'000 * 3.6e12;
 }  // namespace
 
 std::string FormatDuration(double nanoseconds) {
-  return FormatScaled(nanoseconds, std::array{" ns", " µs", " ms", " s"});
+  return FormatScaled(nanoseconds, {" ns", " µs", " ms", " s"});
 }
 
 std::string FormatMilliseconds(double nanoseconds) { return FormatNumber(nanoseconds / 1e6) + " ms"; }
 
 std::string FormatAmount(double amount) {
-  return FormatScaled(amount, std::array{"", " k", " M", " G", " T", " P", " E"});
+  return FormatScaled(amount, {"", " k", " M", " G", " T", " P", " E"});
 }
 
-std::string FormatBytes(double bytes) { return FormatScaled(bytes, std::array{" B", " kB", " MB", " GB"}); }
+std::string FormatBytes(double bytes) { return FormatScaled(bytes, {" B", " kB", " MB", " GB"}); }
 
 std::string FormatCount(std::int64_t count) {
   if (count > -1000 && count < 1000) return fmt::format("{}", count);

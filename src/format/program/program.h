@@ -180,10 +180,8 @@ struct Program {
 
 // The first method with this name, which the runtime uses; null if there is none.
 inline const Method* FindMethod(const Program& program, std::string_view name) {
-  for (const Method& method : program.methods) {
-    if (method.name == name) return &method;
-  }
-  return nullptr;
+  const auto method = std::ranges::find(program.methods, name, &Method::name);
+  return method == program.methods.end() ? nullptr : &*method;
 }
 
 }  // namespace etprof
