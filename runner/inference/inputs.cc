@@ -34,7 +34,7 @@ struct Inputs::Input {
   std::unique_ptr<TensorImpl> tensor;
   et::EValue value;
 
-  void Wrap(ScalarType type);
+  void MakeTensor(ScalarType type);
 };
 
 namespace {
@@ -140,7 +140,7 @@ bool SameAsSaved(const json& saved, const et::EValue& value) {
 }  // namespace
 
 // Makes the tensor of `data`, `sizes`, and `dim_order`.
-void Inputs::Input::Wrap(ScalarType type) {
+void Inputs::Input::MakeTensor(ScalarType type) {
   strides.resize(sizes.size());
   executorch::aten::StridesType stride = 1;
   for (std::size_t d = sizes.size(); d-- > 0;) {
@@ -358,7 +358,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
 
     input->sizes.assign(shape.begin(), shape.end());
     if (!tensor_meta->is_memory_planned()) input->original.assign(data, data + bytes);
-    input->Wrap(type);
+    input->MakeTensor(type);
     result.infos_.push_back({Name(type), shape});
     result.inputs_.push_back(std::move(input));
   }
@@ -393,7 +393,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
 
 void Inputs::UpdateTensor(std::size_t index) {
   Input& input = *inputs_.at(index);
-  input.Wrap(input.tensor->scalar_type());
+  input.MakeTensor(input.tensor->scalar_type());
   if (!input.original.empty())
     input.original.assign(input.data.get(), input.data.get() + input.tensor->nbytes());
   infos_[index].shape.assign(input.sizes.begin(), input.sizes.end());

@@ -249,7 +249,7 @@ void ReplaceFile(const fs::path& target, const fs::path& path, std::optional<mod
   guard.Keep();
 }
 
-Error WouldReplace(const fs::path& path, const std::string& reason) {
+Error CannotReplace(const fs::path& path, const std::string& reason) {
   return Error(ExitCode::kUsage, "is not overwritten: " + reason)
       .InFile(path.string())
       .Remedy("name another file, or remove this one");
@@ -260,7 +260,7 @@ std::string ReadHead(const fs::path& path) {
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   std::string head(kHeadBytes, '\0');
   const ssize_t count = !descriptor ? -1 : ::pread(descriptor.number(), head.data(), head.size(), 0);
-  if (count < 0) throw WouldReplace(path, fmt::format("it cannot be read: {}", std::strerror(errno)));
+  if (count < 0) throw CannotReplace(path, fmt::format("it cannot be read: {}", std::strerror(errno)));
   head.resize(static_cast<std::size_t>(count));
   return head;
 }
@@ -366,16 +366,16 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
   ReplaceFile(target, path, status.st_mode & 07777, write, [&](std::string_view head) {
     const ContentKind old_kind = RecognizeContents(ReadHead(path));
     if (old_kind != ContentKind::kEmpty && old_kind != RecognizeContents(head))
-      throw WouldReplace(path, "it is not an earlier output of this kind");
+      throw CannotReplace(path, "it is not an earlier output of this kind");
   });
 }
 
 void RequireReplaceable(const fs::path& path) {
   std::error_code error;
   if (IsStdout(path) || !fs::is_regular_file(path, error)) return;
-  if (IsMeasured(path)) throw WouldReplace(path, "it was measured");
+  if (IsMeasured(path)) throw CannotReplace(path, "it was measured");
   if (RecognizeContents(ReadHead(path)) == ContentKind::kUnknown)
-    throw WouldReplace(path, "it is not an earlier output, which is text or a trace");
+    throw CannotReplace(path, "it is not an earlier output, which is text or a trace");
 }
 
 void RemoveUnfinishedTemporaries() {
