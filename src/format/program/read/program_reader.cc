@@ -10,7 +10,7 @@
 #include "core/text/text.h"
 #include "format/program/read/bundled_program.h"
 #include "format/program/read/source.h"
-#include "format/program/xnn/xnn_graph_reader.h"
+#include "format/program/xnn/xnn_graph.h"
 #include "program_generated.h"
 
 namespace etprof {

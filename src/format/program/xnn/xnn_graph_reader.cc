@@ -1,11 +1,11 @@
-#include "format/program/xnn/xnn_graph_reader.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
 
+#include "format/program/read/source.h"
 #include "format/program/work.h"
+#include "format/program/xnn/xnn_graph.h"
 #include "schema_generated.h"
 
 namespace etprof {
