@@ -22,15 +22,6 @@ void Fill(MacOperands& operands, T two, T three) {
 
 }  // namespace
 
-MacKernel MakeVectorKernel(std::int64_t instructions, std::string_view level, std::string_view dtype,
-                           std::string_view instruction, MacKernel::Operand operand,
-                           MacKernel::Accumulator accumulator, std::int64_t bytes, std::int64_t macs_per_lane,
-                           MacKernel::Run run) {
-  const std::int64_t lanes = bytes / (accumulator == MacKernel::Accumulator::kF16 ? 2 : 4);
-  const std::int64_t macs = instructions * lanes * macs_per_lane;
-  return {level, dtype, instruction, operand, accumulator, instructions, macs, instructions * bytes, run};
-}
-
 std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
   std::vector<MacKernel> kernels = AllMacKernels(enabled);
   std::erase_if(kernels, [&, baseline = kernels.front().level](const MacKernel& kernel) {

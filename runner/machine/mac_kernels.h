@@ -29,10 +29,14 @@ struct MacKernel {
 };
 // Makes a kernel on vectors of `bytes` bytes. An instruction has the accumulator's lanes times
 // `macs_per_lane` multiply-adds.
-MacKernel MakeVectorKernel(std::int64_t instructions, std::string_view level, std::string_view dtype,
-                           std::string_view instruction, MacKernel::Operand operand,
-                           MacKernel::Accumulator accumulator, std::int64_t bytes, std::int64_t macs_per_lane,
-                           MacKernel::Run run);
+inline MacKernel MakeVectorKernel(std::int64_t instructions, std::string_view level, std::string_view dtype,
+                                  std::string_view instruction, MacKernel::Operand operand,
+                                  MacKernel::Accumulator accumulator, std::int64_t bytes,
+                                  std::int64_t macs_per_lane, MacKernel::Run run) {
+  const std::int64_t lanes = bytes / (accumulator == MacKernel::Accumulator::kF16 ? 2 : 4);
+  const std::int64_t macs = instructions * lanes * macs_per_lane;
+  return {level, dtype, instruction, operand, accumulator, instructions, macs, instructions * bytes, run};
+}
 
 // The kernels to measure if only `enabled` features may be used. The CPU must have these features.
 std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled);
