@@ -1,11 +1,13 @@
 #include "device/device.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <csignal>
 #include <cstring>
 
 #include "core/process/cpus.h"
+#include "core/views.h"
 
 namespace etprof {
 
@@ -32,11 +34,7 @@ std::string CommandText(const Command& command) {
   for (const auto& [name, value] : command.environment)
     text += fmt::format("{}={} ", name, ShellQuoted(value));
   if (!command.cpus.empty()) text += fmt::format("taskset -c {} ", CpusText(command.cpus));
-  for (std::size_t i = 0; i < command.arguments.size(); ++i) {
-    if (i > 0) text += " ";
-    text += ShellQuoted(command.arguments[i]);
-  }
-  return text;
+  return text + fmt::format("{}", fmt::join(MapEach(command.arguments, ShellQuoted), " "));
 }
 
 PowerMode Device::SetPowerMode(const std::string& name) {

@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <optional>
 
 #include "core/file/elf_file.h"
+#include "core/text/split.h"
 
 namespace etprof {
 namespace {
@@ -40,23 +42,26 @@ int ElfMachine(const FileHead& head) {
   return elf ? head.bytes[18] | head.bytes[19] << 8 : 0;
 }
 
+struct Machine {
+  int value;                 // of ElfMachine
+  const char* architecture;  // as `uname -m` names it; empty: no runner is built for it
+  const char* name;
+};
+constexpr Machine kMachines[] = {
+    {0x3e, "x86_64", "x86-64"}, {0xb7, "aarch64", "aarch64"}, {0x28, "", "32-bit Arm"}, {0xf3, "", "RISC-V"}};
+
+const Machine* FindMachine(const FileHead& head) {
+  const auto* const found = std::ranges::find(kMachines, ElfMachine(head), &Machine::value);
+  return found == std::end(kMachines) ? nullptr : found;
+}
+
 // Describes the kind of program by its first bytes; empty: not known.
 std::string DescribeProgramKind(const std::string& path) {
   const FileHead head = ReadHead(path);
   if (head.length == 0) return "an empty file";
-  switch (ElfMachine(head)) {
-    case 0:
-      break;
-    case 0x3e:
-      return "a program for x86-64";
-    case 0xb7:
-      return "a program for aarch64";
-    case 0x28:
-      return "a program for 32-bit Arm";
-    case 0xf3:
-      return "a program for RISC-V";
-    default:
-      return "a program for another processor";
+  if (ElfMachine(head) != 0) {
+    const Machine* const machine = FindMachine(head);
+    return fmt::format("a program for {}", machine == nullptr ? "another processor" : machine->name);
   }
   if (head.length >= 4 && (std::memcmp(head.bytes.data(), "\xcf\xfa\xed\xfe", 4) == 0 ||
                            std::memcmp(head.bytes.data(), "\xca\xfe\xba\xbe", 4) == 0)) {
@@ -74,17 +79,13 @@ Error UnusableProgram(const std::string& program, const std::string& problem, co
 std::string FindProgram(const std::string& program) {
   if (program.find('/') == std::string::npos) {
     const char* path = std::getenv("PATH");
-    std::string remaining = path == nullptr ? "" : path;
-    while (!remaining.empty()) {
-      const std::size_t colon = remaining.find(':');
-      const std::string candidate = remaining.substr(0, colon) + "/" + program;
+    for (const std::string_view folder : SplitAt(path == nullptr ? "" : path, ':')) {
+      const std::string candidate = fmt::format("{}/{}", folder, program);
       struct stat status {};
       if (::stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
           ::access(candidate.c_str(), X_OK) == 0) {
         return candidate;
       }
-      if (colon == std::string::npos) break;
-      remaining.erase(0, colon + 1);
     }
     throw UnusableProgram(program, "no such program in PATH", "give its path, or install it");
   }
@@ -104,14 +105,8 @@ std::string FindProgram(const std::string& program) {
 }
 
 std::string ProgramArchitecture(const std::string& program) {
-  switch (ElfMachine(ReadHead(program))) {
-    case 0x3e:
-      return "x86_64";
-    case 0xb7:
-      return "aarch64";
-    default:
-      return "";
-  }
+  const Machine* const machine = FindMachine(ReadHead(program));
+  return machine == nullptr ? "" : machine->architecture;
 }
 
 std::vector<std::string> NeededLibraries(const std::filesystem::path& program) {

@@ -3,20 +3,11 @@
 #include "device/local/local.h"
 
 namespace etprof {
-namespace {
-
-bool StartsWithDash(const std::string& text) { return !text.empty() && text.front() == '-'; }
-
-}  // namespace
-
 void CheckDeviceName(const std::string& name) {
-  const auto without_prefix = [&](const char* prefix) {
-    return name.substr(std::string_view(prefix).size());
+  const auto has_host_after = [&](std::string_view prefix) {
+    return name.starts_with(prefix) && name.size() > prefix.size() && name[prefix.size()] != '-';
   };
-  const bool ssh = name.starts_with("ssh:") && name.size() > 4 && !StartsWithDash(without_prefix("ssh:"));
-  const bool adb = name == "adb" ||
-                   (name.starts_with("adb:") && name.size() > 4 && !StartsWithDash(without_prefix("adb:")));
-  if (name == "local" || ssh || adb) return;
+  if (name == "local" || name == "adb" || has_host_after("ssh:") || has_host_after("adb:")) return;
   throw Error(ExitCode::kUsage, "unknown device `" + name + "`")
       .Remedy("use local, ssh:HOST, adb, adb:SERIAL, or adb:HOST:PORT");
 }

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "core/text/split.h"
+
 namespace etprof {
 namespace {
 
@@ -75,13 +77,10 @@ void ReadPowerMode(const std::string& printed, const std::string& device, PowerM
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line == "none") throw PowerModesUnsupported(device);
-    std::istringstream fields(line);
-    std::string kind, key, now, before;
-    std::getline(fields, kind, '\t');
-    std::getline(fields, key, '\t');
-    std::getline(fields, now, '\t');
-    std::getline(fields, before, '\t');
-    if (kind != "setting") continue;
+    std::vector<std::string_view> fields = SplitAt(line, '\t');
+    fields.resize(4);
+    const std::string key(fields[1]), now(fields[2]);
+    if (fields[0] != "setting") continue;
     for (PowerSetting& setting : mode.settings) {
       if (setting.key != key) continue;
       if (!SameValue(now, setting.value)) {
@@ -89,7 +88,7 @@ void ReadPowerMode(const std::string& printed, const std::string& device, PowerM
                                      mode.name, key, now, setting.value))
             .Remedy("measure without --power-mode (power_mode)");
       }
-      setting.before = before;
+      setting.before = fields[3];
       ++found_settings;
     }
   }

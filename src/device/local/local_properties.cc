@@ -12,7 +12,6 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <sstream>
 
 #include "core/file/file.h"
 #include "core/text/text.h"
@@ -250,24 +249,9 @@ void AddSystem(const std::string& system, const std::string& release, const std:
   }
 }
 
-namespace {
-std::optional<Bytes> ParseAvailableMemory(const std::string& meminfo) {
-  std::istringstream lines(meminfo);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("MemAvailable:")) continue;
-    const std::size_t digit = line.find_first_of("0123456789");
-    if (digit == std::string::npos) return std::nullopt;
-    return ParseKilobytes(line.substr(digit));
-  }
-  return std::nullopt;
-}
-}  // namespace
-
 std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root) {
-  std::ifstream file(root / "proc/meminfo");
-  std::ostringstream text;
-  text << file.rdbuf();
-  const std::optional<Bytes> machine_bytes = ParseAvailableMemory(text.str());
+  const std::optional<Bytes> machine_bytes =
+      ParseKilobytes(FindValue(ReadKeyValues(root / "proc/meminfo", ':'), "MemAvailable"));
   const std::optional<Bytes> container_bytes = ReadResourceLimits(root).memory_available;
   return machine_bytes && container_bytes ? std::min(*machine_bytes, *container_bytes)
          : machine_bytes                  ? machine_bytes

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <span>
 
 #include "core/error.h"
 #include "core/file/process_folder.h"
+#include "core/text/split.h"
 #include "device/local/local_properties.h"
 
 namespace etprof {
@@ -19,14 +21,10 @@ constexpr char kPartMark = '\x01';
 
 std::map<std::string, std::string> SplitParts(const std::string& printed) {
   std::map<std::string, std::string> parts;
-  std::size_t at = printed.find(kPartMark);
-  while (at != std::string::npos) {
-    const std::size_t line = printed.find('\n', at);
-    if (line == std::string::npos) break;
-    const std::size_t next = printed.find(kPartMark, line);
-    const std::size_t end = next == std::string::npos ? printed.size() : next;
-    parts[printed.substr(at + 1, line - at - 1)] = printed.substr(line + 1, end - line - 1);
-    at = next;
+  const std::vector<std::string_view> pieces = SplitAt(printed, kPartMark);
+  for (const std::string_view piece : std::span(pieces).subspan(1)) {
+    const std::size_t line = piece.find('\n');
+    if (line != std::string_view::npos) parts[std::string(piece.substr(0, line))] = piece.substr(line + 1);
   }
   return parts;
 }
