@@ -143,7 +143,6 @@ class Device {
   // Fetches the file at a path of ReserveOutputPath. Returns false if there is no such file. Throws Error
   // (kDeviceFailed).
   virtual bool Get(const std::string& remote, const std::filesystem::path& local) = 0;
-  virtual void Remove(const std::string& remote) = 0;
   // Removes the files of ReserveOutputPath from the device (never a local file), and restores settings.
   // Files of Put stay cached (docs/reference/devices.md).
   virtual void CleanUp() = 0;

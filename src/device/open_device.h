@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "device/remote/remote.h"
+#include "device/remote/connection.h"
 
 namespace etprof {
 

@@ -1,7 +1,7 @@
-#include "device/shell.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "device/tool.h"
 
 namespace etprof {
 namespace {

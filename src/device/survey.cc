@@ -2,21 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
+#include "core/clock.h"
 #include "device/open_device.h"
-#include "device/shell.h"
+#include "device/tool.h"
 
 namespace etprof {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kCleanSeconds = 60;
-
-Clock::duration Seconds(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
 
 std::string NoAnswerRemedy(const std::string& name) {
   if (name.starts_with("ssh:"))
@@ -33,10 +26,10 @@ DeviceSurvey SurveyDevice(const std::string& name, const SurveyOptions& options)
   DeviceSurvey survey;
   survey.name = name;
   double limit_seconds = options.answer_seconds;
-  Clock::time_point deadline = Clock::now() + Seconds(limit_seconds);
+  double deadline = MonotonicSeconds() + limit_seconds;
   const auto interrupted = [&options] { return options.interrupted && options.interrupted(); };
   RemoteOptions remote_options;
-  remote_options.interrupted = [&] { return interrupted() || Clock::now() > deadline; };
+  remote_options.interrupted = [&] { return interrupted() || MonotonicSeconds() > deadline; };
   try {
     const std::unique_ptr<Device> device = OpenDevice(name, remote_options);
     device->SetInterrupted(remote_options.interrupted);
@@ -44,7 +37,7 @@ DeviceSurvey SurveyDevice(const std::string& name, const SurveyOptions& options)
     survey.vitals = ParseVitals(ShellOutput(*device, VitalsScript(), options.answer_seconds));
     if (options.clean) {
       limit_seconds = kCleanSeconds;
-      deadline = Clock::now() + Seconds(limit_seconds);
+      deadline = MonotonicSeconds() + limit_seconds;
       survey.removed = device->RemoveStored();
     }
     survey.stored = device->Stored();

@@ -9,7 +9,7 @@
 #include "core/file/file.h"
 #include "core/text/text.h"
 #include "device/device.h"
-#include "device/local/local_process.h"
+#include "device/local/local.h"
 
 namespace etprof {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "device/executable.h"
-#include "device/local/local_process.h"
+#include "device/local/local.h"
 
 namespace etprof {
 namespace {

@@ -13,7 +13,6 @@
 #include "device/conditions/clusters.h"
 #include "device/local/local_properties.h"
 #include "device/open_device.h"
-#include "device/shell.h"
 #include "device/tool.h"
 #include "measure/participants/emulation.h"
 #include "measure/participants/participants.h"

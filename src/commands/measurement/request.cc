@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "device/conditions/clusters.h"
-#include "device/shell.h"
+#include "device/tool.h"
 
 namespace etprof {
 namespace {

@@ -19,7 +19,7 @@
 #include "core/json/json.h"
 #include "core/units.h"
 #include "device/describe.h"
-#include "device/local/local_process.h"
+#include "device/local/local.h"
 #include "isa/features.h"
 #include "measure/config/config.h"
 #include "measure/store/run_data.h"

@@ -1,5 +1,3 @@
-#include "device/conditions/conditions.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "device/conditions/vitals.h"
 #include "device/local/local.h"
 
 namespace etprof {

@@ -25,7 +25,6 @@
 #include "core/file/descriptor.h"
 #include "core/text/text.h"
 #include "core/units.h"
-#include "device/shell.h"
 #include "device/tool.h"
 
 namespace etprof {

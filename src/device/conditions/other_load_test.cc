@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "device/local/local.h"
-#include "device/shell.h"
+#include "device/tool.h"
 
 namespace etprof {
 namespace {

@@ -8,10 +8,16 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "core/text/split.h"
 #include "core/text/text.h"
+#include "device/tool.h"
 
 namespace etprof {
 namespace {
+
+constexpr double kReadSeconds = 10;
+constexpr double kReadAllSeconds = 30;
+constexpr int kMaxFailures = 2;
 
 // Recognizes the thermal zones of CPUs by name: "cpu-0-0-usr", "cpu-thermal", "BIG", "x86_pkg_temp".
 bool IsCpuZone(const std::string& zone) {
@@ -47,14 +53,9 @@ std::string FindValueAfter(const std::string& line, const std::string& key) {
   return line.substr(start, line.find_first_of(",}\r", start) - start);
 }
 
-std::string GetField(const std::string& line, int number) {
-  std::istringstream fields(line);
-  std::string field;
-  for (int i = 0; i <= number; ++i) {
-    field.clear();
-    std::getline(fields, field, '\t');
-  }
-  return field;
+std::string GetField(const std::string& line, std::size_t number) {
+  const std::vector<std::string_view> fields = SplitAt(line, '\t');
+  return number < fields.size() ? std::string(fields[number]) : "";
 }
 
 std::optional<std::int64_t> ParseInteger(const std::string& text) {
@@ -238,6 +239,41 @@ DeviceVitals ParseVitals(const std::string& printed) {
     vitals.battery_status = android.battery_status;
   }
   return vitals;
+}
+
+std::optional<DeviceVitals> VitalsReader::Read(bool all) {
+  if (failures_ >= kMaxFailures) return std::nullopt;
+  try {
+    if (!shell_) shell_ = device_.Start({{"sh", "-c", VitalsServer()}, {}, {}}, {});
+    all = all || !sources_;
+    const auto vitals = Request(all ? "all" : *sources_, all ? kReadAllSeconds : kReadSeconds);
+    if (vitals) {
+      if (all) sources_ = vitals->sources;
+      failures_ = 0;
+      if (!keep_shell_) {
+        shell_->CloseInput();
+        shell_->Wait(kReadSeconds);
+        shell_.reset();
+      }
+      return vitals;
+    }
+    // A broken connection does not count as a failure of the shell.
+    if (shell_->Wait(0) && shell_->Lost()) --failures_;
+  } catch (const DeviceLost&) {
+    --failures_;
+  } catch (const Error&) {
+    // The shell could not be started.
+  }
+  ++failures_;
+  shell_.reset();
+  sources_.reset();  // the next connection may reach another device
+  return std::nullopt;
+}
+
+std::optional<DeviceVitals> VitalsReader::Request(const std::string& request, double timeout_seconds) {
+  if (!shell_->Send(request, timeout_seconds)) return std::nullopt;
+  const ProcessOutput output = ReadOutput(*shell_, timeout_seconds, kVitalsEnd);
+  return output.end == Process::Read::kLine ? std::optional(ParseVitals(output.text)) : std::nullopt;
 }
 
 }  // namespace etprof

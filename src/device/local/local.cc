@@ -5,12 +5,24 @@
 
 #include "core/file/file.h"
 #include "device/bundle.h"
-#include "device/local/local_process.h"
 #include "device/local/local_properties.h"
-#include "device/remote/remote.h"
+#include "device/remote/connection.h"
 
 namespace etprof {
 namespace {
+
+class LocalConnection : public Connection {
+ public:
+  std::string Name() const override { return "local"; }
+  std::string DefaultFolder() const override { return kHomeFolder; }
+  void Open() override {}
+  void Close() override {}
+  std::vector<std::string> Shell(const std::string& script) const override {
+    return {"/bin/sh", "-c", script};
+  }
+  bool Push(const std::filesystem::path&, const std::string&, std::string&) override { return false; }
+  bool Pull(const std::string&, const std::filesystem::path&, Bytes, std::string&) override { return false; }
+};
 
 class LocalDevice : public Device {
  public:
@@ -32,10 +44,6 @@ class LocalDevice : public Device {
     return std::filesystem::absolute(local).string();
   }
   bool Get(const std::string& remote, const std::filesystem::path&) override { return Exists(remote); }
-  void Remove(const std::string& remote) override {
-    std::error_code error;
-    std::filesystem::remove(remote, error);
-  }
   void CleanUp() override {}
 
   // Uses the same lock as etprof processes that reach this machine by ssh.
@@ -67,6 +75,8 @@ class LocalDevice : public Device {
 };
 
 }  // namespace
+
+std::unique_ptr<Connection> MakeLocalConnection() { return std::make_unique<LocalConnection>(); }
 
 std::unique_ptr<Device> MakeLocalDevice() { return std::make_unique<LocalDevice>(); }
 

@@ -1,5 +1,3 @@
-#include "device/local/local_process.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -8,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "device/local/local.h"
 #ifdef __linux__
 #include <sched.h>
 #include <sys/prctl.h>

@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "device/device.h"
 #include "device/local/local.h"
-#include "device/remote/remote.h"
+#include "device/remote/connection.h"
 
 namespace etprof {
 namespace {

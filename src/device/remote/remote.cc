@@ -1,5 +1,3 @@
-#include "device/remote/remote.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +14,9 @@
 #include "core/text/text.h"
 #include "core/units.h"
 #include "device/bundle.h"
-#include "device/local/local_process.h"
+#include "device/local/local.h"
 #include "device/local/local_properties.h"
+#include "device/remote/connection.h"
 #include "device/remote/remote_process.h"
 #include "device/remote/remote_properties.h"
 #include "device/tool.h"
@@ -239,10 +238,6 @@ class RemoteDevice : public Device {
     fs::rename(part, local);
     Run("rm -f " + ShellQuoted(remote), kAnswerSeconds);
     return true;
-  }
-
-  void Remove(const std::string& remote) override {
-    RunOrThrow("rm -f " + ShellQuoted(remote), "remove a file");
   }
 
   void CleanUp() override {
@@ -580,9 +575,8 @@ done
   }
 
   // Runs a script and returns its output. Throws Error (kDeviceFailed) if the script fails.
-  std::string RunOrThrow(const std::string& script, const std::string& action,
-                         double timeout_seconds = kAnswerSeconds) {
-    ToolResult result = Run(script, timeout_seconds);
+  std::string RunOrThrow(const std::string& script, const std::string& action) {
+    ToolResult result = Run(script, kAnswerSeconds);
     if (!result.Success()) {
       const std::string last = LastLine(result.errors);
       throw Error(ExitCode::kDeviceFailed,

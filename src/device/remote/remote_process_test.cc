@@ -12,7 +12,7 @@
 #include <iterator>
 #include <thread>
 
-#include "device/local/local_process.h"
+#include "device/local/local.h"
 
 namespace etprof {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/file/file.h"
 #include "core/file/process_folder.h"
 #include "core/text/text.h"
-#include "device/local/local_process.h"
+#include "device/local/local.h"
 #include "device/remote/connection.h"
 #include "device/tool.h"
 
@@ -55,10 +55,11 @@ class SshConnection : public Connection {
                    {"-o", fmt::format("ConnectTimeout={:.0f}", kConnectSeconds), "-N", "--", host_});
     master_ = StartLocalProcess({command, {}, {}}, {}, interrupted_);
     master_->CloseInput();
+    std::vector<std::string> check = ClientWithSocket();
+    check.insert(check.end(), {"-O", "check", "--", host_});
     for (double waited_seconds = 0; waited_seconds < 2 * kConnectSeconds; waited_seconds += 0.02) {
       if (master_->Wait(0)) break;
-      if (Exists(socket_folder_ / "c") && RunTool(ControlCommand("check"), {.timeout_seconds = 5}).Success())
-        return;
+      if (Exists(socket_folder_ / "c") && RunTool(check, {.timeout_seconds = 5}).Success()) return;
       if (interrupted_ && interrupted_()) throw Error(ExitCode::kInterrupted, "interrupted");
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -112,11 +113,6 @@ class SshConnection : public Connection {
     std::vector<std::string> command = client_;
     command.insert(command.end(),
                    {"-o", "BatchMode=yes", "-o", "ControlPath=" + (socket_folder_ / "c").string()});
-    return command;
-  }
-  std::vector<std::string> ControlCommand(const std::string& control_command) const {
-    std::vector<std::string> command = ClientWithSocket();
-    command.insert(command.end(), {"-O", control_command, "--", host_});
     return command;
   }
   static bool CheckCopy(const ToolResult& result, std::string& reason) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "device/conditions/conditions.h"
+#include "device/conditions/vitals.h"
 #include "measure/config/config.h"
 #include "measure/schedule/progress.h"
 #include "measure/store/run_data.h"

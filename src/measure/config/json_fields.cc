@@ -8,7 +8,7 @@
 
 #include "core/json/json.h"
 #include "core/text/suggest.h"
-#include "device/shell.h"
+#include "device/tool.h"
 
 namespace etprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "device/shell.h"
+#include "device/tool.h"
 
 namespace etprof {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/process/cpus.h"
-#include "device/shell.h"
+#include "device/tool.h"
 #include "fuzz.h"
 #include "measure/config/variant.h"
 #include "measure/participants/participants.h"
