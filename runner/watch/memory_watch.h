@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "inference/model.h"
-#include "protocol/memory_owners.h"
+#include "protocol/watch.h"
 
 namespace etprof::runner {
 

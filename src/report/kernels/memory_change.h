@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/memory_owners.h"
+#include "protocol/watch.h"
 
 namespace etprof {
 
