@@ -5,7 +5,7 @@
 #include "history/trends.h"
 #include "measure/config/config.h"
 #include "measure/config/suite_config.h"
-#include "measure/store/peaks_value.h"
+#include "measure/store/peaks.h"
 #include "measure/store/run_data.h"
 #include "measure/store/suite_state.h"
 #include "measure/store/watch.h"

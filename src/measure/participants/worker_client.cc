@@ -39,6 +39,12 @@ bool Interruption::Ended(const std::optional<ExitStatus>& status) const {
 
 std::string LastError(const Process& process) { return Shorten(LastLine(process.LastErrors())); }
 
+std::string_view RunnerMessage(std::string_view text) {
+  constexpr std::string_view kPrefix = "etprof-runner: ";
+  const std::size_t at = text.find(kPrefix);
+  return at == std::string_view::npos ? text : text.substr(at + kPrefix.size());
+}
+
 WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink log,
                            Interruption& interruption, double timeout_seconds)
     : device_(device),
@@ -85,24 +91,18 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
     interruption_.wrapping_up = true;
     read = process_->ReadLine(line, kGraceSeconds);
     interruption_.wrapping_up = false;
-    if (read == Process::Read::kTimeout)
-      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
+    if (read == Process::Read::kTimeout) read = Process::Read::kInterrupted;
   }
-  switch (read) {
-    case Process::Read::kLine:
-      break;
-    case Process::Read::kEnd:
-      ThrowEnded(during);
-    case Process::Read::kTimeout:
-      throw WorkerFailure(WorkerFailure::Kind::kHung,
-                          fmt::format("the worker did not answer within {:.4g} s {} (timeout_seconds)",
-                                      timeout_seconds, during));
-    case Process::Read::kTooLong:
-      throw WorkerFailure(WorkerFailure::Kind::kInvalidReply,
-                          "the worker wrote a line without end " + during);
-    case Process::Read::kInterrupted:
-      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
+  if (read == Process::Read::kEnd) ThrowEnded(during);
+  if (read == Process::Read::kTimeout) {
+    throw WorkerFailure(WorkerFailure::Kind::kHung,
+                        fmt::format("the worker did not answer within {:.4g} s {} (timeout_seconds)",
+                                    timeout_seconds, during));
   }
+  if (read == Process::Read::kTooLong)
+    throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "the worker wrote a line without end " + during);
+  if (read == Process::Read::kInterrupted)
+    throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
   nlohmann::json reply = ParseJson(line);
   if (!reply.is_object()) {
     throw WorkerFailure(WorkerFailure::Kind::kInvalidReply,
@@ -143,18 +143,11 @@ std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start,
     client.Quit();
     return ready;
   } catch (const WorkerFailure& failure) {
-    switch (failure.kind()) {
-      case WorkerFailure::Kind::kInterrupted:
-      case WorkerFailure::Kind::kHung:
-      case WorkerFailure::Kind::kVersion:
-      case WorkerFailure::Kind::kLost:
-        throw;
-      case WorkerFailure::Kind::kRefused:
-      case WorkerFailure::Kind::kDied:
-      case WorkerFailure::Kind::kInvalidReply:
-        return std::nullopt;  // the runner does not know --worker
-    }
-    return std::nullopt;
+    const WorkerFailure::Kind kind = failure.kind();
+    if (kind != WorkerFailure::Kind::kRefused && kind != WorkerFailure::Kind::kDied &&
+        kind != WorkerFailure::Kind::kInvalidReply)
+      throw;
+    return std::nullopt;  // the runner does not know --worker
   }
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/json/json_members.h"
 #include "device/device.h"
@@ -76,5 +77,7 @@ std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start,
 
 // The last nonempty line of a process's stderr, shortened for error messages.
 std::string LastError(const Process& process);
+// The text after "etprof-runner: ", with which the runner's error messages begin; without it the whole text.
+std::string_view RunnerMessage(std::string_view text);
 
 }  // namespace etprof

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/csv_members.h"
+#include "measure/store/run_data.h"
 #include "measure/store/run_files.h"
 
 namespace etprof {

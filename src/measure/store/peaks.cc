@@ -7,6 +7,7 @@
 
 #include "core/json/json.h"
 #include "core/json/json_members.h"
+#include "measure/participants/worker_client.h"
 
 namespace etprof {
 namespace {
@@ -79,9 +80,7 @@ protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request
   if (!status || !status->Success()) {
     if (interruption.Ended(status))
       throw WorkerFailure(Kind::kInterrupted, "interrupted while the peaks were measured");
-    constexpr std::string_view kMessagePrefix = "etprof-runner: ";
-    std::string reason = LastError(*process);
-    if (reason.starts_with(kMessagePrefix)) reason.erase(0, kMessagePrefix.size());
+    const std::string reason(RunnerMessage(LastError(*process)));
     throw WorkerFailure(Kind::kRefused,
                         reason.empty() ? "the runner " + (status ? status->Text() : "still runs") : reason);
   }

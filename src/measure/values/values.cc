@@ -14,6 +14,7 @@
 #include "core/tensors/safetensors.h"
 #include "core/tensors/tensor_values.h"
 #include "core/text/csv_members.h"
+#include "format/program/program.h"
 #include "measure/store/run_files.h"
 #include "profile/analysis/join/join.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/json/describe.h"
-#include "measure/store/peaks_value.h"
+#include "measure/store/peaks.h"
 #include "profile/analysis/profile.h"
 
 namespace etprof {
