@@ -23,7 +23,6 @@
 #include "isa/ladder.h"
 #include "measure/conditions/check_device.h"
 #include "measure/config/device_groups.h"
-#include "measure/config/ladder_config.h"
 #include "measure/config/release.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"

@@ -9,7 +9,6 @@
 #include "commands/measurement/device_lock.h"
 #include "commands/measurement/request.h"
 #include "device/tool.h"
-#include "measure/config/ladder_config.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"
 #include "measure/store/run_data.h"

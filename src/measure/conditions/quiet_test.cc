@@ -1,11 +1,11 @@
-#include "measure/conditions/quiet.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include "measure/conditions/conditions.h"
 
 namespace etprof {
 namespace {

@@ -1,7 +1,7 @@
-#include "measure/config/ladder_config.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "measure/config/variant.h"
 
 namespace etprof {
 namespace {

@@ -140,51 +140,47 @@ Variant ParseVariant(const std::string& spec) {
 VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& base_experiment,
                                 const std::vector<std::filesystem::path>& models) {
   std::vector<std::string> variant_parts, base_parts;
+  const auto add = [&](std::string variant_part, std::string base_part) {
+    variant_parts.push_back(std::move(variant_part));
+    base_parts.push_back(std::move(base_part));
+  };
   if (variant.isa) {
     const std::string hidden = HiddenFeatures(*variant.isa);
-    variant_parts.push_back(hidden.empty() ? "isa " + *variant.isa : hidden + " off");
-    base_parts.push_back(hidden.empty() ? "default isa" : hidden + " on");
+    add(hidden.empty() ? "isa " + *variant.isa : hidden + " off",
+        hidden.empty() ? "default isa" : hidden + " on");
   }
-  if (variant.threads) {
-    variant_parts.push_back(CountedText(*variant.threads, "thread"));
-    base_parts.push_back(CountedText(base_experiment.threads[0], "thread"));
-  }
+  if (variant.threads)
+    add(CountedText(*variant.threads, "thread"), CountedText(base_experiment.threads[0], "thread"));
   if (variant.cpus) {
-    variant_parts.push_back("cpus " + *variant.cpus);
-    base_parts.push_back(base_experiment.cpu_affinity.empty() ? "any cpu"
-                                                              : "cpus " + base_experiment.cpu_affinity);
+    const std::string& base_cpus = base_experiment.cpu_affinity;
+    add("cpus " + *variant.cpus, base_cpus.empty() ? "any cpu" : "cpus " + base_cpus);
   }
-  if (variant.period) {
-    variant_parts.push_back(PaceText(*variant.period));
-    base_parts.push_back(PaceText(base_experiment.period));
-  }
+  if (variant.period) add(PaceText(*variant.period), PaceText(base_experiment.period));
   if (variant.executorch) {
-    variant_parts.push_back("ExecuTorch " + ReleaseName(*variant.executorch));
-    base_parts.push_back(base_experiment.executorch.empty()
-                             ? "runner's own"
-                             : "ExecuTorch " + ReleaseName(base_experiment.executorch));
+    const std::string& base_release = base_experiment.executorch;
+    add("ExecuTorch " + ReleaseName(*variant.executorch),
+        base_release.empty() ? "runner's own" : "ExecuTorch " + ReleaseName(base_release));
   }
   if (variant.env) {
     const auto& [name, value] = *variant.env;
     const auto base_value = base_experiment.environment.find(name);
-    variant_parts.push_back(name + "=" + value);
-    base_parts.push_back(base_value == base_experiment.environment.end() ? "no " + name
-                                                                         : name + "=" + base_value->second);
+    add(name + "=" + value,
+        base_value == base_experiment.environment.end() ? "no " + name : name + "=" + base_value->second);
   }
   if (variant.model) {
     std::vector<std::filesystem::path> all_models = models;
     all_models.insert(all_models.end(), {*variant.model, base_experiment.model});
-    variant_parts.push_back(DistinguishingName(*variant.model, all_models));
-    base_parts.push_back(DistinguishingName(base_experiment.model, all_models));
+    add(DistinguishingName(*variant.model, all_models),
+        DistinguishingName(base_experiment.model, all_models));
   }
   if (variant.runner) {
     // If runners have the same file name, add their folders' names.
-    std::string a = variant.runner->filename().string(), b = base_experiment.runner.filename().string();
-    if (a == b)
-      a = (variant.runner->parent_path().filename() / a).string(),
-      b = (base_experiment.runner.parent_path().filename() / b).string();
-    variant_parts.push_back(a);
-    base_parts.push_back(b);
+    std::filesystem::path a = variant.runner->filename(), b = base_experiment.runner.filename();
+    if (a == b) {
+      a = variant.runner->parent_path().filename() / a;
+      b = base_experiment.runner.parent_path().filename() / b;
+    }
+    add(a.string(), b.string());
   }
   VariantLabels labels{fmt::format("{}", fmt::join(variant_parts, ", ")),
                        fmt::format("{}", fmt::join(base_parts, ", "))};
@@ -266,6 +262,68 @@ Config MakeProfileConfig(const ExperimentConfig& base_experiment, const std::vec
     config.experiments.push_back(std::move(experiment));
   if (base_last) config.experiments.push_back(labeled_base);
   return config;
+}
+
+Config MakeLadderConfig(const ExperimentConfig& base_experiment, const std::vector<isa::Level>& levels) {
+  Config config;
+  config.pairs_given = true;
+  for (const isa::Level& level : levels) {
+    ExperimentConfig experiment = base_experiment;
+    experiment.name = level.name;
+    experiment.label = level.name;
+    experiment.isa = level.mask;
+    config.experiments.push_back(std::move(experiment));
+  }
+  const auto compare = [&](std::size_t baseline, std::size_t candidate, int threads) {
+    config.pairs.push_back({{levels[baseline].name, threads, ""}, {levels[candidate].name, threads, ""}, ""});
+  };
+  for (const int threads : base_experiment.threads) {
+    for (std::size_t level = 1; level < levels.size(); ++level) compare(level - 1, level, threads);
+    if (levels.size() > 2) compare(0, levels.size() - 1, threads);
+  }
+  return config;
+}
+
+Config MakeVersionsConfig(const ExperimentConfig& base_experiment, const std::vector<std::string>& versions,
+                          const std::vector<ReleaseProgram>& programs) {
+  Config config;
+  config.pairs_given = true;
+  std::vector<std::string> names;
+  std::ranges::transform(versions, std::back_inserter(names), ReleaseName);
+  const auto add_experiment = [&](std::size_t release, std::size_t exporter) {
+    ExperimentConfig experiment = base_experiment;
+    experiment.name = "executorch_" + names[release];
+    experiment.label = "ExecuTorch " + names[release];
+    experiment.executorch = versions[release];
+    if (!programs.empty()) experiment.model = programs[exporter].path;
+    if (exporter != release) {
+      experiment.name += "_export_" + names[exporter];
+      experiment.label += ", exported by " + names[exporter];
+    }
+    config.experiments.push_back(experiment);
+    return experiment.name;
+  };
+  const auto compare = [&](const std::string& baseline, const std::string& candidate) {
+    for (const int threads : base_experiment.threads)
+      config.pairs.push_back({{baseline, threads, ""}, {candidate, threads, ""}, ""});
+  };
+  std::string previous_name = add_experiment(0, 0);
+  for (std::size_t i = 1; i < versions.size(); ++i) {
+    const std::string name = add_experiment(i, i);
+    compare(previous_name, name);
+    previous_name = name;
+    if (programs.empty() || programs[i - 1].sha256 == programs[i].sha256) continue;
+    compare(add_experiment(i - 1, i), name);
+    compare(add_experiment(i, i - 1), name);
+  }
+  return config;
+}
+
+double DefaultLadderSeconds(const Config& config) {
+  constexpr double kSecondsPerSetting = 15;
+  std::size_t settings = 0;
+  for (const ExperimentConfig& experiment : config.experiments) settings += experiment.threads.size();
+  return std::max(60.0, kSecondsPerSetting * static_cast<double>(settings));
 }
 
 }  // namespace etprof

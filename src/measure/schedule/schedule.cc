@@ -14,7 +14,6 @@
 #include "core/random.h"
 #include "core/text/text.h"
 #include "device/device.h"
-#include "measure/schedule/run_cost.h"
 #include "profile/compare/comparison.h"
 #include "stats/distribution.h"
 
@@ -201,12 +200,8 @@ class Scheduler {
 
   // The cost of the experiment's runs at its period; absent: not known.
   std::optional<RunCost> Cost(std::size_t u) const {
-    std::optional<RunCost> cost = experiments_[u].cost.Get();
-    if (cost) {
-      cost->spacing_ns = std::max(cost->spacing_ns, double(units_[u].period));
-      cost->wall_ns = std::max(cost->wall_ns, cost->spacing_ns);
-    }
-    return cost;
+    const std::optional<RunCost> cost = experiments_[u].cost.Get();
+    return cost ? std::optional(cost->AtPeriod(units_[u].period)) : std::nullopt;
   }
 
   bool AnyExperimentLeft() const {
@@ -734,8 +729,6 @@ class Scheduler {
     seconds_between_rounds_ = hooks_.now() - start;
   }
 
-  double StartSeconds(std::size_t u) const { return experiments_[u].start_seconds.value_or(0); }
-
   void RunInterleaved(int index) {
     const std::vector<std::size_t> order = Order(index, -1);
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -773,8 +766,8 @@ class Scheduler {
     int order_in_round = 0;
     for (const std::size_t u : Order(index, 0)) {
       if (experiments_[u].launch.status == Launch::Status::kFailed) continue;
-      if (MustEndLaunch() || CutIfOutOfTime(StartSeconds(u) + BurstSeconds(u), /*is_first_round=*/true))
-        return;
+      const double start_seconds = experiments_[u].start_seconds.value_or(0);
+      if (MustEndLaunch() || CutIfOutOfTime(start_seconds + BurstSeconds(u), /*is_first_round=*/true)) return;
       BeforeRound(index, 0, order_in_round);
       if (MustEndLaunch()) return;
       if (units_[u].participant->IsWholeProcess() && !Cost(u)) {

@@ -99,6 +99,14 @@ void RunSchedule(const ScheduleOptions& options, const std::vector<ScheduleUnit>
                  const std::vector<ComparePair>& pairs, const ScheduleHooks& hooks, ScheduleData& data,
                  std::vector<std::string>& warnings);
 
+// `--sustained`: runs one process of each experiment, one experiment after the other, continuously for
+// `duration` from its first run on. Shows latency, clocks, and temperature over time, as for an app that runs
+// its model for minutes. The bursts of the single launch follow one another (rounds 0, 1, ...) without
+// opening runs. Traced runs are spread evenly over the time. An experiment that ends early (Ctrl-C, a crash,
+// a lost connection) keeps its bursts as a partial launch.
+void RunSustained(Nanoseconds duration, const std::vector<ScheduleUnit>& units, const ScheduleHooks& hooks,
+                  ScheduleData& data);
+
 // The clean rounds that both experiments have, of launches that both have completed, by launch.
 std::map<int, stats::LaunchBursts> PairLaunches(const ExperimentData& baseline,
                                                 const ExperimentData& candidate);

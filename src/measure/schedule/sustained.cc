@@ -1,5 +1,3 @@
-#include "measure/schedule/sustained.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,14 @@
 
 #include "core/units.h"
 #include "device/device.h"
+#include "measure/schedule/schedule.h"
 
 namespace etprof {
 namespace {
+
+// Approximate maximum length of a burst in a sustained run; conditions are read once per burst. If single
+// runs are short enough, there are at least a hundred bursts.
+constexpr Nanoseconds kSustainedBurst = 1'000'000'000;
 
 class Sustained {
  public:
