@@ -11,7 +11,6 @@
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "core/text/text.h"
-#include "device/conditions/clusters.h"
 #include "format/program/read/program_reader.h"
 #include "measure/instructions/instructions.h"
 #include "measure/instructions/instrument.h"
@@ -45,10 +44,10 @@ void Warn(const ExtraRuns& extra_runs, const std::string& text, ExperimentData& 
   AppendUnique(fmt::format("{}: {}", extra_runs.name, text), data.warnings);
 }
 
-// Starts a worker with `command`, lets it load the model, and calls `send_requests`. With `watch_memory`, the
-// worker watches its memory from before the load.
-void UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const Command& command,
-               bool watch_memory, const std::function<void(WorkerClient&)>& send_requests) {
+// Starts a worker with `command`, lets it load the model, and returns the result of `send_requests(worker)`.
+// With `watch_memory`, the worker watches its memory from before the load.
+auto UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const Command& command,
+               bool watch_memory, const auto& send_requests) {
   ExperimentLog log(setup.folder / (setup.stem + ".log"));
   log.Line(fmt::format("# {}: {}", extra_runs.name, CommandText(command)));
   WorkerClient worker(
@@ -57,8 +56,9 @@ void UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const
   protocol::LoadRequest load = MakeLoadRequest(setup);
   load.watch_memory = watch_memory;
   worker.Ask<protocol::LoadReply>("load", load);
-  send_requests(worker);
+  auto result = send_requests(worker);
   worker.Quit();
+  return result;
 }
 
 // Calls `measure` for each experiment of etprof-runner. `measure` may throw WorkerFailure.
@@ -75,7 +75,7 @@ void MeasureEach(const ExtraRuns& extra_runs, const ExtraRunsSetup& setup,
     if (unit_setup.interruption->Now()) return;
     ReportActivity(fmt::format("{}: {}", data.label, extra_runs.name), setup.run, setup.progress);
     bool interrupted = false;
-    setup.reconnecting([&] {
+    setup.retry_after_reconnect([&] {
       try {
         measure(unit_setup, data);
       } catch (const WorkerFailure& failure) {
@@ -89,10 +89,6 @@ void MeasureEach(const ExtraRuns& extra_runs, const ExtraRunsSetup& setup,
 
 constexpr double kMaxPeakSeconds = 60;  // limit for the peaks, which take two seconds
 
-// The conditions on which the peaks depend.
-using PeakConditions = std::tuple<std::string, std::vector<std::string>, std::map<std::string, std::string>,
-                                  int, std::string, std::string>;
-
 }  // namespace
 
 bool WasInterrupted(const WorkerFailure& failure, Device& device) {
@@ -103,10 +99,10 @@ bool WasInterrupted(const WorkerFailure& failure, Device& device) {
 void MeasureCounters(const ExtraRunsSetup& setup) {
   const ExtraRuns counters{"counters", "only etprof-runner reads them", "an emulated CPU has none"};
   MeasureEach(counters, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
-    protocol::CountersReply reply;
-    UseWorker(counters, unit_setup, WorkerCommand(unit_setup), false, [&](WorkerClient& worker) {
-      reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
-    });
+    const auto reply =
+        UseWorker(counters, unit_setup, WorkerCommand(unit_setup), false, [](WorkerClient& worker) {
+          return worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
+        });
     for (const std::string& remark : DescribeCounterLimits(reply)) Warn(counters, remark, data);
     if (reply.counters.empty()) return;
     data.counters = MakeCountersRows(reply, unit_setup.config->method);
@@ -196,9 +192,9 @@ class InstructionCounter {
 
  private:
   void Count() {
-    UseWorker(kInstructions, setup_, command_, false, [this](WorkerClient& worker) {
-      replies_.push_back(worker.Ask<protocol::CountersReply>("counters", kCountOnce));
-    });
+    replies_.push_back(UseWorker(kInstructions, setup_, command_, false, [](WorkerClient& worker) {
+      return worker.Ask<protocol::CountersReply>("counters", kCountOnce);
+    }));
   }
 
   std::optional<Instrument> FindCounter(ExperimentData& data) {
@@ -233,21 +229,19 @@ void MeasureInstructions(const ExtraRunsSetup& setup, const std::filesystem::pat
 void MeasureWatch(const ExtraRunsSetup& setup) {
   const ExtraRuns watch{"watch", "only etprof-runner watches XNNPACK's calls"};
   MeasureEach(watch, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
-    protocol::WatchReply reply;
     const bool watch_memory = !data.emulated;  // the pages of an emulated process are the emulator's
-    UseWorker(watch, unit_setup, WorkerCommand(unit_setup), watch_memory, [&](WorkerClient& worker) {
-      reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
-    });
+    auto reply =
+        UseWorker(watch, unit_setup, WorkerCommand(unit_setup), watch_memory, [](WorkerClient& worker) {
+          return worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
+        });
     if (!reply.problem.empty()) return Warn(watch, reply.problem, data);
-    if (reply.unmatched_calls > 0) {
-      Warn(watch, UnmatchedCallsWarning(reply.unmatched_calls), data);
-    }
+    if (reply.unmatched_calls > 0) Warn(watch, UnmatchedCallsWarning(reply.unmatched_calls), data);
     if (reply.memory && !reply.memory->problem.empty()) {
       Warn(watch, "memory by owner: " + reply.memory->problem, data);
       reply.memory.reset();
     }
     data.watch = std::make_shared<const WatchData>(WatchData{unit_setup.config->method, std::move(reply)});
-    WriteWatch(*data.watch, WatchFile(data));
+    WriteFileAtomically(WatchFile(data), nlohmann::json(*data.watch).dump(1) + "\n");
   });
 }
 
@@ -261,16 +255,17 @@ std::optional<VariantValues> ReadVariantValues(const ExtraRuns& extra_runs,
   const std::string device_path = unit_setup.device->ReserveOutputPath(file);
   VariantValues variant;
   variant.method = unit_setup.config->method;
-  protocol::ValuesReply reply;
-  UseWorker(extra_runs, unit_setup, WorkerCommand(unit_setup), false, [&](WorkerClient& worker) {
-    reply = worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{});
-    if (!reply.problem.empty()) return;
+  const auto read_values = [&](WorkerClient& worker) {
+    auto reply = worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{});
+    if (!reply.problem.empty()) return reply;
     variant.values = DescribeValues(reply, ReadProgramFile(unit_setup.model), variant.method);
     reply = worker.Ask<protocol::ValuesReply>(
         "values", protocol::ValuesRequest{device_path, MakeValueSizes(variant.values)});
     if (reply.problem.empty() && !unit_setup.device->Get(device_path, file))
       reply.problem = "the runner left no values";
-  });
+    return reply;
+  };
+  auto reply = UseWorker(extra_runs, unit_setup, WorkerCommand(unit_setup), false, read_values);
   if (reply.problem.empty()) {
     const auto is_read = [](const protocol::OperatorValue& value) {
       return value.bytes > 0 && value.place.kind == "backend";
@@ -297,9 +292,7 @@ std::optional<VariantValues> ReadVariantValues(const ExtraRuns& extra_runs,
 void MeasureValues(const ExtraRunsSetup& setup) {
   const ExtraRuns values{"values", "only etprof-runner reads them"};
   std::map<const ExperimentData*, VariantValues> values_by_experiment;
-  std::filesystem::path folder;
   MeasureEach(values, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
-    folder = unit_setup.folder;
     try {
       auto variant = ReadVariantValues(values, unit_setup, data);
       if (variant && setup.run.pairs.empty()) SaveValues(*variant, data.FileBesideLog(kReadValuesSuffix));
@@ -324,72 +317,66 @@ void MeasureValues(const ExtraRunsSetup& setup) {
     }
   }
   if (!setup.run.values.empty())
-    WriteFileAtomically(ValuesFile(folder), [&](std::ostream& out) { WriteValues(setup.run.values, out); });
+    WriteFileAtomically(ValuesFile(setup.run.folder),
+                        [&](std::ostream& out) { WriteValues(setup.run.values, out); });
 }
 
 std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,
                                                         const std::vector<std::size_t>& units) {
-  std::vector<std::pair<PeakConditions, std::vector<std::size_t>>> keyed_groups;
-  for (const std::size_t u : units) {
-    const ExperimentConfig& experiment = config.experiments[plan.units[u].experiment];
-    const PeakConditions conditions(experiment.runner.string(), experiment.exec_wrapper,
-                                    experiment.environment, plan.units[u].threads, experiment.isa,
-                                    experiment.cpu_affinity);
-    const auto found =
-        std::ranges::find(keyed_groups, conditions, [](const auto& group) { return group.first; });
-    if (found == keyed_groups.end()) {
-      keyed_groups.push_back({conditions, {u}});
-    } else {
-      found->second.push_back(u);
-    }
-  }
+  // The conditions on which the peaks depend.
+  const auto conditions = [&](std::size_t u) {
+    const Unit& unit = plan.units[u];
+    const ExperimentConfig& experiment = config.experiments[unit.experiment];
+    return std::tie(experiment.runner, experiment.exec_wrapper, experiment.environment, unit.threads,
+                    experiment.isa, experiment.cpu_affinity);
+  };
   std::vector<std::vector<std::size_t>> groups;
-  for (auto& [conditions, members] : keyed_groups) groups.push_back(std::move(members));
+  for (const std::size_t u : units) {
+    const auto group = std::ranges::find_if(
+        groups, [&](const auto& members) { return conditions(members.front()) == conditions(u); });
+    (group == groups.end() ? groups.emplace_back() : *group).push_back(u);
+  }
   return groups;
 }
 
-void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
-                  Progress* progress, const std::function<double()>& seconds_left,
-                  const std::filesystem::path& folder, RunData& run) {
+void MeasurePeaks(const ExtraRunsSetup& setup, const Config& config,
+                  const std::function<double()>& seconds_left) {
+  RunData& run = setup.run;
   std::vector<std::size_t> measured_units;
-  for (std::size_t u = 0; u < plan.units.size(); ++u) {
+  for (std::size_t u = 0; u < setup.plan.units.size(); ++u) {
     const ExperimentData& data = run.experiments[u];
     if (!data.foreign && !data.emulated && !data.trace_enabled && data.error.empty())
       measured_units.push_back(u);
   }
-  const auto groups = GroupByConditions(config, plan, measured_units);
+  const auto groups = GroupByConditions(config, setup.plan, measured_units);
   Peaks peaks;
   for (const std::vector<std::size_t>& units : groups) {
-    if (interruption.Now()) break;
+    const ParticipantSetup unit_setup = setup.make_setup(units[0]);
+    if (unit_setup.interruption->Now()) break;
     ReportActivity(fmt::format("the machine's peaks, {} of {}", peaks.entries.size() + 1, groups.size()), run,
-                   progress);
-    const Unit& unit = plan.units[units[0]];
+                   setup.progress);
     if (seconds_left() < kSecondsPerPeaks) {
       AppendUnique("the time limit left no time to measure the machine's peaks", run.warnings);
       break;
     }
-    const ExperimentConfig& experiment = config.experiments[unit.experiment];
-    PeaksRequest request;
+    const ExperimentConfig& experiment = *unit_setup.config;
     try {
-      request.start = MakeRunnerCommand(device, *run.device, experiment);
-      if (!experiment.cpu_affinity.empty())
-        request.start.cpus = ResolveCpus(experiment.cpu_affinity, *run.device);
-      request.threads = unit.threads;
-      request.cpus = experiment.cpu_affinity;
-      request.isa = experiment.isa;
+      const PeaksRequest request{BaseCommand(unit_setup), unit_setup.threads, experiment.cpu_affinity,
+                                 experiment.isa};
       PeaksEntry entry;
-      entry.peaks = MeasurePeaksByRunner(device, request, interruption, kMaxPeakSeconds);
-      for (const std::size_t u : units) entry.experiments.push_back(plan.units[u].label);
+      entry.peaks =
+          MeasurePeaksByRunner(*unit_setup.device, request, *unit_setup.interruption, kMaxPeakSeconds);
+      for (const std::size_t u : units) entry.experiments.push_back(setup.plan.units[u].label);
       peaks.entries.push_back(std::move(entry));
     } catch (const WorkerFailure& failure) {
-      if (WasInterrupted(failure, device)) break;
-      AppendUnique(
-          fmt::format("the machine's peaks were not measured for {}: {}", unit.label, failure.what()),
-          run.warnings);
+      if (WasInterrupted(failure, *unit_setup.device)) break;
+      AppendUnique(fmt::format("the machine's peaks were not measured for {}: {}",
+                               setup.plan.units[units[0]].label, failure.what()),
+                   run.warnings);
     }
   }
   if (peaks.entries.empty()) return;
-  WriteFileAtomically(folder / kPeaksFile, JsonText(ToJson(peaks), 1) + "\n");
+  WriteFileAtomically(run.folder / kPeaksFile, JsonText(ToJson(peaks), 1) + "\n");
 }
 
 }  // namespace etprof

@@ -18,7 +18,7 @@ struct ExtraRunsSetup {
   const Plan& plan;
   std::function<ParticipantSetup(std::size_t unit)> make_setup;
   // Repeats a step after the connection broke and was restored; throws DeviceLost if it is not restored.
-  std::function<void(const std::function<void()>& step)> reconnecting;
+  std::function<void(const std::function<void()>& step)> retry_after_reconnect;
   Progress* progress = nullptr;
   RunData& run;
 };
@@ -45,11 +45,10 @@ std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, co
                                                         const std::vector<std::size_t>& units);
 
 // Measures the machine's peaks once for each group of experiments (GroupByConditions) and writes peaks.json
-// into `folder`. Skips experiments that were emulated, run by a foreign runner, kernel-log runs, or failed.
-// Groups whose runner cannot measure peaks, or for which `seconds_left` does not suffice, get a warning in
-// `run`. Throws Error if the file cannot be written, DeviceLost.
-void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
-                  Progress* progress, const std::function<double()>& seconds_left,
-                  const std::filesystem::path& folder, RunData& run);
+// into the results directory. Skips experiments that were emulated, run by a foreign runner, kernel-log runs,
+// or failed. Groups whose runner cannot measure peaks, or for which `seconds_left` does not suffice, get a
+// warning in the run.
+void MeasurePeaks(const ExtraRunsSetup& setup, const Config& config,
+                  const std::function<double()>& seconds_left);
 
 }  // namespace etprof

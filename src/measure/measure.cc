@@ -18,6 +18,8 @@
 #include "core/file/sha256.h"
 #include "core/json/json.h"
 #include "core/text/text.h"
+#include "core/utc.h"
+#include "core/views.h"
 #include "measure/conditions/check_device.h"
 #include "measure/conditions/conditions.h"
 #include "measure/conditions/load_watch.h"
@@ -40,7 +42,7 @@ namespace {
 
 constexpr int kMaxConnectionLosses = 5;  // with one more loss of the connection, the measurement ends
 // Number of experiments up to which the connection has room for one more process.
-constexpr std::size_t kMaxExperimentsBesideShell = 6;
+constexpr std::size_t kMaxExperimentsWithShell = 6;
 constexpr double kMemoryShare = 0.8;  // share of the available memory for all workers
 
 // Returns the ExecuTorch version that exported a model, from the `.pte.json` next to it; empty: not known.
@@ -48,8 +50,6 @@ constexpr double kMemoryShare = 0.8;  // share of the available memory for all w
 std::string ExportVersion(const std::filesystem::path& model, std::string* text) {
   std::filesystem::path info_file = model;
   info_file += ".json";
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(info_file, error)) return "";
   try {
     const nlohmann::json export_info = ParseJson(ReadTextFile(info_file));
     if (!export_info.is_object()) return "";
@@ -102,8 +102,7 @@ class Measurement {
     const QuietResult quiet = WaitForQuietDevice();  // Ctrl-C during it leaves the directory unchanged
     waited_before_launches_ += quiet.waited_seconds;
     if (!resumed) {
-      std::vector<std::string> names;
-      for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
+      const auto names = MapEach(config_.experiments, &ExperimentConfig::name);
       const bool has_old_run = Exists(directory_.folder() / kManifestFile);
       const std::filesystem::path archive = directory_.ArchiveOldRun(names, config_.file);
       // Users expect that an old run is moved away. Without an old run, the files may have been the user's.
@@ -112,7 +111,7 @@ class Measurement {
     }
     if (!directory_.IsFileOfRun(config_.file, kConfigFile))
       WriteFileAtomically(directory_.folder() / kConfigFile, ToJson(config_).dump(2) + "\n");
-    RecordConditionsBefore(quiet);
+    RecordInitialConditions(quiet);
     WarnAboutQuota();
     WarnAboutThreads();
     run_.status = RunData::Status::kRunning;
@@ -249,11 +248,8 @@ class Measurement {
       WorkerClient(device_, command, {}, interruption_, std::min(config_.timeout_seconds, 120.0)).Quit();
     } catch (const WorkerFailure& failure) {
       RequireDevice(failure);
-      constexpr std::string_view kMessagePrefix = "etprof-runner: ";
-      std::string_view reason = failure.what();
-      const std::size_t at = reason.find(kMessagePrefix);
-      if (at != std::string_view::npos) reason.remove_prefix(at + kMessagePrefix.size());
-      throw Error(ExitCode::kBadInput, fmt::format("experiment \"{}\": {}", experiment.name, reason))
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("experiment \"{}\": {}", experiment.name, RunnerMessage(failure.what())))
           .Remedy("correct its `isa`. `etprof isa` shows what this CPU has");
     }
   }
@@ -381,20 +377,11 @@ class Measurement {
       ExperimentData& current = run_.experiments[i];
       if (stored.name != current.name || stored.threads != current.threads)
         throw refusal("it has other experiments");
-      current.launches = std::move(stored.launches);
-      current.command_line = std::move(stored.command_line);
-      current.executorch_version = stored.executorch_version;
-      current.operator_clock = stored.operator_clock;
-      current.wait_source = stored.wait_source;
-      current.isa_state = std::move(stored.isa_state);
-      current.backends = std::move(stored.backends);
-      current.inputs = std::move(stored.inputs);
-      current.outputs = std::move(stored.outputs);
-      current.inputs_from = stored.inputs_from;
-      current.etdump = stored.etdump;
-      current.etdump_runs = std::move(stored.etdump_runs);
-      current.output_digests = std::move(stored.output_digests);
-      current.warnings = std::move(stored.warnings);
+      const auto take = [&](auto... members) { ((current.*members = std::move(stored.*members)), ...); };
+      using E = ExperimentData;
+      take(&E::launches, &E::command_line, &E::executorch_version, &E::operator_clock, &E::wait_source,
+           &E::isa_state, &E::backends, &E::inputs, &E::outputs, &E::inputs_from, &E::etdump, &E::etdump_runs,
+           &E::output_digests, &E::warnings);
       DropUnknownLatencies(directory_.folder(), plan_.units[i].stem, current.launches);
       if (!current.launches.empty())
         current.latency_csv = directory_.folder() / (plan_.units[i].stem + kLatencySuffix);
@@ -419,11 +406,7 @@ class Measurement {
     return true;
   }
 
-  int MaxThreads() const {
-    int threads = 1;
-    for (const Unit& unit : plan_.units) threads = std::max(threads, unit.threads);
-    return threads;
-  }
+  int MaxThreads() const { return std::ranges::max(plan_.units, {}, &Unit::threads).threads; }
 
   // Reads how busy the device is, after waiting until it is quiet or the waiting time is over. Throws Error
   // (kInterrupted).
@@ -462,7 +445,7 @@ class Measurement {
 
   // Records the state before the measurement, and warns if the device is busy. For a resumed measurement the
   // busier moment counts.
-  void RecordConditionsBefore(const QuietResult& quiet) {
+  void RecordInitialConditions(const QuietResult& quiet) {
     if (quiet.waited_seconds > 0)
       run_.schedule.quiet_seconds = run_.schedule.quiet_seconds.value_or(0) + quiet.waited_seconds;
     if (!quiet.warning.empty()) run_.warnings.push_back(quiet.warning);
@@ -654,10 +637,7 @@ class Measurement {
     const auto seconds_left = [&] {
       return limited ? limit - MeasuringSeconds() : std::numeric_limits<double>::infinity();
     };
-    WithReconnection([&] {
-      MeasurePeaks(config_, plan_, device_, interruption_, options_.progress, seconds_left,
-                   directory_.folder(), run_);
-    });
+    WithReconnection([&] { MeasurePeaks(setup, config_, seconds_left); });
   }
 
   // Writes the launches that are not stored yet.
@@ -693,11 +673,11 @@ class Measurement {
       MergeParts(directory_.folder(), plan_.units[u].stem, run_.experiments[u]);
     run_.status = status;
     directory_.WriteManifest(run_);
-    for (std::size_t u = 0; u < run_.experiments.size(); ++u)
+    for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
       RemoveParts(directory_.folder(), plan_.units[u].stem, run_.experiments[u]);
-    std::error_code error;
-    for (std::size_t u = 0; u < run_.experiments.size(); ++u)
-      std::filesystem::remove(SavedOutputsPath(u), error);
+      std::error_code ignored;
+      std::filesystem::remove(SavedOutputsPath(u), ignored);
+    }
     for (const auto& [model, program] : unpacked_programs_) program.Remove();
   }
 
@@ -712,7 +692,7 @@ class Measurement {
   std::map<std::string, std::shared_ptr<SharedWorker>> shared_workers_;
   std::map<std::filesystem::path, UnpackedProgram> unpacked_programs_;  // of models that are bundled programs
   RunData run_;
-  VitalsReader vitals_{device_, plan_.units.size() <= kMaxExperimentsBesideShell};
+  VitalsReader vitals_{device_, plan_.units.size() <= kMaxExperimentsWithShell};
   std::optional<ConditionsWatch> conditions_watch_;  // set when the device is known
   std::optional<LoadWatch> load_watch_;              // set when the device is known
   double start_ = MonotonicSeconds();

@@ -1,4 +1,4 @@
-// Reads and writes peaks.json and the watch files of a results directory.
+// Reads peaks.json and the watch files of a results directory.
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -42,12 +42,8 @@ std::filesystem::path WatchFile(const ExperimentData& data) { return data.FileBe
 
 std::shared_ptr<const WatchData> ReadWatch(const ExperimentData& data) {
   const std::filesystem::path file = WatchFile(data);
-  if (file.empty() || !Exists(file)) return nullptr;
+  if (!Exists(file)) return nullptr;
   return std::make_shared<const WatchData>(ReadEtprofJson<WatchData>(file, "what a runner watched"));
-}
-
-void WriteWatch(const WatchData& watch, const std::filesystem::path& path) {
-  WriteFileAtomically(path, [&](std::ostream& out) { out << nlohmann::json(watch).dump(1) << '\n'; });
 }
 
 }  // namespace etprof

@@ -27,7 +27,5 @@ struct WatchData {
 std::filesystem::path WatchFile(const ExperimentData& data);
 // Reads the watch file of an experiment; null: no such file. Throws Error (kBadInput) for an invalid file.
 std::shared_ptr<const WatchData> ReadWatch(const ExperimentData& data);
-// Throws Error if the file cannot be written.
-void WriteWatch(const WatchData& watch, const std::filesystem::path& path);
 
 }  // namespace etprof
