@@ -48,11 +48,11 @@ for f in pids/*; do [ -f "$f" ] && kill_group "$(cat "$f")"; done
 d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh");
 }
 
-// Defines `over FOLDER`, which tests whether the run in that folder is over: its guard is dead. A run that
+// Defines `is_over FOLDER`, which tests whether the run in that folder is over: its guard is dead. A run that
 // has just begun has no `guard` file yet, or an empty one. PIDs are reused, after a restart of the device
-// soon, so `since PID` prints a process's start time to compare.
+// soon, so `start_time PID` prints a process's start time to compare.
 constexpr const char* kDefineIsOver =
-    R"sh(since() {
+    R"sh(start_time() {
   if [ -r "/proc/$1/stat" ]; then
     read -r s 2>/dev/null <"/proc/$1/stat" || return 0
     set -- ${s##*)}
@@ -61,18 +61,18 @@ constexpr const char* kDefineIsOver =
     cat /proc/sys/kernel/random/boot_id 2>/dev/null || echo
   else LC_ALL=C ps -o lstart= -p "$1" 2>/dev/null; fi
 }
-over() {
+is_over() {
   if [ -s "$1/guard" ]; then
     g=$(cat "$1/guard")
     kill -0 "$g" 2>/dev/null || return 0
-    [ -f "$1/since" ] && [ "$(cat "$1/since")" != "$(since "$g")" ]
+    [ -f "$1/since" ] && [ "$(cat "$1/since")" != "$(start_time "$g")" ]
   else [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]; fi
 })sh";
 
-// Defines `ours run|cache FOLDER`, which tests whether the folder has a name that etprof gives to a run or to
-// a folder of the cache. etprof removes no other folders.
+// Defines `is_own run|cache FOLDER`, which tests whether the folder has a name that etprof gives to a run or
+// to a folder of the cache. etprof removes no other folders.
 constexpr const char* kDefineIsOwnFolder =
-    R"sh(ours() {
+    R"sh(is_own() {
   [ -d "$2" ] && [ ! -h "$2" ] || return 1
   n=${2##*/}
   n=${n#.part-}
@@ -90,7 +90,7 @@ constexpr const char* kDefineIsOwnFolder =
 std::string DefineEndDeadRuns() {
   return fmt::format(R"sh(end_dead_runs() {{
   for r in runs/*; do
-    ours run "$r" && [ ! -f "$r/keep" ] && over "$r" || continue
+    is_own run "$r" && [ ! -f "$r/keep" ] && is_over "$r" || continue
     ( cd "$r" || exit 0
 {} ) >/dev/null
   done
@@ -98,11 +98,11 @@ std::string DefineEndDeadRuns() {
                      EndRunScript());
 }
 
-// Defines `lock`, `unlock`, and `restore_left`, which run in etprof's folder. `lock` tries to acquire the
-// device's lock: the kernel's lock (flock(2)) of the file `lock`, which lasts as long as this shell keeps
+// Defines `lock`, `unlock`, and `restore_abandoned`, which run in etprof's folder. `lock` tries to acquire
+// the device's lock: the kernel's lock (flock(2)) of the file `lock`, which lasts as long as this shell keeps
 // descriptor 9. The first waiting process has the lock of the file `next` (descriptor 8), so that no other
-// process overtakes it. Systems without flock(1), such as macOS, have perl. `restore_left` restores settings
-// that a dead holder has changed.
+// process overtakes it. Systems without flock(1), such as macOS, have perl. `restore_abandoned` restores
+// settings that a dead holder has changed.
 constexpr const char* kDefineLock =
     R"sh(try() {
   if command -v flock >/dev/null 2>&1; then flock -n "$1"
@@ -118,7 +118,7 @@ lock() {
   queued=
 }
 unlock() { exec 8>&- 9>&-; queued=; }
-restore_left() { [ ! -f settings.before ] || ( lock && restore_power ); })sh";
+restore_abandoned() { [ ! -f settings.before ] || ( lock && restore_power ); })sh";
 
 constexpr std::size_t kCacheNameDigits = 20;  // digits of a digest that name a folder of the cache
 
@@ -333,10 +333,10 @@ if [ ! -f .etprof ]; then
 fi
 mkdir -p cache runs || exit 1
 mkdir -p runs/{2}/pids || exit 1
-[ -d runs/{4} ] && ! over runs/{4} && kill -9 "$(cat runs/{4}/guard)" 2>/dev/null
+[ -d runs/{4} ] && ! is_over runs/{4} && kill -9 "$(cat runs/{4}/guard)" 2>/dev/null
 end_dead_runs
-restore_left >/dev/null
-for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || ! ours run "$p" || rm -rf "$p"; done
+restore_abandoned >/dev/null
+for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || ! is_own run "$p" || rm -rf "$p"; done
 pwd)sh",
         connection_->DefaultFolder(), DefineEndDeadRuns(), id_, kDefineIsOver,
         old_id_.empty() ? "none" : old_id_, kDefineRestorePower, kDefineIsOwnFolder, kDefineLock);
@@ -406,20 +406,20 @@ pwd)sh",
 size() {{ find "$@" -type f -exec wc -c {{}} + 2>/dev/null; }}
 live=
 for r in runs/*; do
-  ours run "$r" && [ "$r" != runs/{1} ] || continue
-  over "$r" || {{ live=1; echo live; continue; }}
+  is_own run "$r" && [ "$r" != runs/{1} ] || continue
+  is_over "$r" || {{ live=1; echo live; continue; }}
   size "$r"{2}
 done
 echo cache
 {3}for c in cache/* .removed-*/*; do
-  ours cache "$c" || continue
+  is_own cache "$c" || continue
   size "$c"{6}
 done
-for r in .removed-*; do ours run "$r" && rmdir "$r" 2>/dev/null; done
+for r in .removed-*; do is_own run "$r" && rmdir "$r" 2>/dev/null; done
 true)sh",
         ShellQuoted(folder_), id_, remove ? "; rm -rf \"$r\"" : "",
         remove ? fmt::format("[ -z \"$live\" ] || exit 0\nmkdir .removed-{0} || exit 1\nfor c in cache/*; do "
-                             "ours cache \"$c\" && "
+                             "is_own cache \"$c\" && "
                              "mv \"$c\" .removed-{0}/; done\n",
                              id_)
                : "",
@@ -452,7 +452,7 @@ true)sh",
 {4}
 cd {5} || exit 1
 trap '' HUP INT TERM PIPE
-since $$ >runs/{6}/since
+start_time $$ >runs/{6}/since
 echo $$ >runs/{6}/guard
 echo ready
 locked= queued=
