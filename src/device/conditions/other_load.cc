@@ -64,10 +64,9 @@ std::optional<std::int64_t> ParseCount(std::string_view text, std::int64_t max_v
   return value && *value >= 0 && *value <= max_value ? value : std::nullopt;
 }
 
-// Parses the first kCount fields as numbers. Absent if there are too few fields, or a field is not a number.
-template <std::size_t kCount>
-std::optional<std::array<std::int64_t, kCount>> ParseFields(std::string_view text) {
-  std::array<std::int64_t, kCount> values{};
+// Parses the first eight fields as numbers. Absent if there are too few fields, or a field is not a number.
+std::optional<std::array<std::int64_t, 8>> ParseFields(std::string_view text) {
+  std::array<std::int64_t, 8> values{};
   for (std::int64_t& value : values) {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     const std::string_view field = text.substr(0, text.find_first_of(" \n"));
@@ -79,26 +78,17 @@ std::optional<std::array<std::int64_t, kCount>> ParseFields(std::string_view tex
   return values;
 }
 
-// Parses "123.45" with any number of digits, independently of the locale.
+// Parses "123.45", independently of the locale.
 std::optional<double> ParseDecimal(std::string_view text) {
-  const std::size_t point = text.find('.');
-  const auto integer_part = ParseCount(text.substr(0, point), kMaxTicks);
-  if (!integer_part) return std::nullopt;
-  double value = static_cast<double>(*integer_part);
-  if (point == std::string_view::npos) return value;
-  const std::string_view digits = text.substr(point + 1, 9);
-  const auto fraction = ParseCount(digits, kMaxTicks);
-  if (!fraction) return std::nullopt;
-  double unit = 1;
-  for (std::size_t i = 0; i < digits.size(); ++i) unit /= 10;
-  return value + static_cast<double>(*fraction) * unit;
+  const auto value = AsNumber<double>(text);
+  return value && *value >= 0 && *value <= double(kMaxTicks) ? value : std::nullopt;
 }
 
 // Reads a line of /proc/stat: "cpu  user nice system idle iowait irq softirq steal ..." gives the busy time,
 // and "cpuN ..." counts a core. `guest` is part of `user`.
 void ReadTotals(std::string_view line, LoadSnapshot& snapshot) {
   if (line.starts_with("cpu ")) {
-    const auto ticks = ParseFields<8>(line.substr(4));
+    const auto ticks = ParseFields(line.substr(4));
     if (!ticks) return;
     const auto& [user, nice, system, idle, iowait, irq, softirq, steal] = *ticks;
     snapshot.busy = static_cast<double>(user + nice + system + irq + softirq + steal) / kTicksPerSecond;

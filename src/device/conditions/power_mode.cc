@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "core/text/split.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {
@@ -23,14 +23,9 @@ PowerMode MakePowerMode(const std::string& name, bool boost) {
 }
 
 // Compares numerically if possible, since Android returns "1.0" for a setting that was set to "1".
-bool SameValue(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  char* end_a = nullptr;
-  char* end_b = nullptr;
-  const double number_a = std::strtod(a.c_str(), &end_a);
-  const double number_b = std::strtod(b.c_str(), &end_b);
-  return !a.empty() && !b.empty() && *end_a == '\0' && *end_b == '\0' && !(number_a < number_b) &&
-         !(number_b < number_a);
+bool SameValue(std::string_view a, std::string_view b) {
+  const auto number = AsNumber<double>(a);
+  return a == b || (number && number == AsNumber<double>(b));
 }
 
 }  // namespace
@@ -79,7 +74,7 @@ void ReadPowerMode(const std::string& printed, const std::string& device, PowerM
     if (line == "none") throw PowerModesUnsupported(device);
     std::vector<std::string_view> fields = SplitAt(line, '\t');
     fields.resize(4);
-    const std::string key(fields[1]), now(fields[2]);
+    const std::string_view key = fields[1], now = fields[2];
     if (fields[0] != "setting") continue;
     for (PowerSetting& setting : mode.settings) {
       if (setting.key != key) continue;

@@ -12,7 +12,6 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
-#include "core/json/json_members.h"
 #include "core/text/escape.h"
 #include "device/open_device.h"
 #include "measure/store/run_files.h"
@@ -69,27 +68,18 @@ std::string ToFolderName(std::string text) {
   return SafeFileName(text);
 }
 
-// The device and time in a manifest.json.
+// The device and time in the manifest.json of a results directory.
 struct StoredDevice {
   std::string name, generated_at;
-
-  static void Describe(auto& v) {
-    v.Object("device", [](auto& device) { device("name", &StoredDevice::name); });
-    v("generated_at", &StoredDevice::generated_at);
-  }
 };
 
 std::optional<StoredDevice> ReadStoredDevice(const std::filesystem::path& folder) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(folder / kManifestFile, error)) return std::nullopt;
   try {
     const nlohmann::json manifest = ParseJson(ReadTextFile(folder / kManifestFile));
-    if (!manifest.is_object() || !manifest.contains("device")) return std::nullopt;
-    StoredDevice stored;
-    ReadJsonTolerantly(manifest, stored, folder);
-    return stored;
+    return StoredDevice{manifest.at("device").at("name").get<std::string>(),
+                        manifest.at("generated_at").get<std::string>()};
   } catch (const std::exception&) {
-    return std::nullopt;
+    return std::nullopt;  // there is no manifest, or it does not name a device
   }
 }
 

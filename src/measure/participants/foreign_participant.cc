@@ -60,11 +60,11 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
 
   std::string tail;  // end of the output so far, since a marker may be in two pieces of it
   constexpr std::size_t kMaxMarkerBytes = 32;
-  bool has_xnnpack_log = false, trace_enabled = false;
+  ForeignRun run;
   const auto write = [&](std::string_view text) {
     tail += text;
-    has_xnnpack_log = has_xnnpack_log || tail.find("(XNNPACK)") != std::string::npos;
-    trace_enabled = trace_enabled || xnnpack::IsTraceEnabled(tail);
+    run.has_xnnpack_log = run.has_xnnpack_log || tail.find("(XNNPACK)") != std::string::npos;
+    run.trace_enabled = run.trace_enabled || xnnpack::IsTraceEnabled(tail);
     tail.erase(0, tail.size() - std::min(tail.size(), kMaxMarkerBytes));
     log.Write(text);
     if (second_log != nullptr) second_log->Write(text);
@@ -114,12 +114,9 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   if (!status->Success() && setup.interruption->Ended(status))
     throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
 
-  ForeignRun run;
   run.status = *status;
   run.wall = std::chrono::nanoseconds(Clock::now() - start).count();
   if (run.status.run_delay) setup.data->wait_source = protocol::kOutsideProcess;
-  run.has_xnnpack_log = has_xnnpack_log;
-  run.trace_enabled = trace_enabled;
   std::string etdump_problem =
       "it wrote no ETDump: it was built without the event tracer, or died before its end";
   if (device.Get(device_path, etdump)) {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/json/json_members.h"
+#include "core/views.h"
 #include "device/conditions/other_load.h"
 #include "measure/store/run_data.h"
 #include "stats/distribution.h"
@@ -62,12 +63,10 @@ std::vector<StoredPair> StoredPairs(const RunData& run) {
   const auto side = [&](std::size_t index, const std::string& label) {
     return StoredPair::Side{run.experiments[index].name, run.experiments[index].threads, label};
   };
-  std::vector<StoredPair> stored;
-  for (const ComparePair& pair : run.pairs) {
-    stored.push_back({side(pair.baseline, pair.baseline_label), side(pair.candidate, pair.candidate_label),
-                      pair.label, pair.outputs});
-  }
-  return stored;
+  return MapEach(run.pairs, [&](const ComparePair& pair) {
+    return StoredPair{side(pair.baseline, pair.baseline_label), side(pair.candidate, pair.candidate_label),
+                      pair.label, pair.outputs};
+  });
 }
 
 void SetPairs(const std::vector<StoredPair>& pairs, RunData& run) {

@@ -310,12 +310,9 @@ void PairForeignExperiments(const nlohmann::json& manifest, RunData& run) {
         run.problems.push_back("compare_pairs: a pair names an experiment that has no results");
         continue;
       }
-      ComparePair pair;
-      pair.baseline = *baseline;
-      pair.candidate = *candidate;
+      run.pairs.push_back({.baseline = *baseline, .candidate = *candidate});
       if (const auto label = entry.find("label"); label != entry.end() && label->is_string())
-        pair.label = label->get<std::string>();
-      run.pairs.push_back(std::move(pair));
+        run.pairs.back().label = label->get<std::string>();
     }
     return;
   }
@@ -323,12 +320,8 @@ void PairForeignExperiments(const nlohmann::json& manifest, RunData& run) {
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
     if (!run.experiments[i].trace_enabled && !run.experiments[i].etdump.empty()) timed.push_back(i);
   }
-  if (timed.size() == 2 && run.experiments[timed[0]].threads == run.experiments[timed[1]].threads) {
-    ComparePair pair;
-    pair.baseline = timed[0];
-    pair.candidate = timed[1];
-    run.pairs.push_back(std::move(pair));
-  }
+  if (timed.size() == 2 && run.experiments[timed[0]].threads == run.experiments[timed[1]].threads)
+    run.pairs.push_back({.baseline = timed[0], .candidate = timed[1]});
 }
 
 }  // namespace etprof
