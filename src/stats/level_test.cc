@@ -1,11 +1,11 @@
-#include "stats/level.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include "stats/stability.h"
 
 namespace etprof::stats {
 namespace {

@@ -15,9 +15,8 @@
 #include "profile/analysis/operators.h"
 #include "profile/analysis/profile.h"
 #include "profile/analysis/span_tree.h"
-#include "profile/analysis/statistics.h"
 #include "protocol/operator_place.h"
-#include "stats/level.h"
+#include "stats/stability.h"
 
 namespace etprof {
 namespace {

@@ -182,7 +182,7 @@ struct Profile {
   Column<Nanoseconds> duration;
   std::optional<Nanoseconds>
       load_method;  // Method::init + Program::load_method of the first block that has them
-  // Attribute computes the following members from those above.
+  // DescribeProfile computes the members from here to `whole` from those above.
   std::vector<SpanStatistics> statistics;   // by operator
   std::vector<stats::Distribution> groups;  // self time per run, in the order of kAllGroups
   std::vector<std::pair<std::string, stats::Distribution>> categories;  // self time per run, by category name
@@ -209,7 +209,7 @@ struct Profile {
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
 // order). If `labels` is empty, the first run of the file is kFirst, and the warm-up is derived from the
-// latencies (stats/level.h), with at least `min_warmup` runs. Irregular traces do not throw; they are
+// latencies (stats/stability.h), with at least `min_warmup` runs. Irregular traces do not throw; they are
 // reported in Profile::health. Only a trace whose runs have nothing in common throws (Error, kBadInput),
 // since its table would be quadratic in the file.
 struct AttributeOptions {
@@ -221,6 +221,9 @@ struct AttributeOptions {
   std::size_t threads = 0;  // maximum number; 0: one per core. The result does not depend on it.
 };
 Profile Attribute(const Trace& trace, const AttributeOptions& options);
+// Fills `statistics`, `groups`, `categories`, and `whole` from the other members of a profile, on up to
+// `threads` threads (0: one per core).
+void DescribeProfile(Profile& profile, std::size_t threads);
 
 // Builds one Profile for each method, in the order of their first runs, for a trace whose methods are not
 // known. An ETDump does not name methods. If several were initialized (Method::init), runs whose events

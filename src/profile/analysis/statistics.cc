@@ -1,5 +1,3 @@
-#include "profile/analysis/statistics.h"
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "core/parallel.h"
+#include "profile/analysis/profile.h"
 
 namespace etprof {
 namespace {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "core/json/describe.h"
 
 namespace etprof::stats {
@@ -19,7 +21,13 @@ enum class Verdict {
 // kSlower, kInconclusive. `margin` is relative (0.01 for ±1%). On the log scale it is ±log(1 + margin), so
 // that exchanging the variants exchanges faster and slower and changes nothing else. kSame comes first: a
 // difference that is significant but too small to matter is "same". An interval with NaN is inconclusive.
-Verdict DecideVerdict(double log_low, double log_high, double margin);
+inline Verdict DecideVerdict(double log_low, double log_high, double margin) {
+  const double log_margin = std::log1p(margin);
+  if (log_low >= -log_margin && log_high <= log_margin) return Verdict::kSame;
+  if (log_low > 0 && log_high >= log_low) return Verdict::kFaster;
+  if (log_high < 0 && log_low <= log_high) return Verdict::kSlower;
+  return Verdict::kInconclusive;
+}
 
 }  // namespace etprof::stats
 

@@ -16,7 +16,7 @@
 #include "measure/config/config.h"
 #include "measure/participants/participants.h"
 #include "measure/store/run_files.h"
-#include "stats/level.h"
+#include "stats/stability.h"
 
 namespace etprof {
 namespace {

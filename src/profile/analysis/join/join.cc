@@ -12,7 +12,6 @@
 #include "profile/analysis/join/neighbours.h"
 #include "profile/analysis/join/source_places.h"
 #include "profile/analysis/operators.h"
-#include "profile/analysis/statistics.h"
 
 namespace etprof {
 namespace {

@@ -4,11 +4,182 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "format/program/dataflow.h"
 
 namespace etprof {
 namespace {
+
+// The origin of a value: an operator of the call (index into AlignedCall::operators), a value of the method
+// that is passed to the call, or (both absent) not known.
+struct ValueOrigin {
+  std::optional<std::size_t> op, value;
+  bool operator==(const ValueOrigin&) const = default;
+};
+
+// The values that pass between the operators of a call, and out of the call.
+struct CallFlow {
+  std::vector<std::vector<ValueOrigin>> read;  // inputs by operator, without constants
+  std::vector<std::pair<std::size_t, ValueOrigin>>
+      outputs;  // outputs: index into Method::values, and the origin
+};
+
+// The source of a value within a part of an alignment: an operator of the part, a value from before the part,
+// or not known.
+struct Source {
+  std::optional<std::size_t> op;
+  std::optional<std::uint32_t> id;
+  bool operator==(const Source&) const = default;
+};
+
+// The role of an operator in one alternative of a part.
+struct Role {
+  enum class Kind : std::uint8_t { kUnknown, kNode, kInserted } kind = Kind::kUnknown;
+  std::vector<Source>
+      read;  // inputs if kNode: without duplicates and constants, in the order of the arguments
+  bool operator==(const Role&) const = default;
+};
+
+struct PartFlow {
+  std::map<std::size_t, Role> roles;        // by operator
+  std::map<std::uint32_t, Source> written;  // by value
+};
+
+// Erases entries of `entries` that are missing or different in `other`.
+template <typename Key, typename Value>
+void EraseDifferences(std::map<Key, Value>& entries, const std::map<Key, Value>& other) {
+  std::erase_if(entries, [&](const auto& entry) {
+    const auto found = other.find(entry.first);
+    return found == other.end() || found->second != entry.second;
+  });
+}
+
+// Computes the dataflow on which all best alignments agree. An operator that XNNPACK inserted lies between
+// the operator whose input or output it converts and the other end of the value.
+class CallFlowTracer {
+ public:
+  explicit CallFlowTracer(const AlignedCall& call)
+      : call_(call), graph_(*call.graph), inserted_(call.operators.size(), false) {
+    result_.read.resize(call.operators.size());
+  }
+
+  CallFlow Run() {
+    for (const std::uint32_t id : graph_.inputs)
+      origins_[id] = {std::nullopt, FindArgument(*graph_.Find(id), *call_.instruction)};
+    for (const Alignment::Part& part : call_.alignment.parts) FollowPart(part);
+    for (std::size_t op = 0; op < inserted_.size(); ++op) {
+      if (inserted_[op] && (op == 0 || !inserted_[op - 1])) ConnectInserted(op);
+    }
+    for (const std::uint32_t id : graph_.outputs) {
+      if (const auto value = FindArgument(*graph_.Find(id), *call_.instruction))
+        result_.outputs.emplace_back(*value, FindOrigin(id));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  ValueOrigin FindOrigin(std::uint32_t id) const {
+    const auto found = origins_.find(id);
+    return found == origins_.end() ? ValueOrigin{} : found->second;
+  }
+  ValueOrigin FindOrigin(const Source& source) const {
+    return source.id ? FindOrigin(*source.id) : ValueOrigin{source.op, std::nullopt};
+  }
+
+  void FollowPart(const Alignment::Part& part) {
+    if (part.alternatives.empty()) return;
+    PartFlow agreed = FollowAlternative(part.alternatives.front());
+    for (std::size_t alternative = 1; alternative < part.alternatives.size(); ++alternative) {
+      const PartFlow other = FollowAlternative(part.alternatives[alternative]);
+      EraseDifferences(agreed.roles, other.roles);
+      EraseDifferences(agreed.written, other.written);
+    }
+    for (const auto& [op, role] : agreed.roles) {
+      inserted_[op] = role.kind == Role::Kind::kInserted;
+      for (const Source& source : role.read) result_.read[op].push_back(FindOrigin(source));
+    }
+    std::map<std::uint32_t, ValueOrigin> written;
+    for (const auto& [id, source] : agreed.written) written[id] = FindOrigin(source);
+    for (const auto& [id, origin] : written) origins_[id] = origin;
+  }
+
+  PartFlow FollowAlternative(const std::vector<AlignmentStep>& alternative) const {
+    PartFlow flow;
+    const auto find_source = [&](std::uint32_t id) {
+      const auto found = flow.written.find(id);
+      return found == flow.written.end() ? Source{std::nullopt, id} : found->second;
+    };
+    for (const AlignmentStep& step : alternative) {
+      if (!step.node) {
+        flow.roles[step.op].kind = step.explained ? Role::Kind::kInserted : Role::Kind::kUnknown;
+        continue;
+      }
+      const XnnNode& node = graph_.nodes[*step.node];
+      Source writer;
+      if (step.count > 0) {
+        Role& role = flow.roles[step.op];
+        role.kind = Role::Kind::kNode;
+        for (const std::uint32_t id : FindDataflow({*step.node}, graph_).read) {
+          if (graph_.Find(id)->constant) continue;
+          const Source source = find_source(id);
+          if (std::ranges::find(role.read, source) == role.read.end()) role.read.push_back(source);
+        }
+        for (std::size_t i = 1; i < step.count; ++i)
+          flow.roles[step.op + i] = {Role::Kind::kNode, {{step.op + i - 1, std::nullopt}}};
+        writer.op = step.op + step.count - 1;
+      } else if (step.explained && !node.inputs.empty()) {
+        writer = find_source(node.inputs[0]);  // a fused node passes on the source of its input
+      }
+      for (const std::uint32_t id : node.outputs) flow.written[id] = writer;
+    }
+    return flow;
+  }
+
+  // Connects consecutive operators that XNNPACK inserted, from `first` on. They convert an input of the next
+  // operator, or the output of the previous operator if there is no next.
+  void ConnectInserted(std::size_t first) {
+    std::size_t next = first;
+    while (next < inserted_.size() && inserted_[next]) ++next;
+    if (next == inserted_.size()) return ConnectInsertedAtEnd(first);
+    for (std::size_t op = first; op < next; ++op) {
+      ValueOrigin* input = FindConvertedInput(first, op, next);
+      if (input == nullptr) continue;
+      result_.read[op] = {*input};
+      *input = {op, std::nullopt};
+    }
+  }
+
+  // The input of `next` that `op` converts; null: not known. XNNPACK packs the first factor of a product
+  // (xnn_insert_pack_lh_node of its subgraph.c). Other inserted operators are known if the next operator has
+  // one input, which the operator before them computes, so that they lie between the two in any case.
+  ValueOrigin* FindConvertedInput(std::size_t first, std::size_t op, std::size_t next) {
+    std::vector<ValueOrigin>& inputs = result_.read[next];
+    if (inputs.empty()) return nullptr;
+    if (call_.stems[op] == "Pack LH") return &inputs.front();
+    const bool from_before = first == 0 || (inputs.front().op && *inputs.front().op + 1 >= first);
+    return inputs.size() == 1 && from_before ? &inputs.front() : nullptr;
+  }
+
+  void ConnectInsertedAtEnd(std::size_t first) {
+    if (first == 0) return;
+    const std::size_t last_regular = first - 1;
+    std::vector<std::uint32_t> outputs;
+    for (const std::uint32_t id : graph_.outputs) {
+      if (FindOrigin(id).op == last_regular) outputs.push_back(id);
+    }
+    if (outputs.size() != 1) return;
+    for (std::size_t op = first; op < inserted_.size(); ++op)
+      result_.read[op] = {ValueOrigin{op - 1, std::nullopt}};
+    origins_[outputs.front()].op = inserted_.size() - 1;
+  }
+
+  const AlignedCall& call_;
+  const XnnGraph& graph_;
+  std::map<std::uint32_t, ValueOrigin> origins_;
+  std::vector<bool> inserted_;  // by operator: inserted in all best alignments
+  CallFlow result_;
+};
 
 // Follows the values of a method through the runs of a profile.
 class Connector {
@@ -19,7 +190,7 @@ class Connector {
     std::set<const Instruction*> followed;
     for (const AlignedCall& call : calls) {
       for (const std::size_t op : call.operators) call_index_[op] = flows_.size();
-      flows_.push_back(ComputeCallFlow(call));
+      flows_.push_back(CallFlowTracer(call).Run());
       followed.insert(call.instruction);
     }
     for (std::size_t i = 0; i < method.instructions.size(); ++i) {
