@@ -105,7 +105,7 @@ std::string Isa(const LadderOptions& options, PythonProgress& progress) {
 std::string Generate(const GenerateOptions& options, PythonProgress& progress) {
   const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options.measure, progress);
   const std::optional<GenerateReport> generate_report = MakeGenerateReport(finished.report.value());
-  return ValueJson(GenerateJson{generate_report.value()});
+  return ValueJson(generate_report.value());
 }
 
 // --- other workflows ------------------------------------------------------------------------------------

@@ -312,7 +312,7 @@ void ShowGenerated(const Report& report, const GenerateArguments& arguments) {
     Print("{}", LlamaBenchText(*generate_report, arguments.llama_bench));
     return;
   }
-  ShowDocument(show::MakeGenerateDocument(*generate_report), arguments.view, GenerateJson{*generate_report},
+  ShowDocument(show::MakeGenerateDocument(*generate_report), arguments.view, *generate_report,
                (report.run.folder / "report.html").string());
 }
 

@@ -295,13 +295,44 @@ struct GeneratePair {
   std::optional<Row> first_token;                // time to the first token; absent: not after the same prompt
   std::optional<std::int64_t> first_difference;  // token at which the texts differ; absent: they are the same
   bool texts_compared = false;  // both variants generated a text without NaN after the same prompt
+
+  static constexpr const char* kSchemaName = "generate_pair";
+  static void Describe(auto& v);
 };
 
 struct GenerateReport {
   const Report* report = nullptr;
   std::vector<GenerateSide> sides;
   std::vector<GeneratePair> pairs;
+
+  // Describes `etprof generate --json`.
+  static void Describe(auto& v) {
+    using G = GenerateReport;
+    DescribeSchemaVersion(v);
+    v("folder", [](const G& generate) { return generate.report->run.folder.string(); },
+      {.meaning = "the results directory"});
+    v("launches", [](const G& generate) { return generate.report->run.schedule.launches; },
+      {.meaning = "processes of each variant"});
+    v("variants", &G::sides, {.meaning = "what was measured"});
+    v("pairs", &G::pairs, {.meaning = "variants that are compared"});
+    v("warnings", [](const G& generate) -> const auto& { return generate.report->warnings; },
+      {.meaning = "of the measurement"});
+  }
 };
+
+void GeneratePair::Describe(auto& v) {
+  using P = GeneratePair;
+  const auto variant = [](std::size_t P::*side) {
+    return [side](const P& pair, const GenerateReport& in) { return in.sides[pair.*side].variant; };
+  };
+  v("baseline", variant(&P::baseline), {.meaning = "a variant"});
+  v("candidate", variant(&P::candidate), {.meaning = "another one"});
+  v("tests", &P::rows, {.meaning = "test by test"});
+  v("first_token", &P::first_token, {.meaning = "the time to it; null: not measured after the same prompt"});
+  v("texts_compared", &P::texts_compared, {.meaning = "both generated after the same prompt, without NaN"});
+  v("first_different_token", &P::first_difference,
+    {.meaning = "of the generated texts, from 0; null: there is none"});
+}
 
 // Finds the pair that compares these experiments (indices into Report::experiments); null: there is none.
 const GeneratePair* FindGeneratePair(const GenerateReport& generate, std::size_t baseline,
@@ -309,50 +340,5 @@ const GeneratePair* FindGeneratePair(const GenerateReport& generate, std::size_t
 
 // Absent if no experiment of the run is a place of a test. The result refers to the report.
 std::optional<GenerateReport> MakeGenerateReport(const Report& report);
-
-// `etprof generate --json`.
-struct GenerateJson {
-  const GenerateReport& generate;
-
-  struct PairJson {
-    const GenerateReport& report;
-    const GeneratePair& pair;
-
-    static constexpr const char* kSchemaName = "generate_pair";
-    static void Describe(auto& v) {
-      using J = const PairJson&;
-      v("baseline", [](J json) { return json.report.sides[json.pair.baseline].variant; },
-        {.meaning = "a variant"});
-      v("candidate", [](J json) { return json.report.sides[json.pair.candidate].variant; },
-        {.meaning = "another one"});
-      v("tests", [](J json) -> const auto& { return json.pair.rows; }, {.meaning = "test by test"});
-      v("first_token", [](J json) { return json.pair.first_token; },
-        {.meaning = "the time to it; null: not measured after the same prompt"});
-      v("texts_compared", [](J json) { return json.pair.texts_compared; },
-        {.meaning = "both generated after the same prompt, without NaN"});
-      v("first_different_token", [](J json) { return json.pair.first_difference; },
-        {.meaning = "of the generated texts, from 0; null: there is none"});
-    }
-  };
-  static void Describe(auto& v) {
-    using J = const GenerateJson&;
-    DescribeSchemaVersion(v);
-    v("folder", [](J json) { return json.generate.report->run.folder.string(); },
-      {.meaning = "the results directory"});
-    v("launches", [](J json) { return json.generate.report->run.schedule.launches; },
-      {.meaning = "processes of each variant"});
-    v("variants", [](J json) -> const auto& { return json.generate.sides; },
-      {.meaning = "what was measured"});
-    v("pairs",
-      [](J json) {
-        std::vector<PairJson> pairs;
-        for (const GeneratePair& pair : json.generate.pairs) pairs.push_back({json.generate, pair});
-        return pairs;
-      },
-      {.meaning = "variants that are compared"});
-    v("warnings", [](J json) -> const auto& { return json.generate.report->warnings; },
-      {.meaning = "of the measurement"});
-  }
-};
 
 }  // namespace etprof
