@@ -20,7 +20,6 @@
 #include "report/kernels/matrix_kernels.h"
 #include "report/kernels/watched.h"
 #include "report/ladder/ladder.h"
-#include "report/ladder/payoff.h"
 #include "report/run/layers.h"
 #include "report/run/roofline.h"
 #include "report/run/run_classes.h"
@@ -289,6 +288,17 @@ bool IsInPair(const Report& report, std::size_t experiment);
 // ladder the best setting, else the highest level.
 std::vector<std::size_t> FindSubjects(const Report& report);
 
+// Finds the effects of the exporter and of the runtime for a pair of releases that each ran its own export:
+// the main effects over both programs and both runtimes. Absent if the run does not have the other two
+// combinations. `baseline` and `candidate` are indices into Report::experiments.
+std::optional<ReleaseEffects> FindReleaseEffects(const Report& report, std::size_t baseline,
+                                                 std::size_t candidate);
+
+// The matrices of a report whose experiments and comparisons are filled: one per thread sweep (an experiment
+// with several numbers of threads, compared with the smallest), and one per baseline that several experiments
+// are compared with. Comparisons of a sweep that the report lacks are computed.
+std::vector<Matrix> FindMatrices(const Report& report);
+
 // Makes the plots of a report whose comparisons, ladder, and matrices are filled.
 std::vector<LatencyPlot> FindLatencyPlots(const Report& report);
 
@@ -296,6 +306,14 @@ std::vector<LatencyPlot> FindLatencyPlots(const Report& report);
 std::vector<Insight> FindInsights(const Report& report);
 // Finds the insights on latency that varied during the measurement: a step, or a trend and two levels.
 std::vector<Insight> FindNoise(const RunData& run, const ReportExperiment& experiment);
+
+// Baseline time over candidate time: the ratio of the estimate, else the quotient of the times. Absent if a
+// variant has no time, or if the times must not be compared: on an emulated CPU, or if other processes
+// disturbed the runs.
+std::optional<double> SpeedupRatio(const Quantity& quantity);
+
+// Scaling efficiency: speedup / ratio of the threads; 1 is perfect scaling. Absent without a ratio.
+std::optional<double> ScalingEfficiency(const Quantity& quantity, int baseline_threads, int threads);
 
 // Makes a run of plain ETDump files, one experiment each; two files form a pair. Labels are by index of the
 // files; empty labels are replaced by file names.

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/units.h"
-#include "report/ladder/matrix.h"
+#include "report/report.h"
 #include "show/gates.h"
 #include "show/wording.h"
 

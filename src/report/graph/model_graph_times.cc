@@ -4,7 +4,6 @@
 #include <set>
 
 #include "report/graph/model_graph.h"
-#include "report/ladder/matrix.h"
 
 namespace etprof {
 namespace {

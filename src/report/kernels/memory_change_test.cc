@@ -1,10 +1,9 @@
-#include "report/kernels/memory_change.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/json/json_members.h"
+#include "report/kernels/watched.h"
 
 namespace etprof {
 namespace {

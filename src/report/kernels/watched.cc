@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstdlib>
 #include <tuple>
 
 #include "core/text/text.h"
@@ -176,6 +175,43 @@ std::span<const WatchedRow> FindWatchedRows(const std::vector<WatchedExperiment>
                                             const ExperimentData& data) {
   const WatchedExperiment* const found = FindWatched(watched, data);
   return found == nullptr ? std::span<const WatchedRow>() : found->rows;
+}
+
+std::optional<std::vector<AllocationChange>> ChangedAllocations(const protocol::MemoryReport& baseline,
+                                                                const protocol::MemoryReport& candidate) {
+  // Do not compare names: XNNPACK's names contain data types, which may depend on the instruction set.
+  const auto place = [](const protocol::CreatedOperator& op) {
+    return std::tuple(op.delegate, op.instruction, op.ordinal);
+  };
+  if (!std::ranges::equal(baseline.operators, candidate.operators, {}, place, place)) return std::nullopt;
+  std::vector<AllocationChange> changes;
+  for (std::size_t i = 0; i < baseline.operators.size(); ++i) {
+    const protocol::CreatedOperator &before = baseline.operators[i], &after = candidate.operators[i];
+    if (before.bytes != after.bytes) changes.push_back({after.NameOrFunction(), before.bytes, after.bytes});
+  }
+  std::ranges::stable_sort(changes, std::ranges::greater(), [](const AllocationChange& change) {
+    return std::abs(change.candidate - change.baseline);
+  });
+  return changes;
+}
+
+PlacedWatch::PlacedWatch(const protocol::WatchedTimeline& timeline) {
+  std::vector<Nanoseconds> open_ends;
+  for (const protocol::WatchedSpan& span : timeline.spans) {
+    while (!open_ends.empty() && open_ends.back() <= span.begin_ns) open_ends.pop_back();
+    const Nanoseconds end = open_ends.empty() ? span.end_ns : std::min(span.end_ns, open_ends.back());
+    for (const protocol::WatchedSlice& slice : span.slices) slices.push_back({spans.size(), &slice});
+    spans.push_back({static_cast<std::size_t>(span.op), open_ends.size(), span.begin_ns, end});
+    open_ends.push_back(end);
+  }
+  std::ranges::stable_sort(slices, {}, [](const Slice& slice) { return slice.slice->begin_ns; });
+}
+
+std::map<std::string, std::size_t> OperatorsByKey(const Profile& profile) {
+  std::map<std::string, std::size_t> indices;
+  for (std::size_t op = 0; op < profile.operators.size(); ++op)
+    indices.emplace(KeyText(profile.operators[op].key), op);
+  return indices;
 }
 
 }  // namespace etprof

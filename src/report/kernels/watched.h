@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -12,6 +13,8 @@
 #include "core/json/describe.h"
 #include "isa/code_class.h"
 #include "measure/store/watch.h"
+#include "profile/analysis/profile.h"
+#include "protocol/watch.h"
 
 namespace etprof {
 
@@ -145,5 +148,37 @@ const WatchedExperiment* FindWatched(const std::vector<WatchedExperiment>& watch
 // The rows of the watched experiment; empty if not watched.
 std::span<const WatchedRow> FindWatchedRows(const std::vector<WatchedExperiment>& watched,
                                             const ExperimentData& data);
+
+// Bytes that an operator allocated during its creation, in two experiments.
+struct AllocationChange {
+  std::string name;
+  std::int64_t baseline = 0, candidate = 0;
+};
+
+// Returns the operators whose allocations differ, the largest difference first. Absent if the experiments did
+// not create the same sequence of operators.
+std::optional<std::vector<AllocationChange>> ChangedAllocations(const protocol::MemoryReport& baseline,
+                                                                const protocol::MemoryReport& candidate);
+
+// A watched run with nested spans for a timeline. Times are nanoseconds since its begin.
+struct PlacedWatch {
+  // Operators nest by their times, and end within the operator that contains them.
+  struct Span {
+    std::size_t op = 0;  // index into WatchReply::operators
+    std::size_t depth = 0;
+    Nanoseconds begin = 0, end = 0;
+  };
+  struct Slice {
+    std::size_t span = 0;
+    const protocol::WatchedSlice* slice = nullptr;
+  };
+  std::vector<Span> spans;
+  std::vector<Slice> slices;  // ordered by begin
+
+  explicit PlacedWatch(const protocol::WatchedTimeline& timeline);  // `timeline` must outlive this object
+};
+
+// Indices into Profile::operators by KeyText.
+std::map<std::string, std::size_t> OperatorsByKey(const Profile& profile);
 
 }  // namespace etprof

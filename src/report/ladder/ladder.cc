@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "isa/ladder.h"
-#include "report/ladder/matrix.h"
 #include "report/report.h"
 #include "report/run/pair.h"
 #include "stats/ratio/multiple.h"

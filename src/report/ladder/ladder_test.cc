@@ -8,7 +8,7 @@
 
 #include "format/etdump/reader.h"
 #include "report/ladder/example_ladder.h"
-#include "report/ladder/matrix.h"
+#include "report/report.h"
 
 namespace etprof {
 namespace {

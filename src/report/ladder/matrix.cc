@@ -1,5 +1,3 @@
-#include "report/ladder/matrix.h"
-
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,4 +1,3 @@
-#include "report/ladder/matrix.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

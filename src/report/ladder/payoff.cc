@@ -1,5 +1,3 @@
-#include "report/ladder/payoff.h"
-
 #include <algorithm>
 #include <utility>
 

@@ -1,11 +1,10 @@
-#include "report/ladder/payoff.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "report/ladder/example_ladder.h"
+#include "report/ladder/ladder.h"
 
 namespace etprof {
 namespace {

@@ -1,5 +1,3 @@
-#include "report/run/release_effects.h"
-
 #include <cmath>
 #include <map>
 #include <vector>

@@ -9,7 +9,7 @@
 
 #include "core/units.h"
 #include "core/views.h"
-#include "report/ladder/matrix.h"
+#include "report/report.h"
 #include "show/subjects/run/report_parts.h"
 #include "show/wording.h"
 

@@ -1,5 +1,3 @@
-#include "report/ladder/matrix.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "core/units.h"
 #include "report/kernels/watched.h"
+#include "report/report.h"
 #include "show/subjects/run/operator_names.h"
 #include "show/subjects/run/report_parts.h"
 #include "show/wording.h"

@@ -10,7 +10,7 @@
 #include "core/views.h"
 #include "measure/store/watch.h"
 #include "profile/analysis/sampled_runs.h"
-#include "report/kernels/placed_watch.h"
+#include "report/kernels/watched.h"
 #include "show/formats/json/json.h"
 
 namespace etprof {

@@ -12,7 +12,7 @@
 #include "profile/analysis/placed_spans.h"
 #include "profile/analysis/sampled_runs.h"
 #include "report/kernels/matrix_kernels.h"
-#include "report/kernels/placed_watch.h"
+#include "report/kernels/watched.h"
 
 namespace etprof {
 namespace {

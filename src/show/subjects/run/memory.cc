@@ -7,7 +7,7 @@
 
 #include "core/json/describe.h"
 #include "core/units.h"
-#include "report/kernels/memory_change.h"
+#include "report/kernels/watched.h"
 #include "show/subjects/run/report_parts.h"
 
 namespace etprof::show {
