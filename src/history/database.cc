@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/file/file.h"
+#include "core/file/process_folder.h"
 
 namespace etprof {
 namespace {
@@ -27,12 +27,6 @@ constexpr std::uint64_t kMinSteps = 50'000'000, kStepsPerByte = 200;
 constexpr int kStepsPerCallback = 10'000;
 
 std::filesystem::path JournalPath(std::filesystem::path file) { return file += "-journal"; }
-
-std::uint32_t BigEndianAt(ByteView bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  for (std::size_t i = at; i < at + 4; ++i) value = value << 8U | std::to_integer<std::uint32_t>(bytes[i]);
-  return value;
-}
 
 // Rejects side files of `path` with which SQLite would do more than roll back this one file. `file` is the
 // name for messages.
@@ -72,6 +66,12 @@ void RejectDangerousSideFiles(const std::filesystem::path& path, const std::file
 }
 
 }  // namespace
+
+std::uint32_t BigEndianAt(ByteView bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = at; i < at + 4; ++i) value = value << 8U | std::to_integer<std::uint32_t>(bytes[i]);
+  return value;
+}
 
 Database::Database(std::filesystem::path file, Mode mode, double busy_seconds)
     : file_(std::move(file)), busy_seconds_(busy_seconds) {
@@ -128,8 +128,8 @@ void Database::Open(const std::filesystem::path& path, int flags) {
 void Database::OpenRecoveredCopy(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   const fs::path journal = JournalPath(path);
-  const fs::path folder = MakeTemporaryFolder("etprof-history-", "a copy of a history");
-  const fs::path copy = folder / "history.sqlite";
+  const ProcessFolder folder("etprof-history", "a copy of a history");
+  const fs::path copy = folder.path() / "history.sqlite";
   try {
     const fs::file_time_type before = fs::last_write_time(journal);
     fs::copy_file(journal, JournalPath(copy));
@@ -138,21 +138,13 @@ void Database::OpenRecoveredCopy(const std::filesystem::path& path) {
     if (fs::last_write_time(journal) != before) throw fs::filesystem_error("it was changed", path, {});
     RejectDangerousSideFiles(copy, file_);
     Open(copy, SQLITE_OPEN_READWRITE);
-    Execute(kReadSchema);  // rolls back
+    Execute(kReadSchema);  // rolls back; the open file stays readable without its folder
   } catch (const fs::filesystem_error&) {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
     throw Error(ExitCode::kDeviceFailed,
                 "was interrupted while it was written, and a copy of it cannot be made to recover it")
         .InFile(file_.string())
         .Remedy("try again, with more space for temporary files");
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-    throw;
   }
-  // The open file stays readable.
-  fs::remove_all(folder);
 }
 
 Database::~Database() { sqlite3_close(handle_); }
@@ -172,11 +164,9 @@ void Database::RequireUndamaged() {
 }
 
 std::vector<std::string> Database::Schema() {
-  std::vector<std::string> lines;
   Statement read(*this, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name, type");
-  while (read.Step())
-    lines.push_back(fmt::format("{} {} {} {}", read.Text(0), read.Text(1), read.Text(2), read.Text(3)));
-  return lines;
+  return read.ReadRows(
+      [&] { return fmt::format("{} {} {} {}", read.Text(0), read.Text(1), read.Text(2), read.Text(3)); });
 }
 
 void Database::RequireSameSchema(Database& expected) {
@@ -190,32 +180,26 @@ std::int64_t Database::LastRowId() const { return sqlite3_last_insert_rowid(hand
 
 void Database::Fail(int code) const {
   const std::string reason = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
+  const auto make_error = [&](const std::string& problem, const char* remedy) -> Error {
+    return Error(ExitCode::kDeviceFailed, problem).InFile(file_.string()).Remedy(remedy);
+  };
   const int primary = code & 0xff;
-  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) {
-    throw DamagedError(file_, reason);
-  }
-  if (primary == SQLITE_TOOBIG || primary == SQLITE_INTERRUPT) {
-    throw DamagedError(file_, primary == SQLITE_TOOBIG ? "a text is too long"
-                                                       : "reading it takes too long for a file of its size");
-  }
-  if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) {
-    throw Error(ExitCode::kDeviceFailed, "is in use: another process writes to it")
-        .InFile(file_.string())
-        .Remedy("try again once that has ended");
-  }
+  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) throw DamagedError(file_, reason);
+  if (primary == SQLITE_TOOBIG) throw DamagedError(file_, "a text is too long");
+  if (primary == SQLITE_INTERRUPT)
+    throw DamagedError(file_, "reading it takes too long for a file of its size");
+  if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
+    throw make_error("is in use: another process writes to it", "try again once that has ended");
   if (primary == SQLITE_FULL || code == SQLITE_IOERR_WRITE) {
-    throw Error(ExitCode::kDeviceFailed, "cannot be written: no space is left. Its content is unchanged")
-        .InFile(file_.string())
-        .Remedy("free some space, and repeat the command");
+    throw make_error("cannot be written: no space is left. Its content is unchanged",
+                     "free some space, and repeat the command");
   }
   if (primary == SQLITE_READONLY || primary == SQLITE_PERM) {
-    throw Error(ExitCode::kDeviceFailed, "cannot be written: permission denied")
-        .InFile(file_.string())
-        .Remedy("make it and its folder writable, or name another file with `--history FILE`");
+    throw make_error("cannot be written: permission denied",
+                     "make it and its folder writable, or name another file with `--history FILE`");
   }
-  throw Error(ExitCode::kDeviceFailed, fmt::format("cannot be used: {}", reason))
-      .InFile(file_.string())
-      .Remedy("check the disk, or name another file with `--history FILE`");
+  throw make_error(fmt::format("cannot be used: {}", reason),
+                   "check the disk, or name another file with `--history FILE`");
 }
 
 Statement::Statement(Database& database, std::string_view sql) : database_(database) {

@@ -7,10 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/file/file.h"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace etprof {
+
+// The 32-bit number at a byte of a file of SQLite.
+std::uint32_t BigEndianAt(ByteView bytes, std::size_t at);
 
 // The subset of SQLite that the history needs. Errors of SQLite are thrown as Error with the file's name:
 // kDeviceFailed if the file cannot be written or is in use, kBadInput if it is damaged.
@@ -49,8 +54,7 @@ class Database {
   std::filesystem::path file_;  // as the user named the file
   sqlite3* handle_ = nullptr;
   double busy_seconds_ = 0;
-  std::uint64_t steps_ = 0,
-                max_steps_ = 0;  // steps of SQLite's virtual machine, in units of kStepsPerCallback
+  std::uint64_t steps_ = 0, max_steps_ = 0;  // of SQLite's virtual machine, in units of kStepsPerCallback
 };
 
 // A prepared statement. Columns are counted from 0.
@@ -71,6 +75,13 @@ class Statement {
   // Steps to the end, then resets the statement for new values.
   void Run();
   void Reset();
+  // Returns `read()` for each remaining row, then resets the statement.
+  auto ReadRows(const auto& read) {
+    std::vector<decltype(read())> rows;
+    while (Step()) rows.push_back(read());
+    Reset();
+    return rows;
+  }
 
   std::int64_t Integer(int column) const;
   double Real(int column) const;

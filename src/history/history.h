@@ -42,8 +42,7 @@ std::string DescribeDifferences(const MachineIdentity& before, const MachineIden
 // One process of an experiment.
 struct HistoryLaunch {
   int index = 0;  // launch index in the run; launches of two experiments with equal indices were interleaved
-  std::optional<Nanoseconds>
-      latency;  // median over the rounds of the medians of clean runs; absent: no clean runs
+  std::optional<Nanoseconds> latency;  // median over rounds of the clean runs' medians; absent: no clean runs
   std::int64_t clean_runs = 0, runs = 0;
   // log(latency / latency of the reference), the median over the rounds of this launch; absent: there is no
   // reference.

@@ -10,10 +10,10 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "core/error.h"
-#include "core/file/file.h"
 #include "core/units.h"
 
 namespace etprof {
@@ -81,12 +81,6 @@ void RequireSchema(Database& database, std::int64_t version) {
   database.RequireSameSchema(expected);
 }
 
-std::uint32_t BigEndian(const char* at) {
-  std::uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value = value << 8U | static_cast<unsigned char>(at[i]);
-  return value;
-}
-
 // Checks the header without SQLite, which might repair a foreign file. Returns whether the file has any
 // content (https://www.sqlite.org/fileformat2.html#the_database_header).
 bool RequireHistory(const std::filesystem::path& file) {
@@ -96,13 +90,14 @@ bool RequireHistory(const std::filesystem::path& file) {
   const auto size = in.gcount();
   if (size == 0 && in.eof()) return false;
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  const ByteView bytes = std::as_bytes(std::span(header));
   const bool is_sqlite = size == 100 && std::string_view(header.data(), kMagic.size()) == kMagic;
-  if (!is_sqlite || BigEndian(&header[68]) != kApplicationId) {
+  if (!is_sqlite || BigEndianAt(bytes, 68) != kApplicationId) {
     throw Error(ExitCode::kBadInput, "is not a history that etprof wrote")
         .InFile(file.string())
         .Remedy("name another file; `etprof history add` creates one that does not exist");
   }
-  if (const std::uint32_t version = BigEndian(&header[60]); version < 1 || version > kVersion) {
+  if (const std::uint32_t version = BigEndianAt(bytes, 60); version < 1 || version > kVersion) {
     throw Error(ExitCode::kBadInput,
                 fmt::format("is a history of version {}; this etprof knows 1 to {}", version, kVersion))
         .InFile(file.string())
@@ -205,14 +200,25 @@ std::vector<HistoryLaunch> ReadLaunches(Statement& launches, std::int64_t result
   const auto runs_in = [&](int column) {
     return std::clamp<std::int64_t>(launches.Integer(column), 0, 1'000'000'000'000);
   };
-  std::vector<HistoryLaunch> found;
-  launches.Bind(result);
-  while (launches.Step()) {
-    found.push_back({static_cast<int>(launches.Integer(0)), launches.MaybeInteger(1), runs_in(2), runs_in(3),
-                     launches.MaybeReal(4), launches.MaybeInteger(5)});
-  }
-  launches.Reset();
-  return found;
+  return launches.Bind(result).ReadRows([&] {
+    return HistoryLaunch{static_cast<int>(launches.Integer(0)),
+                         launches.MaybeInteger(1),
+                         runs_in(2),
+                         runs_in(3),
+                         launches.MaybeReal(4),
+                         launches.MaybeInteger(5)};
+  });
+}
+
+// "?1, ?2, ?3" for three columns, which are separated by commas.
+std::string Placeholders(std::string_view columns) {
+  std::string list = "?1";
+  for (std::ptrdiff_t i = 0; i < std::ranges::count(columns, ','); ++i) list += fmt::format(", ?{}", i + 2);
+  return list;
+}
+
+std::string InsertSql(const char* table, const char* columns) {
+  return fmt::format("INSERT INTO {}({}) VALUES({})", table, columns, Placeholders(columns));
 }
 
 // Reads kSeriesColumns, which begin at column `first`.
@@ -271,53 +277,45 @@ HistoryFile HistoryFile::OpenToRead(const std::filesystem::path& file) {
   return {file, Database::Mode::kRead};
 }
 
-std::int64_t HistoryFile::FindOrAddRow(const char* table, const char* columns,
-                                       const std::vector<std::string>& values) {
-  std::string placeholders;
-  for (std::size_t i = 1; i <= values.size(); ++i)
-    placeholders += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
-  const std::string find = fmt::format("SELECT id FROM {} WHERE ({}) = ({})", table, columns, placeholders);
-  const std::string add = fmt::format("INSERT INTO {}({}) VALUES({})", table, columns, placeholders);
-  for (const std::string* const sql : {&find, &add}) {
-    Statement statement(database_, *sql);
-    for (std::size_t i = 0; i < values.size(); ++i) statement.BindAt(static_cast<int>(i) + 1, values[i]);
-    if (statement.Step()) return statement.Integer(0);
-  }
+template <typename... Values>
+std::int64_t HistoryFile::FindOrAddRow(const char* table, const char* columns, const Values&... values) {
+  Statement find(database_,
+                 fmt::format("SELECT id FROM {} WHERE ({}) = ({})", table, columns, Placeholders(columns)));
+  return find.Bind(values...).Step() ? find.Integer(0) : AddRow(table, columns, values...);
+}
+
+template <typename... Values>
+std::int64_t HistoryFile::AddRow(const char* table, const char* columns, const Values&... values) {
+  Statement(database_, InsertSql(table, columns)).Bind(values...).Run();
   return database_.LastRowId();
 }
 
 std::int64_t HistoryFile::FindOrAddSeries(const SeriesKey& key) {
-  return FindOrAddRow(
-      "series", kSeriesColumns,
-      {key.model, key.method, key.experiment, fmt::format("{}", key.threads), key.settings, key.device});
+  return FindOrAddRow("series", kSeriesColumns, key.model, key.method, key.experiment, key.threads,
+                      key.settings, key.device);
 }
 
 void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result) {
-  const std::int64_t series = FindOrAddSeries(result.series);
-  const std::int64_t artifact = FindOrAddRow(
-      "artifact", kArtifactColumns, {result.model_sha256, result.runner_sha256, result.executorch_version});
-  Statement add(database_,
-                "INSERT INTO result(series, run, time, measured_at, artifact, operator_runs) "
-                "VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
-  add.Bind(series, run_id, run.time, run.measured_at, artifact, result.operator_runs).Run();
-  const std::int64_t id = database_.LastRowId();
-  Statement add_launch(database_,
-                       "INSERT INTO launch(result, launch, latency_ns, clean_runs, runs, log_relative, "
-                       "traced_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+  const std::int64_t artifact = FindOrAddRow("artifact", kArtifactColumns, result.model_sha256,
+                                             result.runner_sha256, result.executorch_version);
+  const std::int64_t id = AddRow("result", "series, run, time, measured_at, artifact, operator_runs",
+                                 FindOrAddSeries(result.series), run_id, run.time, run.measured_at, artifact,
+                                 result.operator_runs);
+  Statement add_launch(database_, InsertSql("launch",
+                                            "result, launch, latency_ns, clean_runs, runs, "
+                                            "log_relative, traced_ns"));
   for (const HistoryLaunch& launch : result.launches) {
     add_launch
         .Bind(id, launch.index, launch.latency, launch.clean_runs, launch.runs, launch.log_relative,
               launch.traced)
         .Run();
   }
-  Statement add_time(
-      database_, "INSERT INTO operator_time(result, operator, self_ns, by_launch) VALUES(?1, ?2, ?3, ?4)");
+  Statement add_time(database_, InsertSql("operator_time", "result, operator, self_ns, by_launch"));
   for (const HistoryOperator& op : result.operators) {
-    const std::int64_t name = FindOrAddRow("operator", "key, name", {op.key, op.name});
     const auto by_launch = op.by_launch.empty()
                                ? std::nullopt
                                : std::optional(fmt::format("[{}]", fmt::join(op.by_launch, ",")));
-    add_time.Bind(id, name, op.total_self, by_launch).Run();
+    add_time.Bind(id, FindOrAddRow("operator", "key, name", op.key, op.name), op.total_self, by_launch).Run();
   }
 }
 
@@ -341,22 +339,18 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, CommitConflict on_conflict) 
       DeleteRun(find.Integer(0));
     }
   }
-  Statement add(
-      database_,
-      "INSERT INTO run(identity, commit_name, time, measured_at, etprof_version, reference, machine, "
-      "launches, rounds, hot_rounds, capped_rounds, repeated_bursts, celsius, load, frequency_khz) "
-      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)");
   const HistoryConditions& conditions = run.conditions;
   const MachineIdentity& identity = run.machine;
-  const std::int64_t machine = FindOrAddRow(
-      "machine", kMachineColumns,
-      {identity.platform, identity.cpu_model, identity.os, identity.kernel, identity.virtualization,
-       identity.power_mode, identity.governors, fmt::format("{}", identity.cores)});
-  add.Bind(run.identity, run.commit, run.time, run.measured_at, run.etprof_version, run.reference, machine,
-           launches, conditions.rounds, conditions.hot_rounds, conditions.capped_rounds,
-           conditions.repeated_bursts, conditions.celsius, conditions.load, conditions.frequency_khz)
-      .Run();
-  const std::int64_t id = database_.LastRowId();
+  const std::int64_t machine = FindOrAddRow("machine", kMachineColumns, identity.platform, identity.cpu_model,
+                                            identity.os, identity.kernel, identity.virtualization,
+                                            identity.power_mode, identity.governors, identity.cores);
+  const std::int64_t id = AddRow(
+      "run",
+      "identity, commit_name, time, measured_at, etprof_version, reference, machine, launches, rounds, "
+      "hot_rounds, capped_rounds, repeated_bursts, celsius, load, frequency_khz",
+      run.identity, run.commit, run.time, run.measured_at, run.etprof_version, run.reference, machine,
+      launches, conditions.rounds, conditions.hot_rounds, conditions.capped_rounds,
+      conditions.repeated_bursts, conditions.celsius, conditions.load, conditions.frequency_khz);
   for (const HistoryResult& result : run.results) AddResult(id, run, result);
   transaction.Commit();
   return added;
@@ -374,9 +368,7 @@ void HistoryFile::DeleteRun(std::int64_t run) {
 std::string HistoryFile::ExpandCommit(const std::string& start) {
   Statement find(database_,
                  "SELECT DISTINCT commit_name FROM run WHERE instr(commit_name, ?1) = 1 ORDER BY 1");
-  find.Bind(start);
-  std::vector<std::string> found;
-  while (find.Step()) found.push_back(find.Text(0));
+  const std::vector<std::string> found = find.Bind(start).ReadRows([&] { return find.Text(0); });
   if (std::ranges::find(found, start) != found.end()) return start;
   if (found.size() == 1 && !start.empty()) return found.front();
   throw Error(ExitCode::kUsage, found.empty()
@@ -393,13 +385,10 @@ void HistoryFile::AddAcceptance(std::int64_t series, const Acceptance& acceptanc
 }
 
 std::vector<Acceptance> HistoryFile::ReadAcceptances(std::int64_t series) {
-  std::vector<Acceptance> found;
-  if (version_ < 3) return found;
+  if (version_ < 3) return {};
   Statement find(database_,
                  "SELECT commit_name, reason, at FROM acceptance WHERE series = ?1 ORDER BY at, commit_name");
-  find.Bind(series);
-  while (find.Step()) found.push_back({find.Text(0), find.Text(1), find.Integer(2)});
-  return found;
+  return find.Bind(series).ReadRows([&] { return Acceptance{find.Text(0), find.Text(1), find.Integer(2)}; });
 }
 
 std::vector<SeriesKey> HistoryFile::Accept(const HistoryFilter& filter, const std::string& commit,
@@ -429,10 +418,8 @@ std::vector<SeriesKey> HistoryFile::Accept(const HistoryFilter& filter, const st
 std::int64_t HistoryFile::Delete(const std::string& commit) {
   Transaction transaction(database_);
   const std::string name = ExpandCommit(commit);
-  std::vector<std::int64_t> runs;
   Statement find(database_, "SELECT id FROM run WHERE commit_name = ?1");
-  find.Bind(name);
-  while (find.Step()) runs.push_back(find.Integer(0));
+  const std::vector<std::int64_t> runs = find.Bind(name).ReadRows([&] { return find.Integer(0); });
   for (const std::int64_t run : runs) DeleteRun(run);
   transaction.Commit();
   return static_cast<std::int64_t>(runs.size());
@@ -457,16 +444,13 @@ std::vector<HistoryRun> HistoryFile::Runs() {
       fmt::format("SELECT {}, {}, identity, etprof_version, run.id FROM run JOIN machine ON machine.id = "
                   "run.machine ORDER BY run.id",
                   kRunColumns, kMachineColumns));
-  std::vector<HistoryRun> runs;
-  while (find.Step()) {
-    HistoryRun& run = runs.emplace_back(
-        HistoryRun{ReadRunProperties(find), find.Text(kAfterRun), find.Text(kAfterRun + 1), {}});
-    ReadResults(find.Integer(kAfterRun + 2), run);
-  }
-  return runs;
+  return find.ReadRows([&] {
+    return HistoryRun{ReadRunProperties(find), find.Text(kAfterRun), find.Text(kAfterRun + 1),
+                      ReadResults(find.Integer(kAfterRun + 2))};
+  });
 }
 
-void HistoryFile::ReadResults(std::int64_t run_id, HistoryRun& run) {
+std::vector<HistoryResult> HistoryFile::ReadResults(std::int64_t run) {
   Statement find(database_,
                  fmt::format("SELECT result.id, operator_runs, {}, {} FROM result JOIN series ON series.id = "
                              "result.series JOIN artifact ON artifact.id = result.artifact WHERE run = ?1 "
@@ -477,20 +461,15 @@ void HistoryFile::ReadResults(std::int64_t run_id, HistoryRun& run) {
                       fmt::format("SELECT key, name, self_ns, {} FROM operator_time JOIN operator ON "
                                   "operator.id = operator WHERE result = ?1 ORDER BY operator",
                                   SinceVersion2("by_launch")));
-  find.Bind(run_id);
-  while (find.Step()) {
-    HistoryResult& result = run.results.emplace_back(HistoryResult{ReadArtifact(find, 2),
-                                                                   ReadSeriesKey(find, 5),
-                                                                   ReadLaunches(launches, find.Integer(0)),
-                                                                   find.Integer(1),
-                                                                   {}});
-    operators.Bind(find.Integer(0));
-    while (operators.Step()) {
-      result.operators.push_back(
-          {operators.Text(0), operators.Text(1), operators.Integer(2), ParseNanoseconds(operators.Text(3))});
-    }
-    operators.Reset();
-  }
+  const auto read_operator = [&] {
+    return HistoryOperator{operators.Text(0), operators.Text(1), operators.Integer(2),
+                           ParseNanoseconds(operators.Text(3))};
+  };
+  return find.Bind(run).ReadRows([&] {
+    const std::int64_t id = find.Integer(0);
+    return HistoryResult{ReadArtifact(find, 2), ReadSeriesKey(find, 5), ReadLaunches(launches, id),
+                         find.Integer(1), operators.Bind(id).ReadRows(read_operator)};
+  });
 }
 
 std::vector<SeriesKey> HistoryFile::FindOperatorConflicts(const std::string& identity) {
@@ -506,10 +485,7 @@ std::vector<SeriesKey> HistoryFile::FindOperatorConflicts(const std::string& ide
           "(EXISTS({0} = result.id EXCEPT {0} = other.id) OR EXISTS({0} = other.id EXCEPT {0} = "
           "result.id)) ORDER BY 1, 2, 3, 4, 5, 6",
           kOperators, kSeriesColumns));
-  std::vector<SeriesKey> found;
-  find.Bind(identity);
-  while (find.Step()) found.push_back(ReadSeriesKey(find, 0));
-  return found;
+  return find.Bind(identity).ReadRows([&] { return ReadSeriesKey(find, 0); });
 }
 
 namespace {
@@ -607,10 +583,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
   };
   std::map<std::int64_t, Reference> references;  // by result; each is read once
   while (find.Step()) {
-    TrendPoint point;
-    static_cast<RunProperties&>(point) = ReadRunProperties(find);
-    static_cast<Artifact&>(point) = ReadArtifact(find, kAfterRun);
-    point.result = find.Integer(kAfterRun + 3);
+    TrendPoint point{ReadRunProperties(find), ReadArtifact(find, kAfterRun), find.Integer(kAfterRun + 3)};
     std::optional<std::int64_t> reference_result;
     if (!point.reference.empty()) {
       reference.Bind(find.Integer(kAfterRun + 4), point.reference);

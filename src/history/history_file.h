@@ -28,14 +28,15 @@ struct SelfTime {
 
 // One run of a series.
 struct TrendPoint : RunProperties, Artifact {
-  std::int64_t result = 0;      // row id, which orders runs with equal times
-  Artifact reference_artifact;  // in this run
-  std::vector<HistoryLaunch> launches;
+  std::int64_t result = 0;           // row id, which orders runs with equal times
+  Artifact reference_artifact = {};  // in this run
+  std::vector<HistoryLaunch> launches = {};
   // HistoryLaunch::traced of the reference in the same launches; 0: no runs. Empty: there is no reference.
-  std::vector<Nanoseconds> reference_traced;
-  std::optional<double> reference_mean;  // mean time of the reference's inference over its common set, ns
-  SelfTime self;                         // self time of the operators in HistoryFilter::operator_name
-  std::uint64_t operators_digest = 0;    // digest of the set of all operators; 0: not read
+  std::vector<Nanoseconds> reference_traced = {};
+  std::optional<double> reference_mean =
+      {};                              // mean time of the reference's inference over its common set, ns
+  SelfTime self = {};                  // self time of the operators in HistoryFilter::operator_name
+  std::uint64_t operators_digest = 0;  // digest of the set of all operators; 0: not read
 };
 
 // An operator of a series, with its self time in each run.
@@ -103,7 +104,11 @@ class HistoryFile {
   HistoryFile(const std::filesystem::path& file, Database::Mode mode);
   void CreateTables();
   // Returns the id of the row with these values, which is added if it does not exist.
-  std::int64_t FindOrAddRow(const char* table, const char* columns, const std::vector<std::string>& values);
+  template <typename... Values>
+  std::int64_t FindOrAddRow(const char* table, const char* columns, const Values&... values);
+  // Adds a row and returns its id.
+  template <typename... Values>
+  std::int64_t AddRow(const char* table, const char* columns, const Values&... values);
   void AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result);
   std::int64_t FindOrAddSeries(const SeriesKey& key);
   void AddAcceptance(std::int64_t series, const Acceptance& acceptance);
@@ -112,7 +117,7 @@ class HistoryFile {
   std::string ExpandCommit(const std::string& start);
   void DeleteRun(std::int64_t run);
   std::vector<HistoryRun> Runs();
-  void ReadResults(std::int64_t run_id, HistoryRun& run);
+  std::vector<HistoryResult> ReadResults(std::int64_t run);
   void ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend);
   void ReadNamedOperators(const HistoryFilter& filter, TrendData& trend);
   void ReadOperators(TrendData& trend);

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file/sha256.h"
 #include "core/units.h"
+#include "core/utc.h"
+#include "core/views.h"
 #include "device/describe.h"
 #include "stats/distribution.h"
 
@@ -90,10 +91,9 @@ class TracedTimes {
       std::vector<double> medians;
       if (const auto rounds = runs_.find(launch.index); rounds != runs_.end()) {
         for (const auto& [round, runs] : rounds->second) {
-          std::vector<double> values;
-          for (const std::size_t run : runs)
-            values.push_back(static_cast<double>(std::max<Nanoseconds>(0, time_of(run))));
-          medians.push_back(*stats::Median(values));
+          medians.push_back(*stats::Median(MapEach(runs, [&](std::size_t run) {
+            return static_cast<double>(std::max<Nanoseconds>(0, time_of(run)));
+          })));
         }
       }
       times.push_back(medians.empty() ? 0 : std::llround(*stats::Median(medians)));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "core/error.h"
@@ -68,15 +69,13 @@ TrendRun MakeTrendRun(const TrendPoint& point) {
 // The differences between two runs of a series, except for the device.
 std::string DescribeDifferences(const TrendPoint& before, const TrendPoint& after) {
   std::vector<std::string> parts;
-  const auto add = [&](const char* name, const std::string& a, const std::string& b) {
-    if (a != b && !a.empty() && !b.empty()) parts.emplace_back(name);
+  const auto add = [&](const std::string& name, const std::string& a, const std::string& b) {
+    if (a != b && !a.empty() && !b.empty()) parts.push_back(name);
   };
   add("the model's file", before.model_sha256, after.model_sha256);
   add("the runner", before.runner_sha256, after.runner_sha256);
-  if (before.executorch_version != after.executorch_version && !before.executorch_version.empty() &&
-      !after.executorch_version.empty()) {
-    parts.push_back(fmt::format("ExecuTorch {} -> {}", before.executorch_version, after.executorch_version));
-  }
+  add(fmt::format("ExecuTorch {} -> {}", before.executorch_version, after.executorch_version),
+      before.executorch_version, after.executorch_version);
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -149,23 +148,16 @@ TestedRuns SelectOperatorRuns(const TrendData& data, const OperatorTimes& op) {
   return SelectRuns(data.points, logs(true), logs(false));
 }
 
-// Whether the change begins at or before a run of such a commit.
-template <typename IsCommit>
-bool BeginsAtOrBefore(const TrendChange& change, const std::vector<TrendPoint>& points,
-                      const IsCommit& is_commit) {
-  return std::any_of(points.begin() + static_cast<std::ptrdiff_t>(change.at), points.end(),
-                     [&](const TrendPoint& point) { return is_commit(point.commit); });
-}
-
-// Returns TrendChange::accepted, with the newest reason.
+// Returns TrendChange::accepted, with the newest reason. A change that begins at or before a commit is
+// accepted with it.
 std::optional<std::string> AcceptanceReason(const TrendChange& change, const TrendData& data,
                                             const std::string& since) {
   std::optional<std::string> reason;
+  const auto points = std::span(data.points).subspan(change.at);
   const auto is_since = [&](const std::string& commit) { return commit.starts_with(since); };
-  if (!since.empty() && BeginsAtOrBefore(change, data.points, is_since)) reason = "";
+  if (!since.empty() && std::ranges::any_of(points, is_since, &TrendPoint::commit)) reason = "";
   for (const Acceptance& acceptance : data.accepted) {
-    if (BeginsAtOrBefore(change, data.points,
-                         [&](const std::string& commit) { return commit == acceptance.commit; }))
+    if (std::ranges::find(points, acceptance.commit, &TrendPoint::commit) != points.end())
       reason = acceptance.reason;
   }
   return reason;

@@ -47,8 +47,7 @@ struct TrendChange {
   double growth = 0, low = 0, high = 0;  // new / old - 1, with its interval
   double p_value = 1;
   ChangeCause cause = ChangeCause::kUnknown;
-  std::string
-      differs;  // what else differs between `before` and `after`: "kernel 6.1 -> 6.6"; "": nothing known
+  std::string differs;  // other differences of `before` and `after`: "kernel 6.1 -> 6.6"; "": none known
   // The reason for accepting the change ("": no reason was given); absent: the change is not accepted. From
   // TrendOptions::since and TrendData::accepted.
   std::optional<std::string> accepted = {};
@@ -100,15 +99,13 @@ struct Trend {
   bool is_reference = false;         // another series is relative to this one
   std::size_t unused_runs = 0;       // runs of `data` without a value of that kind
   std::vector<TrendChange> changes;  // in order of the runs
-  std::optional<double> run_sd,
-      between_sd;  // standard deviation of the logarithm between runs; the part that launches do not explain
+  // Standard deviation of the logarithm between runs, and the part of it that launches do not explain.
+  std::optional<double> run_sd, between_sd;
   std::vector<OperatorTrend> operators;  // operators that changed, by decreasing share
   std::size_t tested_operators = 0;
   GateDecision decision = GateDecision::kInconclusive;  // decided by the latency
-  std::optional<std::size_t>
-      shows_after;  // number of runs at a new level until a change of `smallest` is detected
-  std::optional<std::size_t>
-      more_runs;  // number of runs until the series can show such a change; absent: it can already, or never
+  std::optional<std::size_t> shows_after;  // runs at a new level until a change of `smallest` is detected
+  std::optional<std::size_t> more_runs;  // runs until it can show such a change; absent: it can now, or never
 
   static constexpr const char* kSchemaName = "trend";
   static void Describe(auto& v) {
