@@ -24,23 +24,10 @@ double BeyondP(const GateClaim& claim, double error) {
   return UpperTail(excess / estimate.standard_error, estimate.degrees_of_freedom);
 }
 
-struct RejectedClaims {
-  std::vector<double> adjusted;
-  double level = 0;  // confidence level of the one-sided bounds
-};
-
-RejectedClaims RejectClaims(const std::vector<double>& p_values, double q) {
-  RejectedClaims rejected_claims;
-  rejected_claims.adjusted = stats::BenjaminiHochberg(p_values);
-  const auto rejected = std::ranges::count_if(rejected_claims.adjusted, [&](double p) { return p <= q; });
-  rejected_claims.level =
-      1 - stats::FalseCoverageConfidence(static_cast<std::size_t>(rejected), p_values.size(), q);
-  return rejected_claims;
-}
-
-// The half-width of a one-sided bound at `level`.
-double BoundHalfWidth(const stats::RatioEstimate& estimate, double level) {
+// The half-width of a one-sided bound at `confidence`.
+double BoundHalfWidth(const stats::RatioEstimate& estimate, double confidence) {
   if (estimate.standard_error == 0) return estimate.systematic_error;
+  const double level = 1 - confidence;
   return estimate.systematic_error +
          stats::CriticalValue(1 - 2 * level, estimate.degrees_of_freedom) * estimate.standard_error;
 }
@@ -67,8 +54,8 @@ std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const G
     pass_p.push_back(claim.estimate ? 1 - BeyondP(claim, -error) : 1);
   }
   const double q = options.false_discovery * options.interim_share;
-  const RejectedClaims fail_claims = RejectClaims(fail_p, q);
-  const RejectedClaims pass_claims = RejectClaims(pass_p, q);
+  const stats::JointRejection fail_claims = stats::RejectJointly(fail_p, q);
+  const stats::JointRejection pass_claims = stats::RejectJointly(pass_p, q);
   std::vector<GateVerdict> verdicts;
   for (std::size_t i = 0; i < claims.size(); ++i) {
     GateVerdict verdict;
@@ -77,9 +64,9 @@ std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const G
     if (claims[i].estimate) {
       const stats::RatioEstimate& estimate = *claims[i].estimate;
       verdict.growth = std::expm1(0 - estimate.log_ratio);  // no growth is 0, not -0
-      verdict.low = std::expm1(0 - estimate.log_ratio - BoundHalfWidth(estimate, fail_claims.level));
+      verdict.low = std::expm1(0 - estimate.log_ratio - BoundHalfWidth(estimate, fail_claims.confidence));
       if (!estimate.resolved) verdict.low = std::min({*verdict.low, 0.0, claims[i].limit});
-      verdict.high = std::expm1(0 - estimate.log_ratio + BoundHalfWidth(estimate, pass_claims.level));
+      verdict.high = std::expm1(0 - estimate.log_ratio + BoundHalfWidth(estimate, pass_claims.confidence));
       if (verdict.fail_p <= q) {
         verdict.decision = GateDecision::kFail;
       } else if (verdict.pass_p <= q) {

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/views.h"
+
 namespace etprof::stats {
 
 std::vector<double> BenjaminiHochberg(std::span<const double> p_values) {
@@ -29,14 +31,17 @@ double FalseCoverageConfidence(std::size_t selected, std::size_t total, double q
   return 1 - static_cast<double>(std::max<std::size_t>(selected, 1)) * q / static_cast<double>(total);
 }
 
+JointRejection RejectJointly(std::span<const double> p_values, double q) {
+  JointRejection rejection{BenjaminiHochberg(p_values), 0};
+  const auto rejected = std::ranges::count_if(rejection.adjusted, [&](double p) { return p <= q; });
+  rejection.confidence = FalseCoverageConfidence(static_cast<std::size_t>(rejected), p_values.size(), q);
+  return rejection;
+}
+
 std::vector<OperatorVerdict> DecideVerdicts(std::span<const RatioEstimate> estimates, double q,
                                             double margin) {
-  std::vector<double> p_values;
-  for (const RatioEstimate& estimate : estimates) p_values.push_back(estimate.p_value.value_or(1));
-  const std::vector<double> adjusted = BenjaminiHochberg(p_values);
-  const auto rejected = std::ranges::count_if(adjusted, [&](double p) { return p <= q; });
-  const double confidence = FalseCoverageConfidence(static_cast<std::size_t>(rejected), estimates.size(), q);
-
+  const auto [adjusted, confidence] = RejectJointly(
+      MapEach(estimates, [](const RatioEstimate& estimate) { return estimate.p_value.value_or(1); }), q);
   std::vector<OperatorVerdict> verdicts;
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     OperatorVerdict verdict;

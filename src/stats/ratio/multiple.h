@@ -22,6 +22,13 @@ std::vector<double> BenjaminiHochberg(std::span<const double> p_values);
 // is selected it is 1 - q / total, the confidence for one selected parameter.
 double FalseCoverageConfidence(std::size_t selected, std::size_t total, double q);
 
+// The result of Benjamini-Hochberg at q over many p-values.
+struct JointRejection {
+  std::vector<double> adjusted;  // BenjaminiHochberg of the p-values; q or less: rejected
+  double confidence = 0;         // FalseCoverageConfidence of the intervals
+};
+JointRejection RejectJointly(std::span<const double> p_values, double q);
+
 struct OperatorVerdict {
   RatioEstimate estimate;    // with the adjusted interval and its confidence
   double adjusted_p = 1;     // Benjamini-Hochberg over all joint comparisons
