@@ -16,6 +16,20 @@ auto MapEach(const auto& values, const auto& make) {
   return list;
 }
 
+// The values of a map in the order of its keys.
+auto MapValues(const auto& map) {
+  return MapEach(map, [](const auto& entry) { return entry.second; });
+}
+
+// The indices of the values for which `condition`, a function or a pointer to a member, is true.
+std::vector<std::size_t> IndicesWhere(const auto& values, const auto& condition) {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::invoke(condition, values[i])) indices.push_back(i);
+  }
+  return indices;
+}
+
 // Views are described structs (core/json/describe.h) that are made of a value and of context that all of them
 // share: View{context..., value}. Views may refer to both.
 

@@ -11,6 +11,7 @@
 
 #include "core/text/text.h"
 #include "core/units.h"
+#include "core/views.h"
 #include "measure/store/run_warnings.h"
 #include "profile/analysis/operators.h"
 #include "report/generate/generate.h"
@@ -21,8 +22,7 @@
 namespace etprof {
 namespace {
 
-constexpr double kQuotientRounding =
-    1e-12;  // rounding error of a quotient of counts, so that 1100 of 1000 is not more than 10% above
+constexpr double kQuotientRounding = 1e-12;  // of counts, so that 1100 of 1000 is not more than 10% above
 constexpr double kConfidence = 0.95;  // confidence of the unadjusted estimates; the gate uses its own level
 
 // Returns the values by launch; if several experiments ran in the launch's process, their largest value.
@@ -186,8 +186,8 @@ class CheckAssembler {
       const LaunchValues before = CollectValues(baseline, value), after = CollectValues(candidate, value);
       AddItem(pair,
               {.kind = kind,
-               .baseline = stats::Median(ListValues(before)),
-               .candidate = stats::Median(ListValues(after)),
+               .baseline = stats::Median(MapValues(before)),
+               .candidate = stats::Median(MapValues(after)),
                .limit = limit},
               EstimateLaunches(before, after, paired, kConfidence, drift), inconclusive_reason);
     };
@@ -282,16 +282,15 @@ class CheckAssembler {
   }
 
   // Calls `visit` with the part, the match, the baseline's operator, and its rows in both variants, for each
-  // operator for which both variants have a row. `rows`: pointers to rows of an experiment, which have a
-  // `key`.
+  // operator for which both variants have a row. `rows`: the rows of an experiment, which have a `key`.
   void ForEachMatchedRows(const auto& rows, const auto& visit) const {
     for (const Part& part : parts_) {
       const auto& baseline_profile = part.sides.baseline.profile;
       const auto& candidate_profile = part.sides.candidate.profile;
       if (part.comparison == nullptr || !baseline_profile || !candidate_profile) continue;
       const auto by_key = [&](const ExperimentData& data) {
-        std::map<std::string, std::decay_t<decltype(rows(data).front())>> found;
-        for (const auto* const row : rows(data)) found.emplace(row->key, row);
+        std::map<std::string, decltype(&std::invoke(rows, data).front())> found;
+        for (const auto& row : std::invoke(rows, data)) found.emplace(row.key, &row);
         return found;
       };
       const auto before = by_key(part.sides.BaselineData()), after = by_key(part.sides.CandidateData());
@@ -306,17 +305,13 @@ class CheckAssembler {
   }
 
   void FindCounted() {
-    const auto rows = [](const ExperimentData& data) {
-      std::vector<const InstructionsRow*> all;
-      for (const InstructionsRow& row : data.instructions) all.push_back(&row);
-      return all;
-    };
-    ForEachMatchedRows(rows, [&](const Part& part, const OperatorMatch& match, const Operator& op,
-                                 const InstructionsRow& a, const InstructionsRow& b) {
-      if (!IsOperator(op) || (a.lowest <= b.highest && b.lowest <= a.highest)) return;
-      result_.pairs[part.pair].counted.push_back(
-          {op.name, a.key, FindOrigin(match, part), a.instructions, b.instructions});
-    });
+    ForEachMatchedRows(&ExperimentData::instructions,
+                       [&](const Part& part, const OperatorMatch& match, const Operator& op,
+                           const InstructionsRow& a, const InstructionsRow& b) {
+                         if (!IsOperator(op) || (a.lowest <= b.highest && b.lowest <= a.highest)) return;
+                         result_.pairs[part.pair].counted.push_back(
+                             {op.name, a.key, FindOrigin(match, part), a.instructions, b.instructions});
+                       });
     for (CheckPair& pair : result_.pairs) {
       std::ranges::stable_sort(pair.counted, std::greater(), [](const CountedOperator& op) {
         return std::abs(op.candidate - op.baseline);
@@ -487,14 +482,10 @@ class CheckAssembler {
   }
 
   void FindProven() {
-    const auto rows = [&](const ExperimentData& data) {
-      std::vector<const WatchedRow*> all;
-      for (const WatchedRow& row : FindWatchedRows(report_.watched, data))
-        if (!row.code.empty()) all.push_back(&row);
-      return all;
-    };
+    const auto rows = [&](const ExperimentData& data) { return FindWatchedRows(report_.watched, data); };
     ForEachMatchedRows(rows, [&](const Part& part, const OperatorMatch&, const Operator& op,
                                  const WatchedRow& a, const WatchedRow& b) {
+      if (a.code.empty() || b.code.empty()) return;
       result_.pairs[part.pair].proven.push_back(
           {op.name, a.key, part.test, MakeProvenSide(a), MakeProvenSide(b)});
     });

@@ -19,7 +19,7 @@ struct CheckLimits {
   std::optional<double> slowdown = 0.02;    // latency
   std::optional<double> operator_slowdown;  // self time of each operator that both variants have
   double min_operator_share =
-      0.01;  // operators with a smaller share of Method::execute in both variants are not checked
+      0.01;  // operators with less of Method::execute in both variants are not checked
   std::optional<double> first_token_slowdown;  // time to a language model's first token; absent: `slowdown`
   std::optional<double> cache_growth = 0;      // size of a language model's cache
   std::optional<double> memory_growth;         // peak memory of a launch
@@ -184,15 +184,13 @@ struct CheckPair {
   Pairing pairing = Pairing::kNone;
   int launches = 0;  // number of launches of the latency's estimate; 0: not paired
   GateDecision decision = GateDecision::kInconclusive;
-  std::string
-      error;  // the reason why it could not be measured, and the decision is not meaningful; empty: measured
+  std::string error;  // why it could not be measured, and the decision is not meaningful; empty: measured
   std::vector<CheckItem> items;
   std::vector<MovedOperator> moved;      // by decreasing difference in time
   std::vector<CountedOperator> counted;  // by decreasing difference
-  std::vector<std::string>
-      only_baseline;  // operators that the candidate lacks, with their time, by decreasing time
-  std::vector<std::string> only_candidate;  // operators that the baseline lacks
-  std::vector<ProvenOperator> proven;       // operators that were watched in both variants
+  // Operators that the other variant lacks, with their time, by decreasing time.
+  std::vector<std::string> only_baseline, only_candidate;
+  std::vector<ProvenOperator> proven;  // operators that were watched in both variants
 
   std::string_view Result() const { return error.empty() ? GetName(decision) : "error"; }
 

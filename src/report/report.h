@@ -102,10 +102,9 @@ struct ReportExperiment {
   // The headline: clean untraced steady runs (schedule/clean_runs.h), or all of them if none is clean.
   // Without untraced runs, Method::execute of the traced steady runs.
   stats::Distribution latency;
-  stats::Distribution
-      latency_of_all;              // all untraced runs, clean or not: what a user of this device experiences
-  std::int64_t clean_runs = 0;     // number of clean runs in `latency_of_all`; 0: no untraced runs
-  std::optional<double> cpu_time;  // ns; processor time of all threads, median over the clean runs
+  stats::Distribution latency_of_all;  // all untraced runs, clean or not: what a user experiences
+  std::int64_t clean_runs = 0;         // number of clean runs in `latency_of_all`; 0: no untraced runs
+  std::optional<double> cpu_time;      // ns; processor time of all threads, median over the clean runs
   std::optional<double>
       cpu_of_busiest;                  // ns per untraced or traced run; processor time of the busiest thread
   stats::Histogram latency_histogram;  // ns; runs of the headline latency
@@ -141,8 +140,7 @@ struct ReportExperiment {
   std::optional<double> attributed;      // share of the operators' time that has a layer
   Breakdown by_layer, by_source, by_delegate, by_kernel;  // if the model's modules are known
   std::optional<Roofline> roofline;  // if the work of operators and the machine's peaks are known
-  std::optional<double>
-      tracer;  // ns; median of `latency` minus the mean of the common set, the row that completes the table
+  std::optional<double> tracer;  // ns; median of `latency` minus the common set's mean: completes the table
   std::int64_t delegate_calls = 0;    // number per inference
   std::int64_t portable_kernels = 0;  // number per inference
   std::map<Movement, MovementSum> movement;
@@ -166,8 +164,7 @@ struct ReportExperiment {
 // A cost of a process besides its runs: median over launches (ns), or largest peak (bytes).
 struct StartupCost {
   std::optional<double> baseline, candidate;
-  std::optional<stats::RatioEstimate> estimate =
-      {};  // baseline / candidate, paired by launch; absent: not paired
+  std::optional<stats::RatioEstimate> estimate = {};  // baseline / candidate by launch; absent: not paired
   stats::Verdict verdict = stats::Verdict::kInconclusive;  // kFaster: the candidate needs less
 };
 struct StartupCosts {
@@ -205,9 +202,9 @@ struct ReportComparison {
   std::optional<ReleaseEffects> effects;  // if the exports differ, and each also ran with the other runtime
   std::optional<OutputDifference> outputs;
   StartupCosts costs;
-  std::vector<LayerDelta> layers;  // if the model's modules are known
-  std::vector<DeltaRow> by_source, by_delegate,
-      by_kernel;  // if the model's modules are known; without overheads and truncated time
+  // If the model's modules are known; without overheads and truncated time.
+  std::vector<LayerDelta> layers;
+  std::vector<DeltaRow> by_source, by_delegate, by_kernel;
   std::optional<SpeedupFactors> factors;  // if the machine's peaks explain the verdict
 };
 

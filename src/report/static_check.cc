@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/text/text.h"
+#include "core/views.h"
 #include "format/program/summary.h"
 #include "format/program/tensors.h"
 #include "format/program/work.h"
@@ -176,9 +177,9 @@ class StaticChecker {
   // Constants have no costs, but changed constants are worth a note.
   void CompareMetadata(const Method& a, const Method& b) {
     const auto constants = [](const Method& method) {
-      std::vector<std::string> texts;
-      for (const std::size_t output : method.outputs)
-        texts.push_back(ConstantText(method.values[output]).value_or("not known"));
+      const auto texts = MapEach(method.outputs, [&](std::size_t output) {
+        return ConstantText(method.values[output]).value_or("not known");
+      });
       return fmt::format("{}", fmt::join(texts, ", "));
     };
     if (const std::string before = constants(a), after = constants(b); before != after)

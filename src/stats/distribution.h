@@ -23,8 +23,7 @@ struct Distribution {
   std::optional<double> min, max;
   std::optional<double> p50, p90, p95, p99;  // see Quantile
   std::optional<double> mad;
-  std::optional<double>
-      trimmed_mean_5;  // mean without the floor(0.05 n) lowest and the floor(0.05 n) highest values
+  std::optional<double> trimmed_mean_5;   // mean without the floor(0.05 n) lowest and highest values
   std::optional<double> trimmed_mean_10;  // the same with 0.10 n; as scipy.stats.trim_mean
   std::int64_t outliers = 0;
 

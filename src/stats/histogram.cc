@@ -19,8 +19,8 @@ double FreedmanDiaconisBins(std::span<const double> sorted, double range) {
 
 std::size_t BinIndex(double value, double from, double width, std::size_t bins) {
   if (width <= 0) return 0;
-  return std::min(static_cast<std::size_t>((value - from) / width),
-                  bins - 1);  // the largest value belongs to the last bin
+  // The largest value belongs to the last bin.
+  return std::min(static_cast<std::size_t>((value - from) / width), bins - 1);
 }
 
 }  // namespace

@@ -23,9 +23,8 @@ Histogram MakeHistogram(std::span<const double> values, std::size_t max_bins = 6
 struct SharedHistogram {
   double from = 0;
   double width = 0;  // width of a bin; 0 if all values are equal: then there is one bin
-  std::vector<std::vector<std::int64_t>>
-      counts;                        // per set, all of the same length; empty for no values at all
-  std::vector<std::int64_t> beyond;  // per set: number of values above the axis
+  std::vector<std::vector<std::int64_t>> counts;  // per set, all of the same length; empty: no values at all
+  std::vector<std::int64_t> beyond;               // per set: number of values above the axis
 };
 
 // Makes histograms on one axis. The axis goes from the smallest value of all sets to the largest of the sets'

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "core/views.h"
 #include "stats/distribution.h"
 
 namespace etprof::stats {
@@ -76,9 +77,7 @@ std::size_t BestSplit(std::span<const double> values, std::size_t min_size) {
 }
 
 double RobustSd(std::span<const double> values, double median) {
-  std::vector<double> distances;
-  for (const double value : values) distances.push_back(std::fabs(value - median));
-  return kNormalSdPerMad * *Median(distances);
+  return kNormalSdPerMad * *Median(MapEach(values, [&](double value) { return std::fabs(value - median); }));
 }
 
 // Ashman's D of two levels; infinite if both have no spread.

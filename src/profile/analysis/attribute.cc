@@ -215,15 +215,14 @@ class Attributor {
       tree.emplace(trace_, trace_.layouts[variant.layout], variant.segment);
     }
     ordered_.resize(locations.size());
-    ParallelForParts(
-        locations.size(), kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
-          for (std::size_t run = first; run < end; ++run) {
-            const RunLocation& location = locations[run];
-            ordered_[run] =
-                ordered_trees_[location.variant]->KeepsOrder(StartTimes(location), EndTimes(location)) ? 1
-                                                                                                       : 0;
-          }
-        });
+    ParallelForParts(locations.size(), kMinRunsPerThread, options_.threads,
+                     [&](std::size_t first, std::size_t end) {
+                       for (std::size_t run = first; run < end; ++run) {
+                         const RunLocation& location = locations[run];
+                         const OrderedTree& tree = *ordered_trees_[location.variant];
+                         ordered_[run] = tree.KeepsOrder(StartTimes(location), EndTimes(location)) ? 1 : 0;
+                       }
+                     });
     trees_.resize(runs_.variants.size());
     ordered_layouts_.resize(runs_.variants.size());
   }
@@ -271,11 +270,16 @@ class Attributor {
     // Parents come after their children, so calls are numbered first.
     std::vector<std::int32_t> enclosing_call(count, -1);
     std::vector<std::int32_t> call_index(count, -1);
+    // Number of calls so far, in all and by instruction and kind.
     std::int32_t calls = 0;
+    std::map<std::tuple<std::int32_t, std::int32_t, SpanKind>, std::int32_t> occurrences;
+    std::vector<std::int32_t> occurrence(count, 0);
     for (std::size_t position = 0; position < count; ++position) {
-      if (kinds[position] == SpanKind::kOperatorCall || kinds[position] == SpanKind::kDelegateCall) {
-        call_index[position] = calls++;
-      }
+      const SpanKind kind = kinds[position];
+      if (kind != SpanKind::kOperatorCall && kind != SpanKind::kDelegateCall) continue;
+      call_index[position] = calls++;
+      const std::size_t event = first + position;
+      occurrence[position] = occurrences[{columns.chain[event], columns.instruction[event], kind}]++;
     }
     for (std::size_t i = count; i-- > 0;) {
       const std::int32_t parent = parents[i];
@@ -285,18 +289,9 @@ class Attributor {
         enclosing_call[i] = enclosing_call[static_cast<std::size_t>(parent)];
       }
     }
-    std::map<std::tuple<std::int32_t, std::int32_t, SpanKind>, std::int32_t>
-        occurrences;  // number of calls so far
     // Number of events so far, by key without ordinal. Events outside of any call may have the same
     // instruction as a call.
     std::map<OperatorKey, std::int32_t> ordinals;
-    std::vector<std::int32_t> occurrence(count, 0);
-    for (std::size_t position = 0; position < count; ++position) {
-      if (call_index[position] < 0) continue;
-      const std::size_t event = first + position;
-      occurrence[position] =
-          occurrences[{columns.chain[event], columns.instruction[event], kinds[position]}]++;
-    }
     for (std::size_t position = 0; position < count; ++position) {
       const SpanKind kind = kinds[position];
       const std::int32_t call = enclosing_call[position];
@@ -405,11 +400,10 @@ class Attributor {
     profile_.self.resize(operators * runs);
     profile_.duration.resize(num_rows * runs);
     // If every run has every operator, all cells are written below.
-    for (const std::vector<std::int32_t>& layout : profile_.layouts) {
-      if (layout.size() == operators) continue;
+    if (std::ranges::any_of(profile_.layouts,
+                            [&](const auto& layout) { return layout.size() != operators; })) {
       std::ranges::fill(profile_.self, Profile::kAbsent);
       std::ranges::fill(profile_.duration, Profile::kAbsent);
-      break;
     }
     ParallelForParts(runs, kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
       std::vector<Nanoseconds> duration, self;
@@ -469,8 +463,8 @@ class Attributor {
                       options_.labels.size(), profile_.runs.size()),
           1);
     }
-    std::vector<double> totals;
-    for (const ProfiledRun& run : profile_.runs) totals.push_back(static_cast<double>(run.total));
+    const std::vector<double> totals =
+        MapEach(profile_.runs, [](const ProfiledRun& run) { return static_cast<double>(run.total); });
     const std::size_t first_steady =
         std::max(stats::FirstSteadyRun(totals), static_cast<std::size_t>(std::max(0, options_.min_warmup)));
     for (std::size_t run = 0; run < profile_.runs.size(); ++run) {
@@ -490,12 +484,9 @@ class Attributor {
                           static_cast<std::int64_t>(profile_.runs.size()));
       for (std::size_t run = 0; run < profile_.runs.size(); ++run) steady.push_back(run);
     }
-    std::vector<double> totals;
-    for (const std::size_t run : steady) totals.push_back(static_cast<double>(profile_.runs[run].total));
-    const stats::Fences fences = stats::TukeyFences(totals);
+    const stats::Fences fences = stats::TukeyFences(profile_.Totals(steady));
     for (const std::size_t run : steady) {
-      const auto total = static_cast<double>(profile_.runs[run].total);
-      profile_.runs[run].in_common_set = fences.low <= total && total <= fences.high;
+      profile_.runs[run].in_common_set = fences.Contains(static_cast<double>(profile_.runs[run].total));
     }
   }
 
@@ -562,19 +553,15 @@ std::string KeyText(const OperatorKey& key) {
 }
 
 std::vector<std::size_t> Profile::RunsInPhase(Phase phase) const {
-  std::vector<std::size_t> matching_runs;
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (runs[run].label.phase == phase) matching_runs.push_back(run);
-  }
-  return matching_runs;
+  return IndicesWhere(runs, [&](const ProfiledRun& run) { return run.label.phase == phase; });
 }
 
 std::vector<std::size_t> Profile::CommonSet() const {
-  std::vector<std::size_t> matching_runs;
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (runs[run].in_common_set) matching_runs.push_back(run);
-  }
-  return matching_runs;
+  return IndicesWhere(runs, &ProfiledRun::in_common_set);
+}
+
+std::vector<double> Profile::Totals(const std::vector<std::size_t>& of_runs) const {
+  return MapEach(of_runs, [&](std::size_t run) { return static_cast<double>(runs[run].total); });
 }
 
 std::vector<std::size_t> Profile::DescribedRuns() const {
@@ -589,8 +576,7 @@ Profile Attribute(const Trace& trace, const AttributeOptions& options) {
 
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options) {
   Runs runs = FindRuns(trace);
-  std::map<std::uint32_t, std::size_t>
-      method_of_variant;  // from variant of runs to method, in the order of the first runs
+  std::map<std::uint32_t, std::size_t> method_of_variant;  // in the order of the methods' first runs
   std::vector<std::vector<RunLocation>> methods;
   const bool single_method = !options.labels.empty() || runs.initialized < 2;
   for (const RunLocation& location : runs.locations) {

@@ -80,7 +80,8 @@ constexpr CategoryRow kCategoryTable[] = {
     {"CONV_STANDARD", Group::kConvolution, "Convolution|convolution|conv1d|conv2d|conv3d|quantized_conv"},
     {"CONV_DEPTHWISE", Group::kConvolution, "Depthwise Convolution|depthwise_conv2d"},
     {"CONV_TRANSPOSED", Group::kConvolution,
-     "Deconvolution|conv_transpose1d|conv_transpose2d|conv_transpose3d|"
+     "Deconvolution|"
+     "conv_transpose1d|conv_transpose2d|conv_transpose3d|"
      "ConvolutionBackpropData|GroupConvolutionBackpropData"},
     {"GEMM", Group::kGemm,
      "Fully Connected|Dynamic Fully Connected|Batch Matrix Multiply|"
@@ -88,86 +89,75 @@ constexpr CategoryRow kCategoryTable[] = {
      "FullyConnected|MatMul|GatherMatmul"},
     // Matrix products take most of the time of fused attention kernels and of recurrent layers.
     {"ATTENTION", Group::kGemm,
-     "Scaled Dot-Product Attention|scaled_dot_product_attention|sdpa|sdpa_with_kv_cache|custom_sdpa|"
-     "custom_quantized_sdpa|flash_attention|"
+     "Scaled Dot-Product Attention|"
+     "scaled_dot_product_attention|sdpa|sdpa_with_kv_cache|custom_sdpa|custom_quantized_sdpa|"
+     "flash_attention|"
      "MHA|ScaledDotProductAttention|ScaledDotProductAttentionWithKVCache|PagedAttentionExtension"},
     {"RNN", Group::kGemm,
      "lstm|gru|rnn_tanh|rnn_relu|lstm_cell|gru_cell|"
      "AUGRUCell|AUGRUSequence|GRUCell|GRUSequence|LSTMCell|LSTMSequence|RNNCell|RNNSequence"},
     {"POOL", Group::kOther,
-     "Average Pooling|Max Pooling|ArgMax Pooling|Argmax Pooling|Global Average Pooling|Global Sum "
-     "Pooling|Unpooling|"
+     "Average Pooling|Max Pooling|ArgMax Pooling|Argmax Pooling|Global Average Pooling|Global Sum Pooling|"
+     "Unpooling|"
      "avg_pool1d|avg_pool2d|avg_pool3d|adaptive_avg_pool1d|adaptive_avg_pool2d|adaptive_avg_pool3d|"
      "adaptive_max_pool2d|max_pool2d|max_pool2d_with_indices|max_pool3d_with_indices|avg_pool|"
      "AdaptiveAvgPool|AdaptiveMaxPool|AvgPool|MaxPool|Pooling"},
     {"NORM", Group::kOther,
-     "Normalize|native_batch_norm|native_batch_norm_legit|native_batch_norm_legit_no_training|native_group_"
-     "norm|"
+     "Normalize|"
+     "native_batch_norm|native_batch_norm_legit|native_batch_norm_legit_no_training|native_group_norm|"
      "native_layer_norm|batch_norm|group_norm|layer_norm|rms_norm|instance_norm|linalg_vector_norm|"
      "GroupNormalization|LRN|MVN|NormalizeL2|RMS|RMSNorm"},
     {"EMBEDDING", Group::kDataMovement,
      "embedding|embedding_byte|embedding_2bit|embedding_4bit|embedding_xbit|embedding_bag"},
     {"ACTIVATION", Group::kElementwise,
      "Clamp|ELU|GELU|ApproxGELU|HardSwish|LeakyReLU|Leaky ReLU|PReLU|ReLU|Sigmoid|TanH|Tanh|Softmax|"
-     "elu|gelu|glu|hardsigmoid|hardswish|hardtanh|leaky_relu|log_softmax|logit|mish|prelu|relu|relu6|sigmoid|"
-     "silu|"
-     "softmax|softplus|tanh|native_dropout|"
+     "elu|gelu|glu|hardsigmoid|hardswish|hardtanh|leaky_relu|log_softmax|logit|mish|prelu|relu|relu6|"
+     "sigmoid|silu|softmax|softplus|tanh|native_dropout|"
      "Elu|Gelu|HSigmoid|HSwish|HardSigmoid|LogSoftmax|Mish|PRelu|Relu|Selu|SoftPlus|SoftSign|Swish"},
     {"ELEMENTWISE", Group::kElementwise,
-     "ATan2|Abs|Add|Bankders Rounding|Bankers Rounding|Binary Elementwise|Bitwise And|Bitwise Not|Bitwise Or|"
-     "Bitwise Xor|Ceiling|Copy Sign|Cosine|Count Leading Zeros|Cube "
-     "Root|Divide|Exp|Floor|Log|Maximum|Minimum|Modulus|"
-     "Multiply|Negate|Population Count|Power|Reciprocal Square Root|Shift Left|Shift Right Arithmetic|"
-     "Shift Right Logical|Sign|Sine|Square|Square Root|Squared Difference|Subtract|Truncation|Unary "
-     "Elementwise|RoPE|"
-     "Invalid Unary Op|Invalid Binary Op|"
-     "abs|acos|acosh|add|addcmul|addcdiv|apply_rotary_emb|asin|asinh|atan|atan2|atanh|bitwise_and|bitwise_"
-     "left_shift|"
-     "bitwise_not|bitwise_or|bitwise_right_shift|bitwise_xor|ceil|clamp|conj_physical|cos|cosh|div|eq|erf|"
-     "exp|expm1|"
-     "floor|floor_divide|floordiv|fmod|ge|gt|isinf|isnan|le|log|log10|log1p|log2|logical_and|logical_not|"
-     "logical_or|"
-     "logical_xor|lt|masked_fill|maximum|minimum|mod|mul|ne|neg|pow|reciprocal|remainder|rope|round|rsqrt|"
-     "rsub|sign|"
-     "sin|sinh|sqrt|square|sub|sym_float|sym_int|sym_ite|sym_max|sym_min|sym_not|tan|truediv|trunc|where|"
-     "quantized_add|"
-     "quantized_mul|"
+     "ATan2|Abs|Add|Bankders Rounding|Bankers Rounding|Binary Elementwise|Bitwise And|Bitwise Not|"
+     "Bitwise Or|Bitwise Xor|Ceiling|Copy Sign|Cosine|Count Leading Zeros|Cube Root|Divide|Exp|Floor|Log|"
+     "Maximum|Minimum|Modulus|Multiply|Negate|Population Count|Power|Reciprocal Square Root|Shift Left|"
+     "Shift Right Arithmetic|Shift Right Logical|Sign|Sine|Square|Square Root|Squared Difference|Subtract|"
+     "Truncation|Unary Elementwise|RoPE|Invalid Unary Op|Invalid Binary Op|"
+     "abs|acos|acosh|add|addcmul|addcdiv|apply_rotary_emb|asin|asinh|atan|atan2|atanh|bitwise_and|"
+     "bitwise_left_shift|bitwise_not|bitwise_or|bitwise_right_shift|bitwise_xor|ceil|clamp|conj_physical|"
+     "cos|cosh|div|eq|erf|exp|expm1|floor|floor_divide|floordiv|fmod|ge|gt|isinf|isnan|le|log|log10|log1p|"
+     "log2|logical_and|logical_not|logical_or|logical_xor|lt|masked_fill|maximum|minimum|mod|mul|ne|neg|"
+     "pow|reciprocal|remainder|rope|round|rsqrt|rsub|sign|sin|sinh|sqrt|square|sub|sym_float|sym_int|"
+     "sym_ite|sym_max|sym_min|sym_not|tan|truediv|trunc|where|quantized_add|quantized_mul|"
      "Ceil|Cos|Eltwise|Equal|Erf|FloorMod|Greater|GreaterEqual|Less|LessEqual|LogicalAnd|LogicalNot|"
      "LogicalOr|Math|Mod|NotEqual|PowerStatic|Select|Sin|Sqrt|SquaredDifference|Subgraph"},
     {"REDUCTION", Group::kOther,
      "Mean|Mean Squared|Reduce Max|Reduce Min|Sum|"
-     "all|amax|amin|any|argmax|argmin|cdist_forward|cumsum|max|mean|min|pdist_forward|prod|sort|sum|topk|var|"
-     "var_mean|"
+     "all|amax|amin|any|argmax|argmin|cdist_forward|cumsum|max|mean|min|pdist_forward|prod|sort|sum|topk|"
+     "var|var_mean|"
      "ArgMax|CumSum|ReduceL1|ReduceL2|ReduceLogSum|ReduceLogicalAnd|ReduceLogicalOr|ReduceMax|ReduceMean|"
-     "ReduceMin|"
-     "ReduceProd|ReduceSum|TopK"},
+     "ReduceMin|ReduceProd|ReduceSum|TopK"},
     {"RESHAPE", Group::kDataMovement,
      "Static Reshape|Static Expand Dims|Split Dims|Fuse Dims|Reshape|"
      "et_view|flatten|reshape|squeeze|unsqueeze|view|view_as_real|"
      "Squeeze|Unsqueeze"},
     {"DATA_MOVEMENT", Group::kDataMovement,
      "Constant Pad|Copy|Depth To Space|Pack LH|Slice|Space To Depth|Transpose|Concatenate|Channel Shuffle|"
-     "alias|as_strided|arange|cat|clone|clone_dim_order|constant_pad_nd|copy|d2h|detach|diagonal|empty|empty_"
-     "dim_order|"
-     "et_copy_index|expand|fill|flip|full|full_like|gather|h2d|index|index_put|index_select|lift_fresh|"
-     "local_scalar_dense|masked_scatter|masked_select|narrow|nonzero|ones|permute|pixel_shuffle|pixel_"
-     "unshuffle|rand|"
-     "randn|reflection_pad1d|reflection_pad2d|reflection_pad3d|repeat|repeat_interleave|replication_pad1d|"
-     "replication_pad2d|replication_pad3d|roll|scalar_tensor|scatter|scatter_add|select|select_scatter|slice|"
-     "slice_scatter|split|split_with_sizes|stack|sym_numel|sym_size|t|transpose|tril|triu|unbind|unfold|"
-     "update_cache|"
-     "zeros|"
+     "alias|as_strided|arange|cat|clone|clone_dim_order|constant_pad_nd|copy|d2h|detach|diagonal|empty|"
+     "empty_dim_order|et_copy_index|expand|fill|flip|full|full_like|gather|h2d|index|index_put|"
+     "index_select|lift_fresh|local_scalar_dense|masked_scatter|masked_select|narrow|nonzero|ones|permute|"
+     "pixel_shuffle|pixel_unshuffle|rand|randn|reflection_pad1d|reflection_pad2d|reflection_pad3d|repeat|"
+     "repeat_interleave|replication_pad1d|replication_pad2d|replication_pad3d|roll|scalar_tensor|scatter|"
+     "scatter_add|select|select_scatter|slice|slice_scatter|split|split_with_sizes|stack|sym_numel|"
+     "sym_size|t|transpose|tril|triu|unbind|unfold|update_cache|zeros|"
      "Broadcast|Concat|DepthToSpace|Gather|GatherElements|GatherND|Pad|Reorder|Reverse|Roll|"
      "ScatterElementsUpdate|ScatterNDUpdate|ScatterUpdate|ShuffleChannels|SpaceToDepth|Split|StridedSlice|"
      "Tile|VariadicSplit"},
     {"RESIZE", Group::kOther,
-     "Resize Bilinear|grid_sampler_2d|upsample_bilinear2d|upsample_bilinear2d_aa|upsample_nearest2d|"
-     "upsample_bicubic2d|"
+     "Resize Bilinear|"
+     "grid_sampler_2d|upsample_bilinear2d|upsample_bilinear2d_aa|upsample_nearest2d|upsample_bicubic2d|"
      "GridSample|Interpolate"},
     // A change of data type reads and writes every element and computes almost nothing, so it moves data.
     {"QUANT", Group::kDataMovement,
-     "Convert|choose_qparams|choose_qparams_per_token_asymmetric|dequantize_per_channel|dequantize_per_"
-     "tensor|"
+     "Convert|"
+     "choose_qparams|choose_qparams_per_token_asymmetric|dequantize_per_channel|dequantize_per_tensor|"
      "dequantize_per_token|quantize_per_channel|quantize_per_tensor|quantize_per_token|to|to_dim_order|"
      "FakeQuantize"},
     // Fourier transforms fit no other category, but they count as known.

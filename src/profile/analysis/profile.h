@@ -50,15 +50,13 @@ std::string KeyText(const OperatorKey& key);
 
 struct Operator {
   OperatorKey key;
-  std::string name;  // as ExecuTorch's Inspector shows it
-  std::string
-      type;  // the name without XNNPACK's number and without native_call_: "Convolution (NHWC, F32) IGEMM"
+  std::string name;     // as ExecuTorch's Inspector shows it
+  std::string type;     // name without XNNPACK's number and native_call_: "Convolution (NHWC, F32) IGEMM"
   std::string backend;  // the delegate's backend, "XnnpackBackend", if known or evident; else ""
   Category category;
-  std::int32_t parent = -1;  // index into Profile::operators; -1 for Method::execute
-  std::int32_t call_index =
-      -1;  // number of the delegate or operator call in the run, counted from 0; -1 for the method
-  bool portable = false;  // a kernel that is not delegated
+  std::int32_t parent = -1;      // index into Profile::operators; -1 for Method::execute
+  std::int32_t call_index = -1;  // number of its delegate or operator call in the run, from 0; -1: the method
+  bool portable = false;         // a kernel that is not delegated
 
   static void Describe(auto& v) {
     using O = Operator;
@@ -167,9 +165,8 @@ struct DelegateMetadata {
 struct Profile {
   std::string experiment;
   std::string model_id;
-  std::vector<Operator>
-      operators;  // in the order of their end in the first run they occur in, parents after children
-  std::vector<ProfiledRun> runs;  // every complete traced run, in the file's order
+  std::vector<Operator> operators;  // in the order of their ends in their first run, parents after children
+  std::vector<ProfiledRun> runs;    // every complete traced run, in the file's order
   // The operators of a run's events: entry i is the operator (index into `operators`) of the run's event i.
   std::vector<std::vector<std::int32_t>> layouts;
   // operators.size() x runs.size(), row-major by operator; kAbsent if an operator did not run in that run.
@@ -180,8 +177,7 @@ struct Profile {
   static constexpr std::uint32_t kNoRow = 0xffffffff;
   std::vector<std::uint32_t> duration_row;
   Column<Nanoseconds> duration;
-  std::optional<Nanoseconds>
-      load_method;  // Method::init + Program::load_method of the first block that has them
+  std::optional<Nanoseconds> load_method;  // Method::init + Program::load_method of the first block with them
   // DescribeProfile computes the members from here to `whole` from those above.
   std::vector<SpanStatistics> statistics;   // by operator
   std::vector<stats::Distribution> groups;  // self time per run, in the order of kAllGroups
@@ -190,9 +186,8 @@ struct Profile {
   std::vector<ReportedValue> reported;
   std::vector<DelegateMetadata> metadata;
   Health health;
-  std::optional<ProgramJoin>
-      program;          // result of JoinProgram (join.h); absent: the .pte that ran is not known
-  SampledRuns sampled;  // result of SampleRuns; empty: not requested
+  std::optional<ProgramJoin> program;  // result of JoinProgram (join.h); absent: the .pte is not known
+  SampledRuns sampled;                 // result of SampleRuns; empty: not requested
 
   std::span<const Nanoseconds> Self(std::size_t op) const {
     return {self.data() + op * runs.size(), runs.size()};
@@ -202,9 +197,9 @@ struct Profile {
     return {duration.data() + duration_row[op] * runs.size(), runs.size()};
   }
   std::vector<std::size_t> RunsInPhase(Phase phase) const;
-  std::vector<std::size_t> CommonSet() const;  // indices into runs
-  std::vector<std::size_t> DescribedRuns()
-      const;  // indices of the steady runs, or of the common set if no run is steady
+  std::vector<std::size_t> CommonSet() const;      // indices into runs
+  std::vector<std::size_t> DescribedRuns() const;  // the steady runs, or the common set if no run is steady
+  std::vector<double> Totals(const std::vector<std::size_t>& of_runs) const;  // ProfiledRun::total, ns
 };
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 namespace etprof {
 namespace {
@@ -38,11 +39,9 @@ class SpanTreeBuilder {
     tree_.clipped = 0;
     tree_.kind = ClassifyEvents(trace_, layout_, run_);
     tree_.duration.resize(count);
-    tree_.self.resize(count);
     tree_.parent.assign(count, -1);
     for (std::uint32_t position = 0; position < count; ++position) FindChildren(position);
-    for (std::uint32_t position = 0; position < count; ++position)
-      tree_.self[position] = tree_.duration[position];
+    tree_.self = tree_.duration;
     SubtractChildren(count);
   }
 
@@ -82,8 +81,7 @@ class SpanTreeBuilder {
 
   void SubtractChildren(std::uint32_t count) {
     // `cursor_` is the time up to which each parent is already covered by its children.
-    cursor_.resize(count);
-    for (std::uint32_t position = 0; position < count; ++position) cursor_[position] = Start(position);
+    cursor_.assign(start_, start_ + count);
     if (!ChildrenStartInOrder(count)) {
       SubtractInStartOrder(count);
       return;
@@ -104,7 +102,7 @@ class SpanTreeBuilder {
 
   void SubtractInStartOrder(std::uint32_t count) {
     std::vector<std::uint32_t> order(count);
-    for (std::uint32_t position = 0; position < count; ++position) order[position] = position;
+    std::iota(order.begin(), order.end(), 0U);
     std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return Start(a) < Start(b); });
     for (const std::uint32_t position : order) SubtractChild(position);
   }
@@ -160,8 +158,7 @@ class SpanTreeBuilder {
 
 std::vector<SpanKind> ClassifyEvents(const Trace& trace, const Trace::Layout& layout, Segment run) {
   std::vector<SpanKind> kinds(run.count, SpanKind::kOther);
-  std::size_t call =
-      layout.size();  // event of the enclosing or following call; layout.size(): there is no call
+  std::size_t call = layout.size();  // enclosing or following call; layout.size(): there is none
   for (std::uint32_t position = run.count; position-- > 0;) {
     const std::size_t event = run.first + position;
     SpanKind& kind = kinds[position];

@@ -101,11 +101,7 @@ void DescribeProfile(Profile& profile, std::size_t threads) {
   for (std::size_t op = 0; op < operators; ++op)
     work.emplace_back(
         [&, op] { profile.statistics[op] = DescribeOperator(profile, op, is_common, is_described); });
-  work.emplace_back([&] {
-    std::vector<double> totals;
-    for (const std::size_t run : described) totals.push_back(static_cast<double>(profile.runs[run].total));
-    profile.whole = stats::Describe(std::move(totals));
-  });
+  work.emplace_back([&] { profile.whole = stats::Describe(profile.Totals(described)); });
   run_in_parallel(work);
   work.clear();
   for (std::size_t group = 0; group < profile.groups.size(); ++group) {

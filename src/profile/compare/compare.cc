@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "core/views.h"
 #include "profile/analysis/operators.h"
 #include "profile/compare/comparison.h"
 #include "stats/ratio/multiple.h"
@@ -53,8 +54,7 @@ struct SteadyRuns {
   const Profile& profile;
   std::map<BurstIndex, std::vector<std::size_t>> bursts;
   std::vector<std::size_t> runs;
-  std::vector<int>
-      roundings;  // by operator: the number of rounded times in its self time, each off by up to kXnnpackTick
+  std::vector<int> roundings;  // by operator: rounded times in its self time, each off by up to kXnnpackTick
 
   explicit SteadyRuns(const Profile& steady_profile)
       : profile(steady_profile),
@@ -81,9 +81,7 @@ template <typename GetTime>
 Series MakeRunSeries(const SteadyRuns& steady, const GetTime& get_time) {
   Series series;
   for (const auto& [burst, runs] : steady.bursts) {
-    std::vector<double> values;
-    for (const std::size_t run : runs) values.push_back(get_time(run));
-    series.bursts[burst] = *stats::Median(values);
+    series.bursts[burst] = *stats::Median(MapEach(runs, get_time));
   }
   for (const std::size_t run : steady.runs) {
     series.runs.push_back(get_time(run));
@@ -114,21 +112,20 @@ bool IsContended(const Series& a, const Series& b, const std::optional<stats::Ra
 
 // The bursts of both variants by launch. A round that one variant lacks is NaN there.
 std::vector<stats::LaunchBursts> PairBursts(const BurstMedians& baseline, const BurstMedians& candidate) {
-  std::map<BurstIndex, std::pair<double, double>> rounds;
-  const double missing = std::numeric_limits<double>::quiet_NaN();
-  for (const auto& [burst, median] : baseline) rounds[burst] = {median, missing};
-  for (const auto& [burst, median] : candidate) {
-    const auto [position, is_new] = rounds.try_emplace(burst, missing, median);
-    if (!is_new) position->second.second = median;
+  std::set<BurstIndex> bursts;
+  for (const BurstMedians* medians : {&baseline, &candidate}) {
+    for (const auto& [burst, median] : *medians) bursts.insert(burst);
   }
+  const auto median_of = [](const BurstMedians& medians, const BurstIndex& burst) {
+    const auto found = medians.find(burst);
+    return found == medians.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
+  };
   std::map<int, stats::LaunchBursts> launches;
-  for (const auto& [burst, medians] : rounds) {
-    launches[burst.first].baseline.push_back(medians.first);
-    launches[burst.first].candidate.push_back(medians.second);
+  for (const BurstIndex& burst : bursts) {
+    launches[burst.first].baseline.push_back(median_of(baseline, burst));
+    launches[burst.first].candidate.push_back(median_of(candidate, burst));
   }
-  std::vector<stats::LaunchBursts> result;
-  for (auto& [index, launch] : launches) result.push_back(std::move(launch));
-  return result;
+  return MapValues(launches);
 }
 
 class Comparer {
@@ -377,8 +374,7 @@ class Comparer {
         series.clean.clean += is_steady ? 1 : 0;
         ++series.clean.all;
       }
-      if (series.clean.clean == 0)
-        series.bursts.clear();  // without clean runs, the bursts consist of disturbed runs
+      if (series.clean.clean == 0) series.bursts.clear();  // they consist of disturbed runs
       return series;
     };
     const Series baseline_series = make_series(*a_), candidate_series = make_series(*b_);
@@ -405,12 +401,9 @@ class Comparer {
       row.baseline_total += a_->profile.statistics[op].total_self;
     for (const std::size_t op : candidate_operators)
       row.candidate_total += b_->profile.statistics[op].total_self;
-    const auto mean = [](Nanoseconds total, std::int64_t runs) {
-      return runs > 0 ? std::optional(static_cast<double>(total) / static_cast<double>(runs)) : std::nullopt;
-    };
     Quantity& quantity = row.quantity;
-    quantity.baseline_ns = mean(row.baseline_total, result_.baseline_runs);
-    quantity.candidate_ns = mean(row.candidate_total, result_.candidate_runs);
+    quantity.baseline_ns = QuotientIfDefined(row.baseline_total, result_.baseline_runs);
+    quantity.candidate_ns = QuotientIfDefined(row.candidate_total, result_.candidate_runs);
     if (is_contended_ || is_dependent_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
     const double rounding = std::max(RoundingError(*a_, baseline_operators, *quantity.baseline_ns),
                                      RoundingError(*b_, candidate_operators, *quantity.candidate_ns));
@@ -458,11 +451,7 @@ class Comparer {
   std::vector<DeltaRow> CompareRows(const Breakdown& rows_a, const Breakdown& rows_b,
                                     const GetName& get_row_name) const {
     const auto members = [&](const Profile& profile, const std::string& name) {
-      std::vector<std::size_t> row_operators;
-      for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-        if (get_row_name(profile.operators[op]) == name) row_operators.push_back(op);
-      }
-      return row_operators;
+      return IndicesWhere(profile.operators, [&](const Operator& op) { return get_row_name(op) == name; });
     };
     std::vector<OperatorSet> sets;
     for (const Breakdown* const breakdown : {&rows_a, &rows_b}) {

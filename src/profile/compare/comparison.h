@@ -109,13 +109,10 @@ inline constexpr const char* kNames<Pairing>[] = {"launches", "unpaired", "none"
 
 // A time of both variants. Ratio = baseline / candidate; above 1 the candidate is faster.
 struct Quantity {
-  std::optional<double> baseline_ns,
-      candidate_ns;  // median latency or mean self time, see the member's owner
-  std::optional<stats::RatioEstimate>
-      estimate;  // absent: a variant has no time, or there are too few launches
+  std::optional<double> baseline_ns, candidate_ns;  // median latency or mean self time, see the owner
+  std::optional<stats::RatioEstimate> estimate;     // absent: a variant has no time, or too few launches
   stats::Verdict verdict = stats::Verdict::kInconclusive;
-  bool too_short =
-      false;  // the clock counts whole microseconds, and the rounding error is as large as the time
+  bool too_short = false;  // the rounding error of a clock of whole microseconds is as large as the time
 
   // Absent on an emulated CPU, since its timings are not meaningful.
   std::optional<stats::RatioEstimate> EstimateUnlessEmulated() const {
@@ -171,14 +168,12 @@ struct DeltaRow {
 };
 
 struct OperatorMatch {
-  std::optional<std::size_t> baseline,
-      candidate;  // indices into the profiles' operators; absent: the operator is only in the other profile
+  std::optional<std::size_t> baseline, candidate;  // indices into the profiles' operators; absent: not in it
   Nanoseconds baseline_total = 0, candidate_total = 0;
   Quantity quantity;  // mean self times; the verdicts control the false discovery rate over all operators
-  double match_score = 0;      // NodePair::score (match_nodes.h) of a pair
-  std::uint16_t evidence = 0;  // NodePair::evidence of a pair
-  std::optional<ProgramChange>
-      change;  // change of the operator in the program; absent: unchanged, or not known
+  double match_score = 0;               // NodePair::score (match_nodes.h) of a pair
+  std::uint16_t evidence = 0;           // NodePair::evidence of a pair
+  std::optional<ProgramChange> change;  // of the operator in the program; absent: unchanged, or not known
 };
 
 // The source of a latency.
@@ -200,10 +195,9 @@ struct Comparison {
   CleanRuns baseline_clean, candidate_clean;
   std::int64_t baseline_runs = 0, candidate_runs = 0;   // sizes of the two common sets
   Nanoseconds baseline_total = 0, candidate_total = 0;  // Method::execute over them
-  std::vector<DeltaRow>
-      groups;  // rows of ByGroup; the rows add up to the totals, and their deltas to the total delta
-  std::vector<DeltaRow> categories;                         // rows of ByCategory, the union of both profiles
-  std::vector<OperatorMatch> operators;                     // all operators of both profiles, each once
+  std::vector<DeltaRow> groups;          // rows of ByGroup, which add up to the totals, as their deltas do
+  std::vector<DeltaRow> categories;      // rows of ByCategory, the union of both profiles
+  std::vector<OperatorMatch> operators;  // all operators of both profiles, each once
   Nanoseconds baseline_clipped = 0, candidate_clipped = 0;  // truncated time, which is in no operator
   std::vector<std::string> warnings;
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/views.h"
 #include "profile/compare/comparison.h"
 #include "profile/compare/operator_nodes.h"
 
@@ -21,11 +22,9 @@ struct ProfileCalls {
 
 ProfileCalls FindCalls(const Profile& profile) {
   ProfileCalls profile_calls;
-  std::vector<std::size_t> spans;
-  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    const SpanKind kind = profile.operators[op].key.kind;
-    if (kind == SpanKind::kOperatorCall || kind == SpanKind::kDelegateCall) spans.push_back(op);
-  }
+  std::vector<std::size_t> spans = IndicesWhere(profile.operators, [](const Operator& op) {
+    return op.key.kind == SpanKind::kOperatorCall || op.key.kind == SpanKind::kDelegateCall;
+  });
   // A profile may have gained operators in later runs (branches), so sort by call, not by discovery.
   std::ranges::stable_sort(spans, [&](std::size_t a, std::size_t b) {
     return profile.operators[a].call_index < profile.operators[b].call_index;
@@ -130,10 +129,8 @@ class Matcher {
       const bool can_match = is_counterpart[j] || !has_counterparts[j];
       nodes_b.push_back(MakeCallNode(b_, b.calls[j], j, can_match ? "" : " of the candidate"));
     }
-    std::vector<std::size_t> spans_a, spans_b;
-    for (const Call& call : a.calls) spans_a.push_back(call.span);
-    for (const Call& call : b.calls) spans_b.push_back(call.span);
-    return MapToOperators(MatchNodes(nodes_a, nodes_b), spans_a, spans_b);
+    return MapToOperators(MatchNodes(nodes_a, nodes_b), MapEach(a.calls, &Call::span),
+                          MapEach(b.calls, &Call::span));
   }
 
   // `number`: index of the candidate's call that this call is, or that has most of the counterparts of its

@@ -5,7 +5,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/text/text.h"
+#include "core/text/split.h"
+#include "core/views.h"
 #include "profile/compare/module_paths.h"
 
 namespace etprof {
@@ -24,10 +25,9 @@ struct EvidenceWeight {
 constexpr double kKindWeight = 1, kRenumberedWeight = 1, kPositionWeight = 0.1, kFamilyWeight = 0.5;
 constexpr EvidenceWeight kModuleWeight = {3, -1.5}, kLineWeight = {0.75, 0}, kShapesWeight = {1.5, -0.5},
                          kWeightsWeight = {1.5, -1}, kSettingsWeight = {0.5, -0.5}, kContentsWeight = {5, -1},
-                         kTypeWeight = {1, 0},
-                         kOriginWeight = {2.5,
-                                          -0.5},  // contents that a node without constants is computed from
-    kNeighborWeight = {0.75, 0};                  // producers or consumers
+                         kTypeWeight = {1, 0};
+// Contents that a node without constants is computed from, and producers or consumers.
+constexpr EvidenceWeight kOriginWeight = {2.5, -0.5}, kNeighborWeight = {0.75, 0};
 
 // The maximum number of cells of a score table. A cell takes one byte and the computation of one score.
 constexpr std::size_t kMaxMatchCells = std::size_t{1} << 25U;
@@ -66,10 +66,8 @@ std::string WithoutNumbers(const std::string& path) {
 class NodeMatcher {
  public:
   NodeMatcher(std::span<const MatchNode> a, std::span<const MatchNode> b) {
-    std::vector<std::string> paths[2];
-    for (const MatchNode& node : a) paths[0].push_back(node.placed ? node.module : "");
-    for (const MatchNode& node : b) paths[1].push_back(node.placed ? node.module : "");
-    const ModulePrefixes prefixes = FindWrapperPrefixes(paths[0], paths[1]);
+    const auto path = [](const MatchNode& node) { return node.placed ? node.module : ""; };
+    const ModulePrefixes prefixes = FindWrapperPrefixes(MapEach(a, path), MapEach(b, path));
     a_ = MakeFeatures(a, prefixes.baseline);
     b_ = MakeFeatures(b, prefixes.candidate);
     partner_of_a_.assign(a_.size(), kNone);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -75,8 +74,7 @@ struct NodeId {
   std::string_view kind;
 };
 std::optional<NodeId> ParseNodeId(std::string_view text) {
-  for (const std::string_view kind :
-       {"method", "operator_call", "delegate_call", "kernel", "backend", "other"}) {
+  for (const std::string_view kind : kNames<SpanKind>) {
     const std::size_t at = text.find(fmt::format("/{}/", kind));
     if (at == std::string_view::npos || at == 0) continue;
     const std::size_t before = text.rfind('/', at - 1);
@@ -385,8 +383,7 @@ class TimelineReader {
   CsvReader csv_;
   const std::string& file_name_;
   std::vector<std::string_view> fields_;
-  std::array<std::optional<std::size_t>, kColumns.size()>
-      column_indices_;  // index of each column in the file
+  std::array<std::optional<std::size_t>, kColumns.size()> column_indices_;  // in the file
   Timeline result_;
   std::vector<TimelineRun> runs_;
   std::map<std::pair<std::string, std::int32_t>, std::size_t> runs_by_index_;

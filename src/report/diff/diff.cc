@@ -237,8 +237,7 @@ class MethodDiffer {
 
   // Adds delegates whose boundaries moved, with the nodes next to the boundaries.
   void CompareDelegates(const std::vector<NodePair>& pairs) {
-    std::map<std::size_t, std::map<std::size_t, std::size_t>>
-        shared;  // number of pairs by delegates of a and b
+    std::map<std::size_t, std::map<std::size_t, std::size_t>> shared;  // pairs by delegates of a and b
     const std::map<std::size_t, std::size_t> nodes_of_a = a_.NodesByDelegate(),
                                              nodes_of_b = b_.NodesByDelegate();
     for (const NodePair& pair : pairs) {

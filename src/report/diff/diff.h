@@ -28,8 +28,7 @@ struct ProgramProperty {
 struct OperatorDifference {
   ProgramChange change;
   std::string line;  // source line, "model.py:12", of the candidate if it has the operator; "": not known
-  std::string
-      portable_reason;  // one clause: why the candidate does not delegate it; "": delegated, or not known
+  std::string portable_reason;  // one clause: why the candidate does not delegate it; "": it does, or unknown
   struct Side {
     std::optional<std::int64_t> macs = {};
     std::optional<Bytes> bytes = {};  // compulsory traffic (format/program/work.h)
@@ -55,9 +54,8 @@ struct WeightDifference {
 
 struct MethodDiff {
   std::string name;
-  bool in_baseline = true,
-       in_candidate = true;  // if only one program has the method, all other members are empty
-  bool dynamic = false;      // shapes of either change at run time; numbers refer to the largest shapes
+  bool in_baseline = true, in_candidate = true;  // if one is false, all other members are empty
+  bool dynamic = false;  // shapes of either change at run time; numbers refer to the largest shapes
   std::vector<ProgramProperty> properties;  // properties that differ
   std::vector<OperatorDifference> operators;
   std::size_t matched = 0;  // number of matched operators

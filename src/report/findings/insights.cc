@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/text/text.h"
+#include "core/views.h"
 #include "format/program/xnn/delegable.h"
 #include "format/xnnpack/operator_name.h"
 #include "profile/analysis/operators.h"
@@ -45,8 +46,7 @@ TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
     const std::string& reason = experiment.profile->program->operators[row.op].not_delegated_reason;
     if (!reason.empty()) AppendUnique(reason, sum.not_delegated);
   }
-  TypeTimes sorted;
-  for (auto& [type, sum] : sums) sorted.push_back(std::move(sum));
+  TypeTimes sorted = MapValues(sums);
   std::ranges::stable_sort(sorted, [](const TypeTime& a, const TypeTime& b) { return a.ns > b.ns; });
   return sorted;
 }
@@ -488,7 +488,7 @@ class Finder {
       remedy.ns += row.mean_self;
       removed.ns += row.mean_self;
     }
-    for (auto& [text, remedy] : remedies) found.remedies.push_back(std::move(remedy));
+    found.remedies = MapValues(remedies);
     std::ranges::stable_sort(found.remedies, std::ranges::greater(), &finding::NotDelegated::Remedy::ns);
     if (found.remedies.empty()) return;
     found.without_operators = FindUpperBound(removed, experiment);
@@ -527,10 +527,9 @@ class Finder {
 
   const Report& report_;
   std::vector<Insight> found_;
-  std::size_t experiment_ = 0;       // experiment of the current findings
-  std::optional<std::size_t> pair_;  // pair of the current findings
-  std::set<std::size_t>
-      explained_experiments_;  // experiments for which a pair's finding reports the disagreement of tracing
+  std::size_t experiment_ = 0;                   // experiment of the current findings
+  std::optional<std::size_t> pair_;              // pair of the current findings
+  std::set<std::size_t> explained_experiments_;  // a pair's finding reports that tracing disagrees
 };
 
 }  // namespace

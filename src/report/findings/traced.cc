@@ -51,14 +51,10 @@ bool TracedTimesWereDisturbed(const ReportExperiment& experiment) {
 
 std::optional<double> TracedSpeedupDiscrepancy(const Comparison& comparison) {
   const auto& headline = comparison.latency.estimate;
-  if (!headline || comparison.baseline_runs == 0 || comparison.candidate_runs == 0 ||
-      comparison.baseline_total <= 0 || comparison.candidate_total <= 0)
-    return std::nullopt;
-  const double before =
-      static_cast<double>(comparison.baseline_total) / static_cast<double>(comparison.baseline_runs);
-  const double after =
-      static_cast<double>(comparison.candidate_total) / static_cast<double>(comparison.candidate_runs);
-  const double ratio = before / after;
+  const auto before = QuotientIfDefined(comparison.baseline_total, comparison.baseline_runs);
+  const auto after = QuotientIfDefined(comparison.candidate_total, comparison.candidate_runs);
+  if (!headline || !before || !after || *before <= 0 || *after <= 0) return std::nullopt;
+  const double ratio = *before / *after;
   const bool within =
       ratio >= headline->low() / (1 + kMaxTracedGap) && ratio <= headline->high() * (1 + kMaxTracedGap);
   return within ? std::nullopt : std::optional(ratio);

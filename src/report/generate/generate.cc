@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include "core/views.h"
 #include "measure/schedule/clean_runs.h"
 #include "measure/store/peaks.h"
 #include "report/kernels/matrix_kernels.h"
@@ -53,9 +54,8 @@ bool IsEmulated(const Report& report, const GenerateTest& test) {
 
 // Returns the geometric mean of the launches' times and its interval; absent: too few launches.
 std::optional<stats::MeanInterval> EstimateMeanTime(const std::vector<double>& times, double confidence) {
-  std::vector<double> logs;
-  for (const double time : times) logs.push_back(std::log(time));
-  const auto estimate = stats::EstimateRatio(std::span<const double>(logs), confidence);
+  const auto estimate =
+      stats::EstimateRatio(MapEach(times, [](double time) { return std::log(time); }), confidence);
   if (!estimate) return std::nullopt;
   return stats::MeanInterval{std::exp(estimate->log_ratio), std::exp(estimate->log_low),
                              std::exp(estimate->log_high)};
@@ -63,7 +63,7 @@ std::optional<stats::MeanInterval> EstimateMeanTime(const std::vector<double>& t
 
 void FillTimes(const Report& report, GenerateTest& test) {
   test.confidence = report.run.schedule.confidence;
-  for (const auto& [launch, time] : LaunchTimes(report, test.parts, true)) test.samples.push_back(time);
+  test.samples = MapValues(LaunchTimes(report, test.parts, true));
   if (IsEmulated(report, test)) return;
   const auto interval = EstimateMeanTime(test.samples, report.run.schedule.Level());
   if (!interval) return;
@@ -360,8 +360,8 @@ std::optional<stats::LineEstimate> AddLineParts(const Report& report, const Step
                                                 const std::vector<double>& positions,
                                                 PartNameFunction part_name,
                                                 std::vector<DecodeLine::Part>& parts) {
-  std::vector<MeansByLaunch> traced;
-  for (const std::vector<std::size_t>& step : steps) traced.push_back(MeanSelfTimes(report, step, part_name));
+  const std::vector<MeansByLaunch> traced =
+      MapEach(steps, [&](const auto& step) { return MeanSelfTimes(report, step, part_name); });
   std::map<std::string, std::vector<std::vector<double>>> rows;
   std::vector<std::vector<double>> totals;
   for (const auto& [launch, row] : traced.front()) {
@@ -435,17 +435,14 @@ std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::
       emulated = emulated || PlaceData(report, part).emulated;
       if (const auto reads = EstimateReadTime(report, PlaceData(report, part))) line.memory_ns.back() = reads;
     }
-    std::vector<double> step_medians;
-    for (const auto& [launch, median] : medians.back()) step_medians.push_back(median);
-    line.ns.push_back(step_medians.empty() || emulated ? std::nullopt : stats::Median(step_medians));
+    line.ns.push_back(emulated ? std::nullopt : stats::Median(MapValues(medians.back())));
   }
   if (emulated) return line;
   std::vector<std::vector<double>> launches;
   for (const auto& [launch, median] : medians.front()) {
     if (!IsInAll(launch, medians)) continue;
-    std::vector<double>& times = launches.emplace_back();
-    for (const LaunchValues& step : medians) times.push_back(step.at(launch));
-    line.launch_lines[launch] = stats::FitLine(positions, times);
+    launches.push_back(MapEach(medians, [&](const LaunchValues& step) { return step.at(launch); }));
+    line.launch_lines[launch] = stats::FitLine(positions, launches.back());
   }
   if (launches.size() >= 2)
     line.line = stats::EstimateLine(positions, launches, report.run.schedule.confidence);

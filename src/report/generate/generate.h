@@ -20,11 +20,10 @@ namespace etprof {
 // A test of one variant: a prompt, tokens that are generated at a depth, or an encoder. Its time is the sum
 // over all of its steps and their methods.
 struct GenerateTest {
-  std::string name;  // "pp512", "tg128 @ d1024", "vision_encoder"
-  std::int64_t prompt = 0,
-               generated = 0;  // numbers of tokens; at least one of them is 0, and both for an encoder
-  std::int64_t depth = 0;      // tokens in the cache before the test
-  std::int64_t chunk = 0;      // tokens per step of a prompt; else 0
+  std::string name;                        // "pp512", "tg128 @ d1024", "vision_encoder"
+  std::int64_t prompt = 0, generated = 0;  // tokens; at least one of them is 0, and both for an encoder
+  std::int64_t depth = 0;                  // tokens in the cache before the test
+  std::int64_t chunk = 0;                  // tokens per step of a prompt; else 0
   // Indices into Report::experiments: the places of its steps, a separate one for each method.
   std::vector<std::size_t> parts;
   std::optional<double> ns, low, high;  // absent: too few launches have clean runs

@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <tuple>
 
-#include "core/text/text.h"
+#include "core/text/hexadecimal.h"
+#include "core/views.h"
 
 namespace etprof {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::int64_t kMinTasks = 8;    // least number of tasks for a thread's
 constexpr double kMinSpeedup = 1.3;      // speedup over sequential execution below which threads do not help
 constexpr double kMaxEvenShare = 0.65;   // largest share of a thread if the tasks are evenly distributed
 constexpr std::int64_t kMinParallelNs =
-    100'000;  // ns per run; shorter operators are dominated by the wake-up of threads
+    100'000;  // per run; the wake-up of threads dominates shorter operators
 
 std::string FunctionCode(const protocol::WatchedFunction& function, const std::string& architecture) {
   const auto architecture_id = architecture == isa::ArchitectureName(isa::Architecture::kAarch64)
@@ -118,9 +119,8 @@ const ProvenFunction* WatchedRow::Kernel() const {
 
 std::vector<WatchedRow> MakeWatchedRows(const WatchData& watch) {
   const protocol::WatchReply& reply = watch.reply;
-  std::vector<std::string> codes;
-  for (const protocol::WatchedFunction& function : reply.functions)
-    codes.push_back(FunctionCode(function, reply.architecture));
+  const std::vector<std::string> codes = MapEach(
+      reply.functions, [&](const auto& function) { return FunctionCode(function, reply.architecture); });
   std::vector<WatchedRow> rows;
   for (const protocol::WatchedOperator& op : reply.operators) {
     if (op.place.kind != "backend" && op.place.kind != "kernel") continue;

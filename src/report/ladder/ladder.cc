@@ -264,9 +264,7 @@ class LadderBuilder {
     std::map<std::size_t, NodePair> by_row;
     for (std::size_t op = 0; op < a->second.size(); ++op) by_row[a->second[op]].baseline = op;
     for (std::size_t op = 0; op < b->second.size(); ++op) by_row[b->second[op]].candidate = op;
-    std::vector<NodePair> matches;
-    for (const auto& [row, pair] : by_row) matches.push_back(pair);
-    return matches;
+    return MapValues(by_row);
   }
 
   void CompareSettings(const LadderSetting& from, const LadderSetting& to,
@@ -404,8 +402,7 @@ class LadderBuilder {
 
   const Report& report_;
   Ladder ladder_;
-  std::map<LadderSetting, std::vector<std::size_t>>
-      operator_rows_;  // row of each operator of the setting's profile
+  std::map<LadderSetting, std::vector<std::size_t>> operator_rows_;  // by operator of the setting's profile
 };
 
 // Absent if the experiments do not form a ladder.

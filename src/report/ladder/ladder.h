@@ -150,17 +150,16 @@ struct LadderBest {
 struct Ladder {
   std::vector<LadderLevel> levels;  // the lowest first
   std::vector<int> threads;         // ascending
-  std::vector<std::vector<std::optional<std::size_t>>>
-      experiments;          // [threads][level], index into Report::experiments; absent: not measured
+  // [threads][level], index into Report::experiments; absent: not measured.
+  std::vector<std::vector<std::optional<std::size_t>>> experiments;
   bool interleaved = true;  // all were interleaved; else drift cannot be distinguished from an effect
   LadderRow latency;        // medians; all other rows are mean self times
   std::vector<LadderRow> groups, categories;  // groups and categories that take time at any setting
   std::vector<LadderRow> operators;  // matched level by level with MatchOperators; by decreasing time
-  std::vector<ThreadDependentLevel>
-      thread_dependent_levels;     // latency first, then groups, then operators, each by at_stake
+  // Latency first, then groups, then operators, each by at_stake.
+  std::vector<ThreadDependentLevel> thread_dependent_levels;
   std::optional<LadderBest> best;  // absent: emulated, or fewer than two settings with times
-  double portable_share =
-      0;  // share of portable kernels, which no mask affects, in an inference at the highest level, 0 to 1
+  double portable_share = 0;  // of kernels that no mask affects, in an inference at the highest level, 0 to 1
 
   bool Measured(const LadderSetting& setting) const {
     return experiments[setting.threads][setting.level].has_value();

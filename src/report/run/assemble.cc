@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "core/text/text.h"
+#include "core/views.h"
 #include "format/delegates/delegate.h"
 #include "measure/config/config.h"
 #include "measure/store/peaks.h"
@@ -157,13 +159,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   out.steady_runs = static_cast<std::int64_t>(steady.size());
   out.disturbed_runs = static_cast<std::int64_t>(profile.RunsInPhase(Phase::kDisturbed).size());
   out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs - out.disturbed_runs;
-  const auto get_totals = [&](const std::vector<std::size_t>& runs) {
-    std::vector<double> totals;
-    for (const std::size_t run : runs) totals.push_back(static_cast<double>(profile.runs[run].total));
-    return totals;
-  };
-  const std::vector<std::size_t> common = profile.CommonSet();
-  out.common_runs = static_cast<std::int64_t>(common.size());
+  out.common_runs = static_cast<std::int64_t>(profile.CommonSet().size());
   out.traced = profile.whole;
   if (out.latency.n == 0 && !trace_enabled) {
     out.run_classes = FindRunClasses(profile);
@@ -172,12 +168,12 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
     } else {
       out.latency.n = out.traced.n;
     }
-    const std::vector<double> totals = get_totals(profile.DescribedRuns());
+    const std::vector<double> totals = profile.Totals(profile.DescribedRuns());
     out.latency_histogram = stats::MakeHistogram(totals);
     out.latency_ecdf = stats::MakeEcdf(totals);
     out.latency_from_trace = true;
   }
-  if (!out.first_run) out.first_run = stats::Median(get_totals(first));
+  if (!out.first_run) out.first_run = stats::Median(profile.Totals(first));
   if (!out.load && profile.load_method) out.load = static_cast<double>(*profile.load_method);
   out.groups = ByGroup(profile);
   out.categories = ByCategory(profile);
@@ -298,7 +294,7 @@ void AddComparisons(Report& report) {
       report.warnings.push_back(candidate.label + " and " + baseline.label +
                                 " share no rounds, so they are compared by their traced runs");
     }
-    for (const std::string& warning : result.comparison.warnings) report.warnings.push_back(warning);
+    std::ranges::copy(result.comparison.warnings, std::back_inserter(report.warnings));
     report.comparisons.push_back(std::move(result));
   }
 }
@@ -421,13 +417,11 @@ const ExperimentData& ReportExperiment::Data(const Report& report) const {
 
 double ReportExperiment::GroupMean(Group group) const {
   const auto row = static_cast<std::size_t>(group);
-  if (groups.runs == 0 || row >= groups.rows.size()) return 0;
-  return static_cast<double>(groups.rows[row].total) / static_cast<double>(groups.runs);
+  return row < groups.rows.size() ? groups.rows[row].Mean(groups).value_or(0) : 0;
 }
 
 std::optional<double> ReportExperiment::MeanExecute() const {
-  if (groups.runs == 0) return std::nullopt;
-  return static_cast<double>(groups.total) / static_cast<double>(groups.runs);
+  return QuotientIfDefined(groups.total, groups.runs);
 }
 
 const ReportComparison* FindComparison(const Report& report, std::size_t baseline, std::size_t candidate) {
@@ -511,8 +505,7 @@ RunData MakeEtdumpRun(const std::vector<std::filesystem::path>& files,
   }
   if (!files.empty() && run.experiments.front().name == run.experiments.back().name)
     run.model_id = run.experiments.front().name;
-  std::vector<std::string> names;
-  for (const ExperimentData& data : run.experiments) names.push_back(data.name);
+  const std::vector<std::string> names = MapEach(run.experiments, &ExperimentData::name);
   const DistinctNames distinct = DropCommonWords(names);
   if (run.model_id.empty()) run.model_id = CommonModelName(distinct);
   for (std::size_t i = 0; i < names.size(); ++i) {

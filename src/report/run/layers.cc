@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/text/text.h"
+#include "core/views.h"
 #include "profile/analysis/operators.h"
 #include "profile/compare/module_paths.h"
 #include "report/run/pair.h"
@@ -106,20 +107,14 @@ std::optional<double> AttributedShare(const Profile& profile) {
     all += profile.statistics[op].total_self;
     if (FindPlace(profile, op) != nullptr) attributed += profile.statistics[op].total_self;
   }
-  if (all == 0) return std::nullopt;
-  return static_cast<double>(attributed) / static_cast<double>(all);
+  return QuotientIfDefined(attributed, all);
 }
 
 std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides) {
   // The candidate's tree, then the modules that only the baseline has. The outer rows of a wrapper contain
   // the whole model, so they are compared with the whole model of the variant without the wrapper.
-  const auto paths = [](const std::vector<LayerRow>& layers) {
-    std::vector<std::string> all;
-    for (const LayerRow& layer : layers) all.push_back(layer.path);
-    return all;
-  };
-  const ModulePrefixes prefixes =
-      FindWrapperPrefixes(paths(sides.baseline.layers), paths(sides.candidate.layers));
+  const ModulePrefixes prefixes = FindWrapperPrefixes(MapEach(sides.baseline.layers, &LayerRow::path),
+                                                      MapEach(sides.candidate.layers, &LayerRow::path));
   const auto remove_prefix = [](const std::string& path, const std::string& prefix) {
     return prefix.starts_with(path + '.') ? "" : WithoutPrefix(path, prefix);
   };

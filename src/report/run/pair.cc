@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "core/units.h"
+#include "core/views.h"
 #include "stats/ratio/launches.h"
 #include "stats/ratio/unpaired.h"
 #include "stats/ratio/verdict.h"
@@ -40,8 +41,8 @@ Side MakeSide(const RunData& run, const ReportExperiment& experiment, const std:
 constexpr std::size_t kMinLaunches = 5;
 
 // The logarithms of the values by launch.
-std::map<int, double> CollectLogs(const ExperimentData& data, const auto& get_value) {
-  std::map<int, double> logs;
+LaunchValues CollectLogs(const ExperimentData& data, const auto& get_value) {
+  LaunchValues logs;
   for (const Launch& launch : data.launches) {
     const std::optional<std::int64_t> value = std::invoke(get_value, launch);
     if (launch.status != Launch::Status::kFailed && value && *value > 0)
@@ -52,7 +53,7 @@ std::map<int, double> CollectLogs(const ExperimentData& data, const auto& get_va
 
 void CompareCost(const ExperimentPair& sides, const auto& get_value, StartupCost& cost) {
   const ExperimentData &baseline = sides.BaselineData(), &candidate = sides.CandidateData();
-  const std::map<int, double> before = CollectLogs(baseline, get_value);
+  const LaunchValues before = CollectLogs(baseline, get_value);
   std::vector<double> effects;
   for (const auto& [launch, log] : CollectLogs(candidate, get_value)) {
     if (const auto baseline_log = before.find(launch); baseline_log != before.end())
@@ -115,17 +116,11 @@ std::string CleanRunsText(const Comparison& comparison) {
                      count(comparison.candidate_clean), comparison.candidate_label);
 }
 
-std::vector<double> ListValues(const LaunchValues& values) {
-  std::vector<double> all;
-  for (const auto& [index, value] : values) all.push_back(value);
-  return all;
-}
-
 std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
                                                      const LaunchValues& candidate, bool paired,
                                                      double confidence, double drift) {
   if (!paired)
-    return stats::EstimateLaunchesWithDrift(ListValues(baseline), ListValues(candidate), confidence, drift);
+    return stats::EstimateLaunchesWithDrift(MapValues(baseline), MapValues(candidate), confidence, drift);
   std::vector<stats::LaunchBursts> launches;
   for (const auto& [index, value] : baseline) {
     if (const auto other = candidate.find(index); other != candidate.end())

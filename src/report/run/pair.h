@@ -38,9 +38,6 @@ std::string CleanRunsText(const Comparison& comparison);
 
 using LaunchValues = std::map<int, double>;  // by launch index
 
-// Lists the values in the order of the launches.
-std::vector<double> ListValues(const LaunchValues& values);
-
 // Compares values of launches. `paired`: the launches of both variants were interleaved; else the estimate
 // includes `drift`, as EstimateLaunchesWithDrift.
 std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,

@@ -24,8 +24,7 @@ OperatorTime MeasureTime(const Profile& profile, std::size_t op) {
       launches[profile.runs[run].label.launch].push_back(static_cast<double>(self));
   }
   std::vector<double> logs, all;
-  bool resolved =
-      true;  // false: a clock of whole µs reads 0 in some launches, and the others are not representative
+  bool resolved = true;  // false: a clock of whole µs reads 0 in some launches, so the others are biased
   for (const auto& [launch, times] : launches) {
     all.insert(all.end(), times.begin(), times.end());
     const double median = stats::Median(times).value_or(0);

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "core/text/text.h"
+#include "core/views.h"
 #include "profile/analysis/operators.h"
 #include "stats/stability.h"
 
@@ -21,14 +21,10 @@ constexpr std::size_t kMaxClasses = 4;  // a report lists all
 // A quantile of times that other processes do not affect, since they lengthen another operator in each run.
 constexpr double kUndisturbedQuantile = 0.1;
 // The relative change of the latency from which on one median does not describe all runs.
-constexpr double kMinChange = 0.1;
-// Quantiles of an operator's times are taken of at most twice as many runs, evenly spaced.
-constexpr std::size_t kMaxShiftRuns = 4000;
+constexpr double kMinChange = 0.1;  // of the latency, relative; one median describes smaller differences
 
 RunClass MakeRunClass(const Profile& profile, std::string name, const std::vector<std::size_t>& runs) {
-  std::vector<double> totals;
-  for (const std::size_t run : runs) totals.push_back(static_cast<double>(profile.runs[run].total));
-  return {std::move(name), runs, stats::Describe(std::move(totals))};
+  return {std::move(name), runs, stats::Describe(profile.Totals(runs))};
 }
 
 std::string RangeText(const std::vector<std::size_t>& runs) {
@@ -163,8 +159,7 @@ std::vector<RunClass> FindRunClasses(const Profile& profile) {
   const std::vector<std::size_t> runs = profile.RunsInPhase(Phase::kSteady);
   if (runs.size() < kMinRuns) return {};
   if (std::vector<RunClass> classes = ClassifyByOperators(profile, runs); !classes.empty()) return classes;
-  std::vector<double> series;
-  for (const std::size_t run : runs) series.push_back(static_cast<double>(profile.runs[run].total));
+  const std::vector<double> series = profile.Totals(runs);
   const auto is_other_work = [&](const auto& is_second) {
     std::vector<bool> second(runs.size());
     for (std::size_t i = 0; i < runs.size(); ++i) second[i] = is_second(i);
@@ -180,9 +175,8 @@ std::vector<RunClass> FindRunClasses(const Profile& profile) {
     return CutIntoRanges(profile, runs, {step->index, runs.size()});
   }
   // Use logarithms, so that a disturbed run of many times the usual length does not form its own level.
-  std::vector<double> logs;
   const double min_time = *std::ranges::min_element(series);
-  for (const double value : series) logs.push_back(1 + std::log(value / min_time));
+  const auto logs = MapEach(series, [&](double value) { return 1 + std::log(value / min_time); });
   if (const auto levels = min_time > 0 ? stats::FindTwoLevels(logs) : std::nullopt) {
     const auto is_slow = [&](std::size_t i) { return logs[i] > (levels->low + levels->high) / 2; };
     if (levels->high - levels->low >= std::log1p(kMinChange) && is_other_work(is_slow)) {

@@ -1,7 +1,6 @@
 #include "report/suite/frontier.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "measure/config/variant.h"

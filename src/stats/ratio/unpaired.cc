@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/random.h"
+#include "core/views.h"
 #include "stats/compensated_sum.h"
 #include "stats/distribution.h"
-#include "stats/ratio/student_t.h"
 
 namespace etprof::stats {
 namespace {
@@ -162,8 +162,7 @@ double AutocorrelationTime(std::span<const double> runs) {
   const auto n = runs.size();
   if (n < 2) return 1;
   const double median = *Median(runs);
-  std::vector<double> above_median;
-  for (const double run : runs) above_median.push_back(run > median ? 1 : 0);
+  const auto above_median = MapEach(runs, [&](double run) { return run > median ? 1.0 : 0.0; });
   const double mean = CompensatedMean(above_median);
   const double variance = SquaredDeviations(above_median, mean);
   if (variance == 0) return 1;

@@ -8,8 +8,7 @@
 namespace etprof {
 namespace {
 
-constexpr int kUnexplainedCost =
-    8;  // cost of an unexplained step; a step that XNNPACK is known to make costs 1
+constexpr int kUnexplainedCost = 8;  // of a step; a step that XNNPACK is known to make costs 1
 constexpr std::size_t kMaxTableCells = std::size_t{1} << 24U;
 constexpr std::size_t kMaxPartSteps = std::size_t{1} << 14U;  // steps of all alternatives of a part together
 
@@ -109,12 +108,9 @@ class Aligner {
   }
 
  private:
-  int& CostAfter(std::size_t i, std::size_t j) {
-    return cost_after_[i * width_ + j];
-  }  // least cost from this cell to the end
-  int& CostBefore(std::size_t i, std::size_t j) {
-    return cost_before_[i * width_ + j];
-  }  // least cost from the beginning to this cell
+  // The least cost from a cell to the end, and from the beginning to the cell.
+  int& CostAfter(std::size_t i, std::size_t j) { return cost_after_[i * width_ + j]; }
+  int& CostBefore(std::size_t i, std::size_t j) { return cost_before_[i * width_ + j]; }
   bool Matches(std::size_t i, std::size_t j) const {
     return i < nodes_.size() && j < stems_.size() && MatchesStem(nodes_[i].type, stems_[j]);
   }

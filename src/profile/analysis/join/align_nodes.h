@@ -10,11 +10,10 @@ namespace etprof {
 
 // The nodes of a delegate's graph that one operator of the call executes.
 struct AlignedOperator {
-  bool inserted = false;            // no node: XNNPACK inserted the operator
-  std::optional<std::size_t> node;  // main node; if absent and not `inserted`, no node fits the operator
-  std::vector<std::size_t> fused;   // nodes that are fused into it
-  std::vector<std::size_t>
-      candidates;  // the nodes that the operator has in any best alignment; ambiguous if several
+  bool inserted = false;                // no node: XNNPACK inserted the operator
+  std::optional<std::size_t> node;      // main node; if absent and not `inserted`, no node fits the operator
+  std::vector<std::size_t> fused;       // nodes that are fused into it
+  std::vector<std::size_t> candidates;  // its nodes in all best alignments; ambiguous if several
 };
 
 // One step of an alignment: a node with the operator that executes it (two for a bounded node), a node that

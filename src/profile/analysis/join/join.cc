@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/views.h"
 #include "format/delegates/delegate.h"
 #include "format/program/xnn/delegable.h"
 #include "format/program/xnn/memory_estimate.h"
@@ -36,8 +37,7 @@ class Joiner {
 
   ProgramJoin Run() {
     result_.operators.resize(profile_.operators.size());
-    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::size_t>>
-        calls;  // operators by call and occurrence
+    std::map<std::pair<int, int>, std::vector<std::size_t>> calls;  // operators by call and occurrence
     for (std::size_t i = 0; i < profile_.operators.size(); ++i) {
       const Operator& op = profile_.operators[i];
       OperatorSource& source = result_.operators[i];
@@ -140,8 +140,8 @@ class Joiner {
     }
     if (!delegate.graph) return set_reason(fmt::format("the payload of {} is not read", delegate.backend));
     const XnnGraph& graph = program_.xnn_graphs[*delegate.graph];
-    std::vector<std::string> stems;
-    for (const std::size_t op : operators) stems.push_back(OperatorStem(profile_.operators[op].name));
+    std::vector<std::string> stems =
+        MapEach(operators, [&](std::size_t op) { return OperatorStem(profile_.operators[op].name); });
     std::optional<Alignment> alignment = AlignNodes(graph, stems);
     if (!alignment) return set_reason("its delegate has too many operators to be aligned with the graph");
     const ProgramTensor::Shape shapes = ShapeDynamism(*instruction, method_);

@@ -20,9 +20,8 @@ struct ValueOrigin {
 
 // The values that pass between the operators of a call, and out of the call.
 struct CallFlow {
-  std::vector<std::vector<ValueOrigin>> read;  // inputs by operator, without constants
-  std::vector<std::pair<std::size_t, ValueOrigin>>
-      outputs;  // outputs: index into Method::values, and the origin
+  std::vector<std::vector<ValueOrigin>> read;                // inputs by operator, without constants
+  std::vector<std::pair<std::size_t, ValueOrigin>> outputs;  // index into Method::values, and its origin
 };
 
 // The source of a value within a part of an alignment: an operator of the part, a value from before the part,
@@ -36,8 +35,7 @@ struct Source {
 // The role of an operator in one alternative of a part.
 struct Role {
   enum class Kind : std::uint8_t { kUnknown, kNode, kInserted } kind = Kind::kUnknown;
-  std::vector<Source>
-      read;  // inputs if kNode: without duplicates and constants, in the order of the arguments
+  std::vector<Source> read;  // inputs if kNode: distinct, without constants, in the order of the arguments
   bool operator==(const Role&) const = default;
 };
 
@@ -279,8 +277,7 @@ class Connector {
   const std::vector<AlignedCall>& calls_;
   std::vector<OperatorSource>& operators_;
   MethodDataflow dataflow_;
-  std::map<std::pair<int, int>, std::size_t>
-      instructions_;                               // from chain and index to position in Method::instructions
+  std::map<std::pair<int, int>, std::size_t> instructions_;  // from chain and index to position in the method
   std::set<std::size_t> untracked_values_;         // values that moves or untraceable calls may write
   std::vector<CallFlow> flows_;                    // by calls_
   std::map<std::size_t, std::size_t> call_index_;  // from operator to index into calls_
