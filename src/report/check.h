@@ -87,21 +87,20 @@ struct CheckItem {
 
   static constexpr const char* kSchemaName = "check";
   static void Describe(auto& v) {
-    v("check", &CheckItem::kind, {.meaning = "what is tested"});
-    v("name", &CheckItem::name,
-      {.meaning = "of the operator, or of a language model's test; else as `check`"});
-    v("key", &CheckItem::key, {.meaning = "of an operator", .or_null = true});
-    v.Flat(&CheckItem::origin);
-    v("unit", &CheckItem::Unit,
-      {.meaning = "of `baseline` and `candidate`", .choices = "ns|bytes|instructions"});
-    v("baseline", &CheckItem::baseline,
+    using C = CheckItem;
+    v("check", &C::kind, {.meaning = "what is tested"});
+    v("name", &C::name, {.meaning = "of the operator, or of a language model's test; else as `check`"});
+    v("key", &C::key, {.meaning = "of an operator", .or_null = true});
+    v.Flat(&C::origin);
+    v("unit", &C::Unit, {.meaning = "of `baseline` and `candidate`", .choices = "ns|bytes|instructions"});
+    v("baseline", &C::baseline,
       {.meaning =
            "that the growth is from; without an estimate a median over launches, or an operator's mean"});
-    v("candidate", &CheckItem::candidate, {.meaning = "likewise"});
-    v.Flat(&CheckItem::verdict);
-    v("limit", &CheckItem::limit,
+    v("candidate", &C::candidate, {.meaning = "likewise"});
+    v.Flat(&C::verdict);
+    v("limit", &C::limit,
       {.meaning = "growth that is allowed: 0.02 for +2%", .least = -1, .exclusive = true});
-    v("why_not", &CheckItem::inconclusive_reason,
+    v("why_not", &C::inconclusive_reason,
       {.meaning = "why it could not be decided, where that is known", .or_null = true});
   }
 };
@@ -120,16 +119,15 @@ struct MovedOperator {
 
   static constexpr const char* kSchemaName = "moved";
   static void Describe(auto& v) {
-    v("name", &MovedOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
-    v("key", &MovedOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
-    v.Flat(&MovedOperator::origin);
-    v("baseline_ns", &MovedOperator::baseline_ns, {.meaning = "self time"});
-    v("candidate_ns", &MovedOperator::candidate_ns, {.meaning = "self time"});
-    v("growth", &MovedOperator::growth, {.meaning = "candidate / baseline - 1", .or_null = true});
-    v("growth_low", &MovedOperator::low,
-      {.meaning = "of its adjusted interval; null: unbounded", .or_null = true});
-    v("growth_high", &MovedOperator::high,
-      {.meaning = "of its adjusted interval; null: unbounded", .or_null = true});
+    using M = MovedOperator;
+    v("name", &M::name, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("key", &M::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v.Flat(&M::origin);
+    v("baseline_ns", &M::baseline_ns, {.meaning = "self time"});
+    v("candidate_ns", &M::candidate_ns, {.meaning = "self time"});
+    v("growth", &M::growth, {.meaning = "candidate / baseline - 1", .or_null = true});
+    v("growth_low", &M::low, {.meaning = "of its adjusted interval; null: unbounded", .or_null = true});
+    v("growth_high", &M::high, {.meaning = "of its adjusted interval; null: unbounded", .or_null = true});
   }
 };
 
@@ -196,31 +194,29 @@ struct CheckPair {
 
   static constexpr const char* kSchemaName = "pair";
   static void Describe(auto& v) {
-    v("name", &CheckPair::name, {.meaning = "unique among the pairs: \"base against candidate\""});
-    v("baseline", &CheckPair::baseline_label,
-      {.meaning = "label of the variant that the other is compared with"});
-    v("candidate", &CheckPair::candidate_label,
+    using C = CheckPair;
+    v("name", &C::name, {.meaning = "unique among the pairs: \"base against candidate\""});
+    v("baseline", &C::baseline_label, {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", &C::candidate_label,
       {.meaning = "label of the variant that is compared with the baseline"});
-    v("threads", &CheckPair::threads, {.meaning = "of the candidate", .least = 1});
-    v("pairing", &CheckPair::pairing,
+    v("threads", &C::threads, {.meaning = "of the candidate", .least = 1});
+    v("pairing", &C::pairing,
       {.meaning =
            "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});
-    v("launches", &CheckPair::launches,
-      {.meaning = "that the latency's estimate is from; 0: it is not paired"});
-    v("result", &CheckPair::Result,
+    v("launches", &C::launches, {.meaning = "that the latency's estimate is from; 0: it is not paired"});
+    v("result", &C::Result,
       {.meaning = "of all its checks; `error`: it could not be measured", .choices = kGateResults});
-    v("error", &CheckPair::error, {.meaning = "why it could not be measured", .or_null = true});
-    v("checks", &CheckPair::items, {.meaning = "one for each claim"});
-    v("moved_operators", &CheckPair::moved,
-      {.meaning = "whose time differs significantly, by falling difference"});
-    v("counted_operators", &CheckPair::counted,
+    v("error", &C::error, {.meaning = "why it could not be measured", .or_null = true});
+    v("checks", &C::items, {.meaning = "one for each claim"});
+    v("moved_operators", &C::moved, {.meaning = "whose time differs significantly, by falling difference"});
+    v("counted_operators", &C::counted,
       {.meaning = "whose number of instructions differs (--instructions), by falling difference",
        .omit_if_empty = true});
-    v("only_in_baseline", &CheckPair::only_baseline,
+    v("only_in_baseline", &C::only_baseline,
       {.meaning = "operators that the other side lacks, with their time"});
-    v("only_in_candidate", &CheckPair::only_candidate,
+    v("only_in_candidate", &C::only_candidate,
       {.meaning = "operators that the other side lacks, with their time"});
-    v("proven_kernels", &CheckPair::proven,
+    v("proven_kernels", &C::proven,
       {.meaning = "of operators that were watched on both sides (--watch)", .omit_if_empty = true});
   }
 };
@@ -241,27 +237,25 @@ struct CheckReport {
   std::string_view Result() const { return ResultName(decision, error); }
 
   static void Describe(auto& v) {
+    using C = CheckReport;
     DescribeSchemaVersion(v);
-    v("result", &CheckReport::Result,
+    v("result", &C::Result,
       {.meaning = "of all pairs; `error`: one could not be measured, and none failed",
        .choices = kGateResults});
-    v("model_id", &CheckReport::model_id,
+    v("model_id", &C::model_id,
       {.meaning = "file name without .pte; null: not known, or several", .or_null = true});
-    v("generated_at", &CheckReport::generated_at,
+    v("generated_at", &C::generated_at,
       {.meaning = "when the measurement began, UTC; null: not known", .or_null = true});
-    v("run_directory", &CheckReport::folder,
-      {.meaning = "null: two stored runs were compared", .or_null = true});
-    v("seconds", &CheckReport::seconds,
-      {.meaning = "that measuring took; 0 where it is not known", .least = 0});
-    v("false_discovery", &CheckReport::false_discovery,
+    v("run_directory", &C::folder, {.meaning = "null: two stored runs were compared", .or_null = true});
+    v("seconds", &C::seconds, {.meaning = "that measuring took; 0 where it is not known", .least = 0});
+    v("false_discovery", &C::false_discovery,
       {.meaning = "rate that is controlled over all checks together",
        .least = 0,
        .most = 1,
        .exclusive = true});
-    v("require_conclusive", &CheckReport::require_conclusive,
-      {.meaning = "what cannot be decided counts as failed"});
-    v("pairs", &CheckReport::pairs, {.meaning = "baselines with candidates"});
-    v("notes", &CheckReport::notes, {.meaning = "what the reader has to know to trust this"});
+    v("require_conclusive", &C::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
+    v("pairs", &C::pairs, {.meaning = "baselines with candidates"});
+    v("notes", &C::notes, {.meaning = "what the reader has to know to trust this"});
   }
 };
 

@@ -76,7 +76,6 @@ class SectionBuilder {
     return experiment != nullptr ? &GetRun(device).run.experiments[experiment->index] : nullptr;
   }
 
-  // Returns the first row that fits, or a new row.
   template <typename Row>
   static Row& FindOrAddRow(std::vector<Row>& rows, const auto& fits) {
     const auto row = std::ranges::find_if(rows, fits);

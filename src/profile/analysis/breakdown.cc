@@ -68,9 +68,9 @@ bool IsOverhead(const Operator& op) {
   return op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead;
 }
 
-// Rows in the order in which their operators first run, then operators without a row, then the overheads.
-Breakdown ByNameInOrder(const Profile& profile,
-                        std::optional<std::string> (*get_name)(const Profile&, std::size_t)) {
+}  // namespace
+
+Breakdown ByNameInOrder(const Profile& profile, OperatorNameFunction get_name) {
   std::map<std::string, std::size_t> index;
   std::vector<AdditiveRow> rows;
   const auto add = [&](const std::string& name) {
@@ -91,8 +91,6 @@ Breakdown ByNameInOrder(const Profile& profile,
   }
   return SumRows(profile, std::move(rows), [&](std::size_t op) { return index.at(name(op)); });
 }
-
-}  // namespace
 
 Breakdown ByCategory(const Profile& profile) {
   Breakdown categories = ByName(profile, [](const Operator& op) { return std::string(op.category.name); });
@@ -122,14 +120,6 @@ std::optional<std::string> KernelName(const Profile& profile, std::size_t op) {
   if (!IsOperator(op_info)) return std::nullopt;
   return op_info.type;
 }
-
-Breakdown ByLayer(const Profile& profile) { return ByNameInOrder(profile, LayerName); }
-
-Breakdown BySourceLine(const Profile& profile) { return ByNameInOrder(profile, SourceLineName); }
-
-Breakdown ByDelegate(const Profile& profile) { return ByNameInOrder(profile, DelegateName); }
-
-Breakdown ByKernel(const Profile& profile) { return ByNameInOrder(profile, KernelName); }
 
 Breakdown ByDelegation(const Profile& profile) {
   return ByName(profile, [](const Operator& op) -> std::string {

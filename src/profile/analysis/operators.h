@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "format/delegates/delegate.h"
 #include "profile/analysis/profile.h"
 
 namespace etprof {
@@ -26,10 +27,23 @@ inline bool IsOperator(const Operator& op) {
 }
 
 // An operator in an XNNPACK delegate.
-bool RunsInXnnpack(const Operator& op);
+inline bool RunsInXnnpack(const Operator& op) {
+  return op.key.kind == SpanKind::kBackend && op.backend == delegates::kXnnpack.backend;
+}
 
 // Whether XNNPACK's own clock timed its operators. The clock has a resolution of 1 µs, which is coarse for
 // operators that take 2 µs.
-bool HasMicrosecondClock(const Profile& profile);
+inline bool HasMicrosecondClock(const Profile& profile) {
+  std::int64_t whole_microseconds = 0;
+  for (std::size_t i = 0; i < profile.operators.size(); ++i) {
+    if (!RunsInXnnpack(profile.operators[i])) continue;
+    for (const Nanoseconds duration : profile.Duration(i)) {
+      if (duration <= 0) continue;
+      if (duration % 1000 != 0) return false;
+      ++whole_microseconds;
+    }
+  }
+  return whole_microseconds >= 3;  // the probability by chance is 10^-9
+}
 
 }  // namespace etprof

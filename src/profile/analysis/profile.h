@@ -266,24 +266,21 @@ struct Breakdown {
 };
 Breakdown ByGroup(const Profile& profile);     // kAllGroups in order, then "Clipped"
 Breakdown ByCategory(const Profile& profile);  // fine categories present, by name, then "Clipped"
-// Breakdown by the innermost module, in the order in which the modules first run. The name is the path
-// ("features.0.0"; "" is the model). Then follow kNotAttributed (operators without a module), the overheads,
-// and "Clipped".
-Breakdown ByLayer(const Profile& profile);
-// Breakdown by source line, "model.py:142", ordered like ByLayer.
-Breakdown BySourceLine(const Profile& profile);
-// Breakdown by delegate, "XnnpackBackend at instruction 3" or "portable", ordered like ByLayer.
-Breakdown ByDelegate(const Profile& profile);
-// Breakdown by kind of kernel, "Convolution (NHWC, F32) IGEMM" or the name of a portable kernel, ordered like
-// ByLayer.
-Breakdown ByKernel(const Profile& profile);
-// The row of an operator in these breakdowns; absent: kNotAttributed or an overhead.
+// The row of an operator in a breakdown by name; absent: kNotAttributed or an overhead.
+using OperatorNameFunction = std::optional<std::string> (*)(const Profile& profile, std::size_t op);
+// The path of the innermost module: "features.0.0"; "" is the model.
 std::optional<std::string> LayerName(const Profile& profile, std::size_t op);
+// The source line: "model.py:142".
 std::optional<std::string> SourceLineName(const Profile& profile, std::size_t op);
+// "XnnpackBackend at instruction 3" or "portable".
 std::optional<std::string> DelegateName(const Profile& profile, std::size_t op);
+// The kind of kernel: "Convolution (NHWC, F32) IGEMM", or the name of a portable kernel.
 std::optional<std::string> KernelName(const Profile& profile, std::size_t op);
+// Breakdown by name, in the order in which the names first run. Then follow kNotAttributed (operators without
+// a name), the overheads, and "Clipped".
+Breakdown ByNameInOrder(const Profile& profile, OperatorNameFunction get_name);
 inline constexpr const char* kNotAttributed = "(not attributed)";
-Breakdown ByDelegation(
-    const Profile& profile);  // "Delegated (XnnpackBackend)", "Portable", overheads, "Clipped"
+// "Delegated (XnnpackBackend)", "Portable", overheads, "Clipped".
+Breakdown ByDelegation(const Profile& profile);
 
 }  // namespace etprof

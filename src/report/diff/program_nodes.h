@@ -35,7 +35,6 @@ ProgramNodes MakeProgramNodes(const Method& method, const Program& program, cons
 // Finds the sources of a method in a map that may be null; null: not found.
 const MethodSources* FindMethodSources(const SourceMap* sources, const Method& method);
 
-// The instruction of a node.
 const Instruction& FindInstruction(const ProgramNode& node, const Method& method);
 // The reason why a portable kernel is not delegated (delegable.h); "": another kind of node, or not known.
 std::string PortableReason(const ProgramNode& node, const Method& method);

@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include "core/text/text.h"
 #include "core/views.h"
 #include "measure/schedule/clean_runs.h"
 #include "measure/store/peaks.h"
@@ -287,8 +288,7 @@ std::string OutermostLayer(const Profile& profile, std::size_t op) {
   std::string outermost;
   for (const SourceModule& module : profile.program->places[*profile.program->operators[op].place].modules) {
     const std::string last = module.path.substr(module.path.find_last_of('.') + 1);
-    if (!last.empty() && std::ranges::all_of(last, [](char c) { return c >= '0' && c <= '9'; }))
-      return module.path;
+    if (!last.empty() && std::ranges::all_of(last, IsDigit)) return module.path;
     if (outermost.empty()) outermost = module.path;
   }
   return outermost.empty() ? kNoLayer : outermost;
@@ -349,7 +349,6 @@ std::optional<double> EstimateReadTime(const Report& report, const ExperimentDat
 // The experiments of each step, one per method.
 using StepParts = std::vector<std::vector<std::size_t>>;
 
-// Whether all maps contain the launch.
 bool IsInAll(int launch, const auto& maps) {
   return std::ranges::all_of(maps, [&](const auto& map) { return map.contains(launch); });
 }
@@ -456,7 +455,6 @@ std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::
   return line;
 }
 
-// Finds the side that an experiment belongs to, or adds it.
 GenerateSide& FindOrAddSide(const ReportExperiment& experiment, const ExperimentData& data,
                             GenerateReport& generate) {
   for (GenerateSide& side : generate.sides)

@@ -70,19 +70,6 @@ std::vector<const Operator*> BackendOperators(const Profile& profile) {
   return operators;
 }
 
-// The indices of the views with and without "off" in their labels: "sme2_off" and "sme2_on". Absent: the
-// labels do not show it.
-std::optional<std::pair<std::size_t, std::size_t>> FindOffAndOn(const std::vector<KernelView>& views) {
-  if (views.size() != 2) return std::nullopt;
-  for (const std::size_t off : {std::size_t{0}, std::size_t{1}}) {
-    const std::string a = Lower(views[off].label), b = Lower(views[1 - off].label);
-    if (a.find("off") != std::string::npos && b.find("off") == std::string::npos &&
-        b.find("on") != std::string::npos)
-      return std::pair(off, 1 - off);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 KernelView ReadKernelView(const std::filesystem::path& log, std::string label, std::string model_id) {
@@ -154,8 +141,13 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
 }
 
 void CompareOffWithOn(KernelReport& report) {
-  if (const auto sides = FindOffAndOn(report.views))
-    report.comparison = CompareKernels(report.views, sides->first, sides->second);
+  if (report.views.size() != 2) return;
+  for (const std::size_t off : {std::size_t{0}, std::size_t{1}}) {
+    const std::string a = Lower(report.views[off].label), b = Lower(report.views[1 - off].label);
+    if (a.find("off") != std::string::npos && b.find("off") == std::string::npos &&
+        b.find("on") != std::string::npos)
+      report.comparison = CompareKernels(report.views, off, 1 - off);
+  }
 }
 
 void MakeLabelsUnique(KernelReport& report) {

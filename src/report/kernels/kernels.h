@@ -84,16 +84,13 @@ struct KernelComparison {
 
   static constexpr const char* kSchemaName = "comparison";
   static void Describe(auto& v) {
-    v("baseline", &KernelComparison::baseline_label,
-      {.meaning = "label of the log that the other is compared with"});
-    v("candidate", &KernelComparison::candidate_label,
-      {.meaning = "label of the log that is compared with the baseline"});
-    v("alike", [](const KernelComparison& comparison) { return comparison.same.size(); },
+    using K = KernelComparison;
+    v("baseline", &K::baseline_label, {.meaning = "label of the log that the other is compared with"});
+    v("candidate", &K::candidate_label, {.meaning = "label of the log that is compared with the baseline"});
+    v("alike", [](const K& comparison) { return comparison.same.size(); },
       {.meaning = "microkernels with the same status in both"});
-    v("kernels", &KernelComparison::kernels,
-      {.meaning = "that differ: in one log alone, or with another status"});
-    v("operators", &KernelComparison::operators,
-      {.meaning = "that match one to one, in order; empty: they do not"});
+    v("kernels", &K::kernels, {.meaning = "that differ: in one log alone, or with another status"});
+    v("operators", &K::operators, {.meaning = "that match one to one, in order; empty: they do not"});
   }
 };
 
@@ -158,16 +155,15 @@ struct KernelReport {
   std::vector<std::string> notes;
 
   static void Describe(auto& v) {
+    using K = KernelReport;
     DescribeSchemaVersion(v);
-    v("model_id", &KernelReport::model_id,
-      {.meaning = "file name without .pte; null: not known", .or_null = true});
-    v("filter", &KernelReport::filter, {.meaning = "as given by --filter-op; null: none", .or_null = true});
-    v("logs", &KernelReport::views, {.meaning = "of kernel-log runs"});
-    v("comparison", &KernelReport::comparison, {.meaning = "of two logs; null: nothing was compared"});
-    v("pairs", &KernelReport::evidence, {.meaning = "the operators' names of experiments that are compared"});
-    v("watched", &KernelReport::watched,
-      {.meaning = "experiments of which the runner watched the calls (--watch)"});
-    v("notes", &KernelReport::notes, {.meaning = "what one has to know to trust it"});
+    v("model_id", &K::model_id, {.meaning = "file name without .pte; null: not known", .or_null = true});
+    v("filter", &K::filter, {.meaning = "as given by --filter-op; null: none", .or_null = true});
+    v("logs", &K::views, {.meaning = "of kernel-log runs"});
+    v("comparison", &K::comparison, {.meaning = "of two logs; null: nothing was compared"});
+    v("pairs", &K::evidence, {.meaning = "the operators' names of experiments that are compared"});
+    v("watched", &K::watched, {.meaning = "experiments of which the runner watched the calls (--watch)"});
+    v("notes", &K::notes, {.meaning = "what one has to know to trust it"});
   }
 };
 

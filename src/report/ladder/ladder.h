@@ -173,19 +173,18 @@ struct Ladder {
 
   static constexpr const char* kSchemaName = "ladder";
   static void Describe(auto& v) {
-    v("levels", &Ladder::levels, {.meaning = "of the ISA, the lowest first", .non_empty = true});
-    v("threads", &Ladder::threads, {.meaning = "that were measured, rising", .least = 1, .non_empty = true});
-    v("interleaved", &Ladder::interleaved, {.meaning = "false: drift cannot be told from an effect"});
-    v("latency", &Ladder::latency, {.meaning = "medians"});
-    v("groups", &Ladder::groups, {.meaning = "mean self times of groups that take time anywhere"});
-    v("categories", &Ladder::categories,
-      {.meaning = "mean self times of categories that take time anywhere"});
-    v("operators", &Ladder::operators, {.meaning = "mean self times, by falling time"});
-    v("best", &Ladder::best,
-      {.meaning = "the fastest setting; null: emulated, or not two settings with times"});
-    v("swings", &Ladder::thread_dependent_levels,
+    using L = Ladder;
+    v("levels", &L::levels, {.meaning = "of the ISA, the lowest first", .non_empty = true});
+    v("threads", &L::threads, {.meaning = "that were measured, rising", .least = 1, .non_empty = true});
+    v("interleaved", &L::interleaved, {.meaning = "false: drift cannot be told from an effect"});
+    v("latency", &L::latency, {.meaning = "medians"});
+    v("groups", &L::groups, {.meaning = "mean self times of groups that take time anywhere"});
+    v("categories", &L::categories, {.meaning = "mean self times of categories that take time anywhere"});
+    v("operators", &L::operators, {.meaning = "mean self times, by falling time"});
+    v("best", &L::best, {.meaning = "the fastest setting; null: emulated, or not two settings with times"});
+    v("swings", &L::thread_dependent_levels,
       {.meaning = "levels that help at some numbers of threads and hurt at others"});
-    v("portable_share", &Ladder::portable_share,
+    v("portable_share", &L::portable_share,
       {.meaning = "of an inference at the highest level: kernels that no mask reaches",
        .least = 0,
        .or_null = true});

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -90,9 +91,8 @@ std::vector<std::vector<std::size_t>> FindSweeps(const Report& report) {
   }
   // Experiments with the same name and number of threads are not a sweep, since they cannot be distinguished.
   std::erase_if(sweeps, [&](const auto& sweep) {
-    std::set<int> distinct;
-    for (const std::size_t i : sweep) distinct.insert(threads_of(i));
-    return sweep.size() < 2 || distinct.size() != sweep.size();
+    return sweep.size() < 2 ||
+           std::ranges::adjacent_find(sweep, std::ranges::equal_to(), threads_of) != sweep.end();
   });
   return sweeps;
 }

@@ -182,11 +182,11 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   if (profile.program) {
     out.layers = FindLayers(profile);
     out.attributed = AttributedShare(profile);
-    out.by_layer = ByLayer(profile);
-    out.by_source = BySourceLine(profile);
+    out.by_layer = ByNameInOrder(profile, LayerName);
+    out.by_source = ByNameInOrder(profile, SourceLineName);
   }
-  out.by_delegate = ByDelegate(profile);
-  out.by_kernel = ByKernel(profile);
+  out.by_delegate = ByNameInOrder(profile, DelegateName);
+  out.by_kernel = ByNameInOrder(profile, KernelName);
   if (const auto mean = out.MeanExecute(); mean && out.latency.p50) out.tracer = *out.latency.p50 - *mean;
 }
 
@@ -333,17 +333,15 @@ void AddWarnings(Report& report) {
   if (report.run.device) add_all(report.run.device->warnings);
   for (const ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
-    for (const std::string& warning : data.warnings) warnings.push_back(experiment.label + ": " + warning);
-    if (!data.error.empty()) warnings.push_back(experiment.label + ": " + data.error);
-    if (experiment.TablesAreDisturbed())
-      warnings.push_back(
-          experiment.label +
-          ": no traced run had a processor whenever it wanted one, so its tables are of disturbed "
-          "runs. Measure again on an idle machine");
-    if (data.trace_enabled) {
-      warnings.push_back(experiment.label +
-                         ": a kernel-log run: evidence of kernels, its times are not latency");
+    const auto add = [&](const std::string& text) { warnings.push_back(experiment.label + ": " + text); };
+    std::ranges::for_each(data.warnings, add);
+    if (!data.error.empty()) add(data.error);
+    if (experiment.TablesAreDisturbed()) {
+      add("no traced run had a processor whenever it wanted one, so its tables are of disturbed runs. "
+          "Measure "
+          "again on an idle machine");
     }
+    if (data.trace_enabled) add("a kernel-log run: evidence of kernels, its times are not latency");
   }
   const bool coarse = std::ranges::any_of(report.experiments, [](const ReportExperiment& experiment) {
     return experiment.profile && HasMicrosecondClock(*experiment.profile);

@@ -39,7 +39,7 @@ struct LayerRow {
 
 // The tree of the modules of operators: parents before children; children by their number if they have one
 // ("features.0"), else in the order in which they first run. Empty if no operator has a place. Operators
-// without a place, overheads, and truncated time are in no row; ByLayer has them.
+// without a place, overheads, and truncated time are in no row; a breakdown by LayerName has them.
 std::vector<LayerRow> FindLayers(const Profile& profile);
 
 // The share of the operators' time (without overheads) that has a layer, 0 to 1; absent if the operators take
@@ -62,7 +62,6 @@ std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides);
 
 // Compares groups of operators with the same name by `get_name` (argument: index into the profile's
 // operators). Operators without a name are left out.
-using OperatorNameFunction = std::optional<std::string> (*)(const Profile& profile, std::size_t op);
 std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction get_name);
 
 }  // namespace etprof

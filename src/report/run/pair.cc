@@ -40,7 +40,6 @@ Side MakeSide(const RunData& run, const ReportExperiment& experiment, const std:
 
 constexpr std::size_t kMinLaunches = 5;
 
-// The logarithms of the values by launch.
 LaunchValues CollectLogs(const ExperimentData& data, const auto& get_value) {
   LaunchValues logs;
   for (const Launch& launch : data.launches) {

@@ -1,8 +1,10 @@
 #include "report/suite/frontier.h"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 
+#include "core/views.h"
 #include "measure/config/variant.h"
 #include "stats/ratio/multiple.h"
 #include "stats/ratio/unpaired.h"
@@ -49,29 +51,25 @@ PointPair ComparePoints(const std::vector<FrontierPoint>& points, std::size_t fi
   return pair;
 }
 
-// How the second of two is, compared with the first.
-enum class Relation { kWorse, kEqual, kBetter, kUndecided };
+// How the second of two is, compared with the first: greater is better, unordered is undecided.
+using Ordering = std::partial_ordering;
 
-Relation RelationOf(stats::Verdict verdict) {
+Ordering OrderingOf(stats::Verdict verdict) {
   switch (verdict) {
     case stats::Verdict::kSame:
-      return Relation::kEqual;
+      return Ordering::equivalent;
     case stats::Verdict::kFaster:
-      return Relation::kBetter;
+      return Ordering::greater;
     case stats::Verdict::kSlower:
-      return Relation::kWorse;
+      return Ordering::less;
     default:
-      return Relation::kUndecided;
+      return Ordering::unordered;
   }
 }
 
-Relation Reversed(Relation relation) {
-  if (relation == Relation::kWorse) return Relation::kBetter;
-  return relation == Relation::kBetter ? Relation::kWorse : relation;
-}
-
-Relation CompareSqnr(const SuiteSetting& first, const SuiteSetting& second) {
-  if (!first.program_sha256.empty() && first.program_sha256 == second.program_sha256) return Relation::kEqual;
+Ordering CompareSqnr(const SuiteSetting& first, const SuiteSetting& second) {
+  if (!first.program_sha256.empty() && first.program_sha256 == second.program_sha256)
+    return Ordering::equivalent;
   std::size_t shared = 0, better = 0, worse = 0;
   for (const auto& [inputs, db] : first.sqnr) {
     const auto other = second.sqnr.find(inputs);
@@ -80,16 +78,15 @@ Relation CompareSqnr(const SuiteSetting& first, const SuiteSetting& second) {
     if (other->second > db + kSqnrMarginDb) ++better;
     if (db > other->second + kSqnrMarginDb) ++worse;
   }
-  if (shared == 0) return Relation::kUndecided;
-  if (better == shared) return Relation::kBetter;
-  if (worse == shared) return Relation::kWorse;
-  return better + worse == 0 ? Relation::kEqual : Relation::kUndecided;
+  if (shared == 0) return Ordering::unordered;
+  if (better == shared) return Ordering::greater;
+  if (worse == shared) return Ordering::less;
+  return better + worse == 0 ? Ordering::equivalent : Ordering::unordered;
 }
 
-bool Dominates(const std::vector<Relation>& relations) {
-  return std::ranges::all_of(relations,
-                             [](Relation of) { return of == Relation::kEqual || of == Relation::kBetter; }) &&
-         std::ranges::find(relations, Relation::kBetter) != relations.end();
+bool Dominates(const std::vector<Ordering>& orderings) {
+  return std::ranges::all_of(orderings, [](Ordering of) { return of >= 0; }) &&
+         std::ranges::any_of(orderings, [](Ordering of) { return of > 0; });
 }
 
 // Sets the places of one model's points on one device.
@@ -98,12 +95,11 @@ void PlacePoints(const std::vector<FrontierPoint>& points, const std::vector<Poi
   // By dominated point and the one that dominates it.
   std::vector<std::vector<bool>> below(count, std::vector<bool>(count));
   for (const PointPair& pair : pairs) {
-    std::vector<Relation> relations = {
-        RelationOf(pair.latency_verdict), RelationOf(pair.memory_verdict),
+    const std::vector<Ordering> orderings = {
+        OrderingOf(pair.latency_verdict), OrderingOf(pair.memory_verdict),
         CompareSqnr(*points[pair.first].setting, *points[pair.second].setting)};
-    below[pair.first][pair.second] = Dominates(relations);
-    std::ranges::transform(relations, relations.begin(), Reversed);
-    below[pair.second][pair.first] = Dominates(relations);
+    below[pair.first][pair.second] = Dominates(orderings);
+    below[pair.second][pair.first] = Dominates(MapEach(orderings, [](Ordering of) { return 0 <=> of; }));
   }
   // "As good" has a tolerance, so a circle of points may each dominate the next: all of them stay.
   std::vector<std::vector<bool>> reaches = below;
@@ -207,13 +203,13 @@ void DecideConfirmations(SuiteReport& suite, double false_discovery, double marg
   stats::UpdateVerdicts(claims, false_discovery, margin);
   for (SuiteConfirmation& confirmation : suite.confirmations) {
     SuiteCellReport& cell = confirmation.cell;
-    const auto verdict_of = [&](std::size_t first, std::size_t second) {
+    const auto compare = [&](std::size_t first, std::size_t second) {
       const auto found = std::ranges::find_if(cell.setting_pairs, [&](const SettingPair& pair) {
         return pair.first == std::min(first, second) && pair.second == std::max(first, second);
       });
-      const Relation relation =
-          found == cell.setting_pairs.end() ? Relation::kUndecided : RelationOf(found->latency.verdict);
-      return first < second ? relation : Reversed(relation);
+      const Ordering ordering =
+          found == cell.setting_pairs.end() ? Ordering::unordered : OrderingOf(found->latency.verdict);
+      return first < second ? ordering : 0 <=> ordering;
     };
     for (const SettingPair& pair : cell.setting_pairs) {
       if (pair.first == 0 && pair.second <= cell.pairs.size())
@@ -224,10 +220,10 @@ void DecideConfirmations(SuiteReport& suite, double false_discovery, double marg
       const auto &best = cell.settings[fastest].latency_ns, &latency = cell.settings[i].latency_ns;
       if (latency && (!best || *latency < *best)) fastest = i;
     }
-    if (fastest == 0 || verdict_of(0, fastest) != Relation::kBetter) continue;
+    if (fastest == 0 || !(compare(0, fastest) > 0)) continue;
     confirmation.fastest = cell.settings[fastest].label;
     for (std::size_t i = 0; i < cell.settings.size(); ++i) {
-      if (i != fastest && cell.settings[i].latency_ns && verdict_of(fastest, i) != Relation::kWorse)
+      if (i != fastest && cell.settings[i].latency_ns && !(compare(fastest, i) < 0))
         confirmation.tied.push_back(cell.settings[i].label);
     }
   }
