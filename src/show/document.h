@@ -152,20 +152,19 @@ struct Table {
 
 // A left-aligned column of texts, and a right-aligned column of numbers. Without a title, the id is the
 // title.
-inline Table::Column Left(std::string id, std::string title) { return {std::move(id), std::move(title)}; }
-inline Table::Column Left(const std::string& id) { return Left(id, id); }
-inline Table::Column Right(std::string id, std::string title) {
-  return {std::move(id), std::move(title), true};
+inline Table::Column Left(const std::string& id, const std::optional<std::string>& title = {}) {
+  return {id, title.value_or(id)};
 }
-inline Table::Column Right(const std::string& id) { return Right(id, id); }
+inline Table::Column Right(const std::string& id, const std::optional<std::string>& title = {}) {
+  return {id, title.value_or(id), true};
+}
 // A column of operators' names.
-inline Table::Column Names(std::string id, std::string title) {
-  return Left(std::move(id), std::move(title)).WithKeptPart(Table::KeptPart::kName);
+inline Table::Column Names(const std::string& id, const std::optional<std::string>& title = {}) {
+  return Left(id, title).WithKeptPart(Table::KeptPart::kName);
 }
-inline Table::Column Names(const std::string& id) { return Names(id, id); }
 // A column of numbers of one variant, titled by the variant's name.
-inline Table::Column VariantColumn(std::string id, std::string variant) {
-  return Right(std::move(id), std::move(variant)).WithKeptPart(Table::KeptPart::kDifference);
+inline Table::Column VariantColumn(const std::string& id, const std::string& variant) {
+  return Right(id, variant).WithKeptPart(Table::KeptPart::kDifference);
 }
 
 struct Paragraph {
@@ -284,10 +283,20 @@ inline bool IsPicture(const Part& part) {
 struct Section {
   std::string title;  // "": none
   Level level = Level::kUsual;
-  std::vector<Part> parts = {};
+  std::vector<Part> parts;
+
+  Section() = default;
+  Section(std::string section_title, Level section_level, std::vector<Part> section_parts = {})
+      : title(std::move(section_title)), level(section_level), parts(std::move(section_parts)) {}
+  Section(std::string section_title, std::vector<Part> section_parts)
+      : Section(std::move(section_title), Level::kUsual, std::move(section_parts)) {}
 
   // Adds the part, unless it is an empty paragraph, list, table, or list of facts.
   void AddUnlessEmpty(Part part);
+  // Adds a paragraph, unless the text is empty.
+  void AddText(Text text, Level text_level = Level::kUsual) {
+    AddUnlessEmpty(Paragraph{std::move(text), text_level});
+  }
 };
 
 struct Answer {
@@ -304,19 +313,19 @@ struct Note {
 };
 
 struct Document {
-  std::string title;
-  std::string section_kind;        // what the titles of sections name, as a CSV column: "pair"
-  std::vector<std::string> facts;  // next to the title: model, device, seconds
-  std::vector<Answer> answers;
-  std::string measured;       // below the answers: "10 interleaved launches x 4 rounds in 31 s"
+  std::string title = {};
+  std::string section_kind = {};        // what the titles of sections name, as a CSV column: "pair"
+  std::vector<std::string> facts = {};  // next to the title: model, device, seconds
+  std::vector<Answer> answers = {};
+  std::string measured = {};  // below the answers: "10 interleaved launches x 4 rounds in 31 s"
   bool answers_last = false;  // a screen shows the answers last
-  std::vector<Section> sections;
-  std::vector<Section> appendix;  // after the notes of a page
-  std::string notes_title;        // heading of the notes on a page; "": none
-  std::vector<Note> notes;
+  std::vector<Section> sections = {};
+  std::vector<Section> appendix = {};  // after the notes of a page
+  std::string notes_title = {};        // heading of the notes on a page; "": none
+  std::vector<Note> notes = {};
   std::size_t screen_notes = SIZE_MAX;  // how many notes per label a screen shows
-  std::string hint;                     // shown on a screen without --all
-  std::string method;                   // how the results were obtained, shown on a page; "": none
+  std::string hint = {};                // shown on a screen without --all
+  std::string method = {};              // how the results were obtained, shown on a page; "": none
   std::optional<Span> span = {};  // determines the unit of times in texts; absent: each time has its own unit
 };
 

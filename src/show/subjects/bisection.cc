@@ -66,18 +66,16 @@ Answer MakeBisectionAnswer(const Bisection& bisection) {
 }  // namespace
 
 Document MakeBisectionDocument(const Bisection& bisection) {
-  Document document;
-  document.title = "etprof bisect";
-  document.facts = {
-      fmt::format("{} from {} to {}", CountedText(bisection.commits, "commit"),
-                  bisection.good.substr(0, kCommitDigits), bisection.bad.substr(0, kCommitDigits)),
-      fmt::format("{} measured", CountedText(bisection.Measured(), "step"))};
-  document.answers_last = true;
-  document.answers = {MakeBisectionAnswer(bisection)};
-  document.sections = {{"", Level::kUsual, {MakeBisectionStepsTable(bisection)}}};
+  Document document{
+      .title = "etprof bisect",
+      .facts = {fmt::format("{} from {} to {}", CountedText(bisection.commits, "commit"),
+                            bisection.good.substr(0, kCommitDigits), bisection.bad.substr(0, kCommitDigits)),
+                fmt::format("{} measured", CountedText(bisection.Measured(), "step"))},
+      .answers = {MakeBisectionAnswer(bisection)},
+      .answers_last = true,
+      .sections = {{"", {MakeBisectionStepsTable(bisection)}}}};
   if (bisection.result == Bisection::Result::kSeveral) {
     document.sections.push_back({"",
-                                 Level::kUsual,
                                  {List{"Between the last good and the first bad one",
                                        {bisection.suspects.begin(), bisection.suspects.end()}}}});
   }

@@ -303,9 +303,7 @@ void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Ca
 }
 
 Document MakeCheckDocument(const CheckReport& check) {
-  Document document;
-  document.title = "etprof check";
-  document.section_kind = "pair";
+  Document document{.title = "etprof check", .section_kind = "pair"};
   for (const std::string& fact : {check.model_id, check.where}) {
     if (!fact.empty()) document.facts.push_back(fact);
   }
@@ -314,8 +312,7 @@ Document MakeCheckDocument(const CheckReport& check) {
   document.answers = {
       Headline(check.decision, check.require_conclusive, check.error, ComparisonsText(check))};
   for (const CheckPair& pair : check.pairs) document.sections.push_back(MakeCheckSection(pair));
-  if (check.pairs.empty())
-    document.sections.push_back({"", Level::kUsual, {MakeChecksTable(CheckPair(), true)}});
+  if (check.pairs.empty()) document.sections.push_back({"", {MakeChecksTable(CheckPair(), true)}});
   document.notes = ToNotes(check.notes);
   document.method = fmt::format(
       "Intervals are bounds of one-sided t-tests over launches; the false discovery rate is controlled at "
@@ -325,14 +322,13 @@ Document MakeCheckDocument(const CheckReport& check) {
 }
 
 TestSuite MakeTestSuite(const CheckReport& check) {
-  TestSuite suite;
-  suite.command = "check";
-  suite.subject = check.model_id;
-  suite.timestamp = check.generated_at;
-  suite.seconds = check.seconds;
-  suite.properties = {{"device", check.where},
-                      {"run_directory", check.folder},
-                      {"false_discovery", fmt::format("{:g}", check.false_discovery)}};
+  TestSuite suite{.command = "check",
+                  .subject = check.model_id,
+                  .timestamp = check.generated_at,
+                  .seconds = check.seconds,
+                  .properties = {{"device", check.where},
+                                 {"run_directory", check.folder},
+                                 {"false_discovery", fmt::format("{:g}", check.false_discovery)}}};
   for (const CheckPair& pair : check.pairs)
     suite.cases.push_back(MakeCheckCase(pair, check.require_conclusive));
   suite.notes = check.notes;

@@ -47,8 +47,7 @@ class MethodDiffSection {
   Section Make() const {
     Section section{method_.name, Level::kUsual};
     if (!method_.in_baseline || !method_.in_candidate) {
-      section.parts.emplace_back(
-          Paragraph{fmt::format("Only in the {}.", method_.in_baseline ? "baseline" : "candidate")});
+      section.AddText(fmt::format("Only in the {}.", method_.in_baseline ? "baseline" : "candidate"));
       return section;
     }
     section.parts.emplace_back(MakeOperatorsTable());
@@ -151,18 +150,18 @@ std::string MethodDiffText(const MethodDiff& method) {
 
 Document MakeDiffDocument(const ProgramDiff& diff, const std::string& baseline, const std::string& candidate,
                           const std::vector<std::string>& warnings) {
-  Document document;
-  document.title = "etprof diff";
-  document.section_kind = "method";
-  document.facts = {fmt::format("baseline {}", std::filesystem::path(baseline).filename().string()),
-                    fmt::format("candidate {}", std::filesystem::path(candidate).filename().string())};
+  Document document{
+      .title = "etprof diff",
+      .section_kind = "method",
+      .facts = {fmt::format("baseline {}", std::filesystem::path(baseline).filename().string()),
+                fmt::format("candidate {}", std::filesystem::path(candidate).filename().string())}};
   if (diff.same_bytes) {
     document.answers.push_back({"No difference: the files are identical", "", Tone::kGood});
   } else if (diff.IsEmpty()) {
     document.answers.push_back(
         {"No difference in anything that is compared, but the files' bytes differ", "", Tone::kUnsure});
   }
-  document.sections.push_back({"", Level::kUsual, {MakePropertiesTable("file_properties", diff.properties)}});
+  document.sections.push_back({"", {MakePropertiesTable("file_properties", diff.properties)}});
   for (const MethodDiff& method : diff.methods) {
     document.sections.push_back(MethodDiffSection(method).Make());
     if (!method.in_baseline || !method.in_candidate) continue;

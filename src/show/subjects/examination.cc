@@ -21,8 +21,8 @@ Table MakeGroupChecksTable(const DoctorGroup& group) {
               .columns = {Left("state"), Left("check"), Left("found"),
                           Left("remedy").WithWrapping().WithLevel(Level::kPage)}};
   for (const DoctorCheck& check : group.checks) {
-    table.rows.push_back({Cell(std::string(GetName(check.state)), ToneOfCheck(check.state)), check.name,
-                          check.found, check.remedy});
+    table.rows.push_back(
+        {Cell(GetName(check.state), ToneOfCheck(check.state)), check.name, check.found, check.remedy});
     if (!check.remedy.empty())
       table.rows.push_back(Row({"", "", "-> " + check.remedy, ""}, Row::Role::kRest));
   }
@@ -40,15 +40,12 @@ std::string MissingNames(const DoctorGroup& group) {
 }  // namespace
 
 Document MakeDoctorDocument(const DoctorReport& doctor) {
-  Document document;
-  document.title = "etprof doctor";
-  document.section_kind = "commands";
-  document.answers_last = true;
+  Document document{.title = "etprof doctor", .section_kind = "commands", .answers_last = true};
   const std::string missing = MissingNames(doctor.groups.front());
   document.answers = {missing.empty() ? Answer{"this machine can measure", "", Tone::kGood}
                                       : Answer{"this machine cannot measure: no " + missing, "", Tone::kBad}};
   for (const DoctorGroup& group : doctor.groups) {
-    document.sections.push_back({group.title, Level::kUsual, {MakeGroupChecksTable(group)}});
+    document.sections.push_back({group.title, {MakeGroupChecksTable(group)}});
     if (const std::string missing_in_group = MissingNames(group); !missing_in_group.empty())
       document.notes.push_back({fmt::format("{} (no {})", group.title, missing_in_group), "not ready"});
   }

@@ -368,9 +368,7 @@ Answer MakeGenerateAnswer(const GenerateReport& generate, const GeneratePair& pa
 
 Document MakeGenerateDocument(const GenerateReport& generate) {
   const Report& report = *generate.report;
-  Document document;
-  document.title = HeaderText(report);
-  document.section_kind = "variant";
+  Document document{.title = HeaderText(report), .section_kind = "variant"};
   const ScheduleData& schedule = report.run.schedule;
   document.measured = fmt::format("{} x {} in {:.0f} s", CountedText(schedule.launches, "launch", "launches"),
                                   CountedText(schedule.rounds, "round"), schedule.seconds);
@@ -381,13 +379,11 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
     for (const GeneratePair& pair : generate.pairs)
       document.answers.push_back(MakeGenerateAnswer(generate, pair));
   Section tests{"", Level::kBrief, {MakeGenerateTestsTable(generate)}};
-  tests.parts.emplace_back(
-      Paragraph{"t/s: tokens over the time of the model's runs, in one process, from launch medians of clean "
-                "runs. pp: a "
-                "prompt from an empty cache, in chunks; tg: one token at a time, at a depth (d). Neither has "
-                "a tokenizer."});
-  for (const GeneratePair& pair : generate.pairs)
-    tests.AddUnlessEmpty(Paragraph{TextDifferenceText(generate, pair)});
+  tests.AddText(
+      "t/s: tokens over the time of the model's runs, in one process, from launch medians of clean runs. pp: "
+      "a prompt from an empty cache, in chunks; tg: one token at a time, at a depth (d). Neither has a "
+      "tokenizer.");
+  for (const GeneratePair& pair : generate.pairs) tests.AddText(TextDifferenceText(generate, pair));
   document.sections = {std::move(tests)};
   Section first_token{"Time to the first token", Level::kUsual};
   if (Table table = MakeFirstTokenTable(generate); !table.rows.empty()) {
@@ -397,9 +393,9 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
                                    "that ran before."}};
     for (const GenerateSide& side : generate.sides) {
       if (!side.first_token || side.first_token->features == 0) continue;
-      first_token.AddUnlessEmpty(Paragraph{
+      first_token.AddText(
           fmt::format("{}: before the prompt stand {} that encoders give, whose prefill is in `prefill`.",
-                      SideName(side, generate), CountedText(side.first_token->features, "embedding"))});
+                      SideName(side, generate), CountedText(side.first_token->features, "embedding")));
     }
   }
   if (Table table = MakeEncodersTable(generate); !table.rows.empty() && !report.emulated)
@@ -408,7 +404,6 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
   if (Table table = MakeStepKernelsTable(generate); !table.rows.empty())
     document.sections.push_back(
         {"Kernels of matrix products",
-         Level::kUsual,
          {std::move(table),
           Paragraph{"Proven: watched runs saw them called. Names of operators do not tell."}}});
   if (Chart chart = MakePositionChart(generate); !chart.positions.empty() && !report.emulated)
@@ -419,14 +414,14 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
     if (side.line && !report.emulated) {
       const DecodeLine& line = *side.line;
       section.AddUnlessEmpty(MakeDecodeTable(line, line.parts, "decode_by_position", "part"));
-      section.AddUnlessEmpty(Paragraph{PositionLineText(*side.line)});
-      section.AddUnlessEmpty(Paragraph{FloorText(*side.line)});
+      section.AddText(PositionLineText(*side.line));
+      section.AddText(FloorText(*side.line));
       if (!line.operators.empty())
         section.parts.emplace_back(MakeDecodeTable(line, line.operators, "decode_by_operator", "operator"));
       if (!line.layers.empty())
         section.parts.emplace_back(MakeDecodeTable(line, line.layers, "decode_by_layer", "layer"));
     }
-    if (side.text) section.AddUnlessEmpty(Paragraph{GenerationText(*side.text)});
+    if (side.text) section.AddText(GenerationText(*side.text));
     if (!section.parts.empty()) document.sections.push_back(std::move(section));
   }
   document.notes = ToNotes(report.warnings, "warning");

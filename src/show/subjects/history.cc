@@ -119,12 +119,9 @@ std::vector<Table::Column> ChangeColumns() {
 std::vector<Cell> ChangeCells(const Trend& trend, const TrendChange& change) {
   const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
   const Tone tone = !change.counts ? Tone::kPlain : change.low > 0 ? Tone::kBad : Tone::kGood;
-  return {commit(change.at),
-          commit(change.before),
-          commit(change.after),
-          Cell(Change{change.growth, change.low, change.high}, tone),
-          std::string(GetName(change.cause)),
-          change.differs};
+  return {commit(change.at),     commit(change.before),
+          commit(change.after),  Cell(Change{change.growth, change.low, change.high}, tone),
+          GetName(change.cause), change.differs};
 }
 
 Table MakeTrendChangesTable(const Trend& trend) {
@@ -241,7 +238,7 @@ Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool 
   if (trend.relative) text += " Changes are of the ratio to the reference.";
   if (trend.is_reference)
     text += " Other experiments are relative to this one: its changes are the machine's.";
-  section.parts.emplace_back(Paragraph{text});
+  section.AddText(text);
   List changes{""};
   for (const TrendChange& change : trend.changes)
     changes.items.push_back({ChangeSentence(trend, change, trend.run_sd), {}, Level::kUsual, "changes"});
@@ -254,8 +251,8 @@ Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool 
   if (!trend.operators.empty()) {
     section.parts.emplace_back(MakeOperatorChangesList(trend));
   } else if (trend.tested_operators > 0) {
-    section.parts.emplace_back(Paragraph{fmt::format("None of {} shows a change of its self time.",
-                                                     CountedText(trend.tested_operators, "operator"))});
+    section.AddText(fmt::format("None of {} shows a change of its self time.",
+                                CountedText(trend.tested_operators, "operator")));
   }
   if (gate) section.parts.emplace_back(MakeOperatorChangesTable(trend));
   section.parts.emplace_back(MakeTrendChart(trend, !history.operator_name.empty()));
@@ -297,19 +294,17 @@ Table MakeSeriesTable(const HistoryReport& history, bool gate) {
 }
 
 Document MakeTrendsDocument(const HistoryReport& history, const std::string& file, bool gate) {
-  Document document;
-  document.title = gate ? "etprof history check" : "etprof history";
-  document.section_kind = "series";
-  document.facts = {file, CountedText(history.trends.size(), "series", "series")};
+  Document document{.title = gate ? "etprof history check" : "etprof history",
+                    .section_kind = "series",
+                    .facts = {file, CountedText(history.trends.size(), "series", "series")}};
   if (!history.operator_name.empty()) document.facts.push_back("self time of " + history.operator_name);
-  document.sections.push_back({"", Level::kUsual, {MakeSeriesTable(history, gate)}});
+  document.sections.push_back({"", {MakeSeriesTable(history, gate)}});
   for (const Trend& trend : history.trends)
     document.sections.push_back(MakeTrendSection(trend, history, gate));
   if (history.trends.empty()) {  // Tables without rows are added, so that CSV offers every id.
     const Trend empty_trend;
     document.sections.push_back(
         {"",
-         Level::kUsual,
          {MakeTrendChangesTable(empty_trend),
           gate ? MakeOperatorChangesTable(empty_trend) : MakeTrendRunsTable(empty_trend, false)}});
   }
@@ -372,12 +367,11 @@ Document MakeHistoryCheckDocument(const HistoryReport& history, const std::strin
 }
 
 TestSuite MakeTestSuite(const HistoryReport& history, const std::string& file, bool require_conclusive) {
-  TestSuite suite;
-  suite.command = "history check";
-  suite.subject = file;
-  suite.properties = {{"level", fmt::format("{:g}", history.level)},
-                      {"smallest", fmt::format("{:g}", history.smallest)},
-                      {"since", history.since}};
+  TestSuite suite{.command = "history check",
+                  .subject = file,
+                  .properties = {{"level", fmt::format("{:g}", history.level)},
+                                 {"smallest", fmt::format("{:g}", history.smallest)},
+                                 {"since", history.since}}};
   std::int64_t newest = 0;
   for (const Trend& trend : history.trends) {
     newest = std::max(newest, trend.data.points.back().measured_at);

@@ -51,7 +51,7 @@ Table MakeTensorsTable(const Method& method, const MethodSources& sources) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const ProgramValue& value = method.values[indices[i]];
       table.rows.push_back({role, i < names.size() ? names[i] : std::string(),
-                            value.tensor ? value.tensor->type.name : std::string(GetName(value.kind)),
+                            value.tensor ? value.tensor->type.name : GetName(value.kind),
                             value.tensor ? ShapeText(*value.tensor) : std::string()});
       if (i >= kScreenTensors) table.rows.back().level = Level::kPage;
     }
@@ -296,7 +296,6 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
   if (summary.dynamic) facts.Add("note", "shapes that change at run time are counted at their upper bound");
   if (summary.jumps) facts.Add("note", "the method branches: MACs count each instruction once");
   Section section{method.name,
-                  Level::kUsual,
                   {std::move(facts), MakeTensorsTable(method, sources), MakeStepsTable(method, summary)}};
   if (peak) section.parts.emplace_back(MakePlannedPeakTable(method, *peak));
   return section;
@@ -312,7 +311,7 @@ Table MakeMethodMetadataTable(const Program& program) {
     for (const std::size_t output : method.outputs) {
       const ProgramValue& value = method.values[output];
       values.push_back(ConstantText(value).value_or(value.tensor ? ShapeText(*value.tensor) : "not known"));
-      types.emplace_back(value.tensor ? value.tensor->type.name : std::string(GetName(value.kind)));
+      types.emplace_back(value.tensor ? value.tensor->type.name : GetName(value.kind));
     }
     if (std::ranges::adjacent_find(types, std::ranges::not_equal_to()) == types.end()) types.resize(1);
     table.rows.push_back(
@@ -331,13 +330,12 @@ std::string ExternalText(const std::vector<std::string>& names, const DataFile* 
 
 Document MakeFileDocument(const std::string& file, Bytes bytes,
                           const std::vector<std::pair<const char*, Bytes>>& parts) {
-  Document document;
-  document.title = std::filesystem::path(file).filename().string();
-  document.facts = {TextOf(Size{bytes})};
-  document.section_kind = "method";
+  Document document{.title = std::filesystem::path(file).filename().string(),
+                    .section_kind = "method",
+                    .facts = {TextOf(Size{bytes})}};
   Table table{.id = "sizes", .columns = {Left("part"), Right("size")}};
   for (const auto& [name, size] : parts) table.rows.push_back({name, Size{size}});
-  document.sections = {{"", Level::kUsual, {std::move(table)}}};
+  document.sections = {{"", {std::move(table)}}};
   return document;
 }
 

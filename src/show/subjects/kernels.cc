@@ -71,8 +71,8 @@ Table MakeMicrokernelsTable(const KernelView& view, std::initializer_list<Kernel
       if (kernel.status != status) continue;
       const xnnpack::Microkernel unparsed;
       const xnnpack::Microkernel& k = kernel.parsed ? *kernel.parsed : unparsed;
-      table.rows.push_back({kernel.name, std::string(GetName(status)), kernel.parsed ? k.op : kernel.role,
-                            k.DataTypes(), kernel.parsed ? k.Shape() : std::string(), k.Isa(), k.variant,
+      table.rows.push_back({kernel.name, GetName(status), kernel.parsed ? k.op : kernel.role, k.DataTypes(),
+                            kernel.parsed ? k.Shape() : std::string(), k.Isa(), k.variant,
                             SmeText(kernel.parsed),
                             status == KernelStatus::kSuperseded ? kernel.superseded_by
                             : kernel.configs.empty()            ? std::string()
@@ -89,7 +89,6 @@ Section MakeKernelsSection(const KernelView& view) {
   superseded.title = "Superseded";
   superseded.level = Level::kFolded;
   return {view.label,
-          Level::kUsual,
           {Paragraph{ProofSummary(view)}, MakeOperatorUsesTable(view), std::move(kernels),
            std::move(superseded)}};
 }
@@ -97,13 +96,12 @@ Section MakeKernelsSection(const KernelView& view) {
 Section MakeKernelsSection(const KernelComparison& comparison) {
   const std::string &off = comparison.baseline_label, &on = comparison.candidate_label;
   Section section{fmt::format("{} against {}", on, off),
-                  Level::kUsual,
                   {Paragraph{fmt::format("{} {} the same status in both variants, {}.",
                                          CountedText(comparison.same.size(), "microkernel"),
                                          comparison.same.size() == 1 ? "has" : "have",
                                          CountedText(comparison.kernels.size(), "differs", "differ"))}}};
   const auto status = [](const std::optional<KernelStatus>& kernel_status) {
-    return kernel_status ? Cell(std::string(GetName(*kernel_status))) : Cell();
+    return kernel_status ? Cell(GetName(*kernel_status)) : Cell();
   };
   Table kernels{
       .id = "compared_kernels",
@@ -132,10 +130,8 @@ Section MakeKernelsSection(const OperatorEvidence& evidence) {
   const std::string &off = evidence.baseline_label, &on = evidence.candidate_label;
   Section section{
       fmt::format("Operators of {} and {}", off, on),
-      Level::kUsual,
-      {Paragraph{fmt::format("Delegated operators: {} with another name in {} than in {}, {} "
-                             "with the same. On KleidiAI's packed "
-                             "microkernels: {} in {}, {} in {}.",
+      {Paragraph{fmt::format("Delegated operators: {} with another name in {} than in {}, {} with the same. "
+                             "On KleidiAI's packed microkernels: {} in {}, {} in {}.",
                              evidence.changed.size(), on, off, evidence.same.size(),
                              evidence.CountKleidiai(&OperatorEvidence::Row::baseline_kleidiai), off,
                              evidence.CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), on)}}};
@@ -156,8 +152,7 @@ Section MakeKernelsSection(const OperatorEvidence& evidence) {
 }  // namespace
 
 Document MakeKernelsDocument(const KernelReport& report) {
-  Document document;
-  document.title = report.title;
+  Document document{.title = report.title};
   if (document.title.empty()) {
     document.title = report.model_id.empty() ? "Kernels" : "Kernels of " + report.model_id;
     if (!report.filter.empty()) document.title += ": " + report.filter;

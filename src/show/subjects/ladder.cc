@@ -65,7 +65,7 @@ class LadderDocument {
 
   std::vector<Section> Sections() const {
     Section main{"ISA ladder", Level::kBrief};
-    for (const std::string& text : Paragraphs()) main.parts.emplace_back(Paragraph{text});
+    for (const std::string& text : Paragraphs()) main.AddText(text);
     main.AddUnlessEmpty(Swings());
     const bool one = ladder_.threads.size() == 1;
     main.parts.emplace_back(one ? Levels(0) : Settings());

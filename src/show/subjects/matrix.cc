@@ -25,7 +25,7 @@ class MatrixSection {
                                     : "Compared with " + baseline_.label,
                     Level::kUsual};
     if (!matrix_.interleaved) {
-      section.parts.emplace_back(Paragraph{kNotInterleaved});
+      section.AddText(kNotInterleaved);
     }
     section.parts.emplace_back(
         matrix_.threads

@@ -42,11 +42,10 @@ Answer TestAnswer(const QuickTestResult& result) {
 }  // namespace
 
 Document MakeQuickTestDocument(const QuickTestResult& result) {
-  Document document;
-  document.title = "etprof quick-test";
-  document.answers_last = true;
-  document.answers = {TestAnswer(result)};
-  document.sections = {{"", Level::kUsual, {MakeTestStepsTable(result)}}};
+  Document document{.title = "etprof quick-test",
+                    .answers = {TestAnswer(result)},
+                    .answers_last = true,
+                    .sections = {{"", {MakeTestStepsTable(result)}}}};
   return document;
 }
 

@@ -162,9 +162,8 @@ std::string ItemDetails(const StaticCheck& check, const StaticItem& item) {
 }  // namespace
 
 Document MakeStaticCheckDocument(const StaticCheck& check) {
-  Document document;
-  document.title = check.baseline.empty() ? "etprof inspect" : "etprof check --static";
-  document.section_kind = "method";
+  Document document{.title = check.baseline.empty() ? "etprof inspect" : "etprof check --static",
+                    .section_kind = "method"};
   if (!check.baseline.empty()) document.facts.push_back("baseline " + FileName(check.baseline));
   document.facts.push_back((check.baseline.empty() ? "" : "candidate ") + FileName(check.candidate));
   document.answers_last = true;
@@ -177,10 +176,9 @@ Document MakeStaticCheckDocument(const StaticCheck& check) {
 }
 
 TestSuite MakeTestSuite(const StaticCheck& check) {
-  TestSuite suite;
-  suite.command = check.baseline.empty() ? "inspect" : "check";
-  suite.subject = std::filesystem::path(check.candidate).stem().string();
-  suite.properties = {{"baseline", check.baseline}, {"candidate", check.candidate}};
+  TestSuite suite{.command = check.baseline.empty() ? "inspect" : "check",
+                  .subject = std::filesystem::path(check.candidate).stem().string(),
+                  .properties = {{"baseline", check.baseline}, {"candidate", check.candidate}}};
   for (const StaticItem& item : check.items) {
     TestSuite::Case& test_case = suite.cases.emplace_back();
     test_case.name = item.Subject() + (item.baseline ? "" : " (limit)");

@@ -41,22 +41,21 @@ class SuiteDocument {
     document.facts.push_back(fmt::format("{}", fmt::join(suite_.devices, ", ")));
     document.answers_last = true;
     document.answers = {Conclusion()};
-    document.sections.push_back({"Latency", Level::kUsual, {MakeLatencyTable()}});
+    document.sections.push_back({"Latency", {MakeLatencyTable()}});
     for (const auto& [variant, name] : Variants())
-      document.sections.push_back({name, Level::kUsual, {MakeVerdictsTable(variant)}});
+      document.sections.push_back({name, {MakeVerdictsTable(variant)}});
     if (!suite_.variants.empty()) document.sections.push_back(MakeVariantsSection());
     if (!suite_.dtypes.empty())
       document.sections.push_back(
           {"Speedup by data type",
-           Level::kUsual,
            {MakeDtypesTable(),
             Paragraph{"The data types of a model were measured one after the other: their intervals "
                       "allow for drift.",
                       Level::kPage}}});
     document.sections.push_back(MakeSettingsSection());
     if (!suite_.confirmations.empty()) document.sections.push_back(MakeConfirmedSection());
-    if (suite_.limit) document.sections.push_back({"Limit", Level::kUsual, {MakeLimitTable()}});
-    document.sections.push_back({"Slowest operators", Level::kUsual, {MakeOperatorsTable()}});
+    if (suite_.limit) document.sections.push_back({"Limit", {MakeLimitTable()}});
+    document.sections.push_back({"Slowest operators", {MakeOperatorsTable()}});
     if (Table failures = MakeFailuresTable(); !failures.rows.empty())
       document.sections.push_back({"Failures", Level::kBrief, {std::move(failures)}});
     document.sections.push_back({"Cells", Level::kPage, {MakeCellsTable()}});
@@ -122,14 +121,12 @@ class SuiteDocument {
     return table;
   }
 
-  static Cell UnsureVerdict(stats::Verdict verdict) {
-    return Cell(std::string(etprof::GetName(verdict)), Tone::kUnsure);
-  }
+  static Cell UnsureVerdict(stats::Verdict verdict) { return Cell(etprof::GetName(verdict), Tone::kUnsure); }
 
   static Cell StatusCell(const SuiteCellReport& cell) {
     if (cell.Contended()) return UnsureVerdict(stats::Verdict::kContended);
     if (cell.status == SuiteCellStatus::kMeasured) return {};
-    return Cell(std::string(etprof::GetName(cell.status)),
+    return Cell(etprof::GetName(cell.status),
                 cell.status == SuiteCellStatus::kFailed ? Tone::kBad : Tone::kUnsure);
   }
 
@@ -179,12 +176,11 @@ class SuiteDocument {
       Quantity quantity;
       quantity.estimate = variant.estimate;
       quantity.verdict = variant.verdict;
-      table.rows.push_back(
-          {PairName(variant), variant.device.empty() ? "all" : variant.device,
-           variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
-           variant.estimate ? Cell(Interval{quantity}) : Cell(),
-           variant.estimate ? std::string(etprof::GetName(variant.verdict)) : "needs two models",
-           Count{variant.models}, Count{variant.ratios}});
+      table.rows.push_back({PairName(variant), variant.device.empty() ? "all" : variant.device,
+                            variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
+                            variant.estimate ? Cell(Interval{quantity}) : Cell(),
+                            variant.estimate ? etprof::GetName(variant.verdict) : "needs two models",
+                            Count{variant.models}, Count{variant.ratios}});
     }
     return table;
   }
@@ -208,16 +204,16 @@ class SuiteDocument {
       table.rows.push_back({dtype.model, dtype.device, dtype.candidate, dtype.baseline,
                             OptionalCell<Duration>(dtype.latency.candidate_ns),
                             OptionalCell<Duration>(dtype.latency.baseline_ns), Speedup{dtype.latency},
-                            Interval{dtype.latency}, std::string(etprof::GetName(dtype.latency.verdict))});
+                            Interval{dtype.latency}, etprof::GetName(dtype.latency.verdict)});
     }
     return table;
   }
 
   Section MakeSettingsSection() const {
-    Section section{"Settings", Level::kUsual, {MakeSettingsTable()}};
-    section.parts.emplace_back(
-        Paragraph{"Frontier: no other setting of the model on the device is as good or better in latency, "
-                  "SQNR, and peak memory, and measurably better in one. Ties stay on it."});
+    Section section{"Settings", {MakeSettingsTable()}};
+    section.AddText(
+        "Frontier: no other setting of the model on the device is as good or better in latency, "
+        "SQNR, and peak memory, and measurably better in one. Ties stay on it.");
     const auto any = [&](const auto& matches) {
       return std::ranges::any_of(suite_.cells, [&](const SuiteCellReport& cell) {
         return std::ranges::any_of(cell.settings, matches);
@@ -225,16 +221,16 @@ class SuiteDocument {
     };
     if (suite_.confirmations.empty() &&
         any([](const SuiteSetting& of) { return of.place == SettingPlace::kDominated; }))
-      section.parts.emplace_back(
-          Paragraph{"These launches found the frontier, so they name no winner: `\"confirm\": true` in the "
-                    "suite's file measures it again."});
+      section.AddText(
+          "These launches found the frontier, so they name no winner: `\"confirm\": true` in the "
+          "suite's file measures it again.");
     if (any([](const SuiteSetting& of) { return of.sqnr.empty() && of.place == SettingPlace::kFrontier; }))
-      section.parts.emplace_back(
-          Paragraph{"A setting without SQNR is compared only with those of the same program: it neither "
-                    "dominates others nor is dominated."});
+      section.AddText(
+          "A setting without SQNR is compared only with those of the same program: it neither "
+          "dominates others nor is dominated.");
     if (any([](const SuiteSetting& of) { return of.place == SettingPlace::kExcluded; }))
-      section.parts.emplace_back(Paragraph{
-          "Settings with other CPU features or with rests between runs are no choices, and take no part."});
+      section.AddText(
+          "Settings with other CPU features or with rests between runs are no choices, and take no part.");
     return section;
   }
 
@@ -245,25 +241,24 @@ class SuiteDocument {
       const auto index = static_cast<std::size_t>(fastest - of.cell.settings.begin());
       const std::string subject = fmt::format("{} on {}", of.cell.model, of.cell.device);
       if (of.cell.status != SuiteCellStatus::kMeasured) {
-        section.parts.emplace_back(
-            Paragraph{fmt::format("{}: {}, {}", subject, etprof::GetName(of.cell.status),
-                                  of.cell.reason.empty() ? "and names no winner" : of.cell.reason)});
+        section.AddText(fmt::format("{}: {}, {}", subject, etprof::GetName(of.cell.status),
+                                    of.cell.reason.empty() ? "and names no winner" : of.cell.reason));
       } else if (of.fastest.empty() || index == 0 || index > of.cell.pairs.size()) {
-        section.parts.emplace_back(Paragraph{
-            fmt::format("{}: no setting is measurably faster than {}.", subject, of.cell.experiment)});
+        section.AddText(
+            fmt::format("{}: no setting is measurably faster than {}.", subject, of.cell.experiment));
       } else {
         const Quantity& latency = of.cell.pairs[index - 1].latency;
-        section.parts.emplace_back(Paragraph{FormatText(
+        section.AddText(FormatText(
             "{}: {} is fastest, {} faster than {} {}{}.", subject, of.fastest, Speedup{latency},
             of.cell.experiment, Interval{latency},
             of.tied.empty() ? std::string()
-                            : fmt::format(". Not measurably slower: {}", fmt::join(of.tied, "; ")))});
+                            : fmt::format(". Not measurably slower: {}", fmt::join(of.tied, "; "))));
       }
     }
-    section.parts.emplace_back(Paragraph{
+    section.AddText(
         "The settings of a frontier, at most the four fastest and the model as it is, were measured "
         "again, interleaved. Only these launches decide here.",
-        Level::kPage});
+        Level::kPage);
     return section;
   }
 
@@ -285,7 +280,7 @@ class SuiteDocument {
              setting.latency_ns ? Cell(Time{*setting.latency_ns}) : UnsureVerdict(stats::Verdict::kContended),
              latency != nullptr ? Cell(Speedup{*latency}) : Cell(""),
              latency != nullptr ? Cell(Interval{*latency}) : Cell(""),
-             latency != nullptr ? std::string(etprof::GetName(latency->verdict)) : "", SqnrCell(setting),
+             latency != nullptr ? etprof::GetName(latency->verdict) : "", SqnrCell(setting),
              OptionalCell<Size>(setting.peak_memory), OptionalCell<Time>(setting.load_ns)});
       }
     }
@@ -300,9 +295,9 @@ class SuiteDocument {
 
   static Cell PlaceCell(const SuiteSetting& of) {
     if (of.place == SettingPlace::kExcluded) return "";
-    return Cell(std::string(etprof::GetName(of.place)), of.place == SettingPlace::kFrontier  ? Tone::kGood
-                                                        : of.place == SettingPlace::kUnknown ? Tone::kUnknown
-                                                                                             : Tone::kPlain);
+    return Cell(etprof::GetName(of.place), of.place == SettingPlace::kFrontier  ? Tone::kGood
+                                           : of.place == SettingPlace::kUnknown ? Tone::kUnknown
+                                                                                : Tone::kPlain);
   }
 
   // One row for each way to run a program.
@@ -396,8 +391,7 @@ class SuiteDocument {
     table.screen_rows = kScreenSuiteFailures;
     for (const SuiteCellReport& cell : suite_.cells) {
       if (cell.reason.empty()) continue;
-      table.rows.push_back(
-          {cell.model, cell.dtype, cell.device, std::string(etprof::GetName(cell.status)), cell.reason});
+      table.rows.push_back({cell.model, cell.dtype, cell.device, etprof::GetName(cell.status), cell.reason});
     }
     return table;
   }
@@ -430,13 +424,13 @@ class SuiteDocument {
         table.rows.push_back({cell.model, cell.dtype, cell.device, PairName(pair),
                               OptionalCell<Duration>(pair.latency.baseline_ns),
                               OptionalCell<Duration>(pair.latency.candidate_ns), Speedup{pair.latency},
-                              Interval{pair.latency}, std::string(etprof::GetName(pair.latency.verdict)),
+                              Interval{pair.latency}, etprof::GetName(pair.latency.verdict),
                               Count{pair.launches}, cell.folder});
       }
       if (cell.pairs.empty()) {
         table.rows.push_back({cell.model, cell.dtype, cell.device, cell.experiment, Cell(),
                               OptionalCell<Duration>(cell.latency_ns), Cell(), Cell(),
-                              std::string(etprof::GetName(cell.status)), Count{cell.launches}, cell.folder});
+                              etprof::GetName(cell.status), Count{cell.launches}, cell.folder});
       }
     }
     return table;
@@ -474,11 +468,10 @@ std::string PairLine(const SuitePair& pair, const std::optional<double>& limit) 
 Document MakeSuiteDocument(const SuiteReport& suite) { return SuiteDocument(suite).Make(); }
 
 TestSuite MakeTestSuite(const SuiteReport& suite) {
-  TestSuite tests;
-  tests.command = "suite";
-  tests.subject = suite.name;
-  tests.properties = {{"suite", suite.folder},
-                      {"false_discovery", fmt::format("{:g}", suite.false_discovery)}};
+  TestSuite tests{.command = "suite",
+                  .subject = suite.name,
+                  .properties = {{"suite", suite.folder},
+                                 {"false_discovery", fmt::format("{:g}", suite.false_discovery)}}};
   using Outcome = TestSuite::Outcome;
   for (const SuiteCellReport& cell : suite.cells) {
     tests.seconds += cell.seconds;
@@ -488,7 +481,7 @@ TestSuite MakeTestSuite(const SuiteReport& suite) {
           cell.status == SuiteCellStatus::kFailed || cell.status == SuiteCellStatus::kMeasured;
       of.outcome = failed ? Outcome::kError : Outcome::kSkipped;
       of.type = failed ? "measurement" : "";
-      of.message = cell.reason.empty() ? std::string(etprof::GetName(cell.status)) : cell.reason;
+      of.message = cell.reason.empty() ? etprof::GetName(cell.status) : cell.reason;
       tests.cases.push_back(of);
       if (cell.pairs.empty()) continue;
     }

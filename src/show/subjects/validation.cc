@@ -32,7 +32,7 @@ Table MakeValidationFindingsTable(const Validation& validation) {
   for (const Finding& finding : validation.findings) {
     const Tone tone = finding.severity == Finding::Severity::kBroken ? Tone::kBad : Tone::kUnsure;
     table.rows.push_back(
-        {Cell(std::string(GetName(finding.severity)), tone), finding.check, finding.file, finding.problem});
+        {Cell(GetName(finding.severity), tone), finding.check, finding.file, finding.problem});
     table.rows.push_back(Row({"", "", finding.problem, ""}, Row::Role::kRest));
   }
   return table;
@@ -61,7 +61,7 @@ Document MakeValidationDocument(const Validations& validations) {
   document.answers_last = true;
   document.sections = {{"", Level::kPage, {MakeValidatedRunsTable(validations)}}};
   for (const Validation& validation : validations.runs) {
-    document.sections.push_back({validation.run, Level::kUsual, {MakeValidationFindingsTable(validation)}});
+    document.sections.push_back({validation.run, {MakeValidationFindingsTable(validation)}});
     document.answers.push_back(
         {validation.run + ": " + ValidityText(validation), "", ValidityTone(validation)});
   }

@@ -354,8 +354,7 @@ struct NamedTable {
 
 constexpr char kGroup[] = "group", kCategory[] = "category", kSource[] = "source", kDelegate[] = "delegate";
 constexpr char kWhatItComputes[] =
-    "what its operators compute; `Clipped`: time that spans claimed outside of "
-    "their parent, or twice";
+    "what its operators compute; `Clipped`: time that spans claimed outside of their parent, or twice";
 constexpr char kLineOfModel[] = "file and line of the model, or the name of what has none";
 constexpr char kBackendAndInstruction[] =
     "backend and instruction of its call, `portable`, or the name of what neither ran";
@@ -409,9 +408,8 @@ std::map<std::string, nlohmann::ordered_json> CsvSchemas() {
   }
   schemas["_timeline.csv"] = MakeSchema<TimelineRow>(
       "`<stem>_exec_all_runs_timeline.csv`, `<stem>_exec_run0_timeline.csv`",
-      "One row per event of the `Execute` blocks, in the file's order (children before "
-      "parents), including the "
-      "framework's own spans. `run0` is the first run alone.");
+      "One row per event of the `Execute` blocks, in the file's order (children before parents), including "
+      "the framework's own spans. `run0` is the first run alone.");
   schemas[kLatencySuffix] = MakeSchema<LatencyRow>(
       "`<stem>_latency.csv`", "One row per run, in order. Rows of runs that were not clean are included.");
   schemas[kCountersSuffix] =

@@ -8,9 +8,8 @@
 namespace etprof::show {
 
 Document MakeCpuFeaturesDocument(const CpuFeatures& cpu) {
-  Document document;
-  document.title = fmt::format("CPU features of {}", isa::ArchitectureName(cpu.architecture));
-  document.section_kind = "section";
+  Document document{.title = fmt::format("CPU features of {}", isa::ArchitectureName(cpu.architecture)),
+                    .section_kind = "section"};
   Table table{.id = "features", .columns = {Left("feature"), Left("here"), Left("needs")}};
   for (const isa::Feature& feature : isa::Features(cpu.architecture)) {
     table.rows.push_back({std::string(feature.name), cpu.Has(feature.name) ? "yes" : "no",
@@ -28,8 +27,8 @@ Document MakeCpuFeaturesDocument(const CpuFeatures& cpu) {
   }
   if (!cpu.state.can_mask)
     facts.Add("masking", "features cannot be disabled here: " + cpu.state.masking_problem);
-  document.sections = {{"", Level::kUsual, {std::move(table)}}};
-  if (!facts.facts.empty()) document.sections.push_back({"", Level::kUsual, {std::move(facts)}});
+  document.sections = {{"", {std::move(table)}}};
+  if (!facts.facts.empty()) document.sections.push_back({"", {std::move(facts)}});
   return document;
 }
 

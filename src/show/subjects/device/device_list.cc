@@ -84,10 +84,7 @@ Facts MakeDeviceFacts(const DeviceSurvey& device) {
 
 Document MakeDeviceListDocument(const std::vector<DeviceSurvey>& devices,
                                 const std::vector<std::string>& notes) {
-  Document document;
-  document.title = "etprof devices";
-  document.section_kind = "section";
-  document.notes = ToNotes(notes, "warning");
+  Document document{.title = "etprof devices", .section_kind = "section", .notes = ToNotes(notes, "warning")};
   Table table{.id = "devices",
               .columns = {Left("device"), Left("platform"), Left("sme2", "SME2"),
                           Right("free_memory", "free memory"), Left("state")}};
@@ -100,9 +97,9 @@ Document MakeDeviceListDocument(const std::vector<DeviceSurvey>& devices,
            OptionalCell<Size>(device.properties.memory_available), Cell("ready", Tone::kGood)});
     }
   }
-  document.sections = {{"", Level::kUsual, {std::move(table)}}};
+  document.sections = {{"", {std::move(table)}}};
   for (const DeviceSurvey& device : devices)
-    document.sections.push_back({device.name, Level::kUsual, {MakeDeviceFacts(device)}});
+    document.sections.push_back({device.name, {MakeDeviceFacts(device)}});
   return document;
 }
 

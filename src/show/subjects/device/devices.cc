@@ -129,7 +129,7 @@ class DevicesDocument {
                             CpuText(run), fmt::format("{}", fmt::join(FeaturesOfRun(run), " ")),
                             GovernorText(run.run.device), SystemText(run)});
     }
-    return {"Devices", Level::kUsual, {std::move(table)}};
+    return {"Devices", {std::move(table)}};
   }
 
   // The interval of the median over the device's launches, or why there is none.
@@ -171,8 +171,8 @@ class DevicesDocument {
     }
     if (firsts.size() == 1)
       table.columns[5].WithKeptPart(Table::KeptPart::kDifference).title = "vs. " + *firsts.begin();
-    Section section{ModelPrefix(model) + "Latency across platforms", Level::kUsual, {std::move(table)}};
-    if (!firsts.empty()) section.parts.emplace_back(Paragraph{UnpairedText(model.distinct_devices)});
+    Section section{ModelPrefix(model) + "Latency across platforms", {std::move(table)}};
+    if (!firsts.empty()) section.AddText(UnpairedText(model.distinct_devices));
     section.AddUnlessEmpty(std::move(differences));
     return section;
   }
@@ -196,11 +196,10 @@ class DevicesDocument {
         table.rows.push_back({row.candidate_label + " vs. " + row.baseline_label,
                               GetName(model.devices[device]), OptionalCell<Time>(latency.baseline_ns),
                               OptionalCell<Time>(latency.candidate_ns), Speedup{latency}, Interval{latency},
-                              std::string(etprof::GetName(latency.verdict)), std::move(sample)});
+                              etprof::GetName(latency.verdict), std::move(sample)});
       }
     }
     return {ModelPrefix(model) + "Speedup per platform",
-            Level::kUsual,
             {Paragraph{interleaved ? "Variants are compared on the same device, where they were interleaved."
                                    : "Variants are compared on the same device. They were interleaved where "
                                      "launches and rounds are shown.",
@@ -263,8 +262,7 @@ class DevicesDocument {
       add("Method::execute", Row::Role::kSum,
           [](const ReportExperiment& experiment) { return *experiment.MeanExecute(); });
     }
-    return {
-        ModelPrefix(model) + "Categories per platform: " + RowName(row), Level::kUsual, {std::move(table)}};
+    return {ModelPrefix(model) + "Categories per platform: " + RowName(row), {std::move(table)}};
   }
 
   std::vector<Note> MakeNotes() const {

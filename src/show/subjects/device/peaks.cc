@@ -42,14 +42,13 @@ Table MakeMemoryPeaksTable(const protocol::Peaks& peaks) {
 }  // namespace
 
 Document MakePeaksDocument(const protocol::Peaks& peaks, const std::string& device, bool emulated) {
-  Document document;
-  document.title = "etprof peaks";
-  document.facts = {
-      device, CountedText(peaks.threads, "thread") + (peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus)};
+  Document document{.title = "etprof peaks",
+                    .facts = {device, CountedText(peaks.threads, "thread") +
+                                          (peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus)}};
   if (!peaks.isa.empty()) document.facts.push_back("isa " + peaks.isa);
   document.facts.push_back(fmt::format("clock {:.2f} GHz", peaks.clock_hz / 1e9));
   if (emulated) document.notes = {{"emulated CPU: timings are not meaningful", "warning"}};
-  document.sections = {{"", Level::kUsual, {MakeComputePeaksTable(peaks), MakeMemoryPeaksTable(peaks)}}};
+  document.sections = {{"", {MakeComputePeaksTable(peaks), MakeMemoryPeaksTable(peaks)}}};
   return document;
 }
 

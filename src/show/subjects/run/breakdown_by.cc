@@ -247,7 +247,7 @@ std::vector<Section> MakeBreakdownSections(const Report& report, By by) {
     const bool by_module = by == By::kLayer || by == By::kSource;
     Section section{GetBreakdownInfo(by).title + (subjects.size() > 1 ? ": " + subject.label : ""),
                     by == By::kLayer ? Level::kPage : Level::kFolded};
-    section.AddUnlessEmpty(Paragraph{by_module ? AttributionText(*subject.candidate) : ""});
+    section.AddText(by_module ? AttributionText(*subject.candidate) : "");
     if (!by_module || !subject.candidate->layers.empty())
       section.parts.emplace_back(MakeBreakdownTable(subject, by));
     if (!section.parts.empty()) sections.push_back(std::move(section));

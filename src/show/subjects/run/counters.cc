@@ -98,13 +98,11 @@ Table MakeCountersTable(const std::vector<CountersRow>& counters) {
 }  // namespace
 
 Document MakeCountersDocument(const RunData& run) {
-  Document document;
-  document.title = "Counters";
-  document.section_kind = "experiment";
+  Document document{.title = "Counters", .section_kind = "experiment"};
   std::set<std::filesystem::path> seen_files;
   for (const ExperimentData& data : run.experiments) {
     if (!data.counters.empty() && seen_files.insert(CountersFile(data)).second)
-      document.sections.push_back({data.label, Level::kUsual, {MakeCountersTable(data.counters)}});
+      document.sections.push_back({data.label, {MakeCountersTable(data.counters)}});
   }
   document.method =
       "Means over separate runs, in which the counters were read at every operator boundary "

@@ -62,9 +62,9 @@ std::vector<Section> MakeDelegateValueSections(const Report& report) {
     const Paragraph label{experiment.label + ':'};
     if (!experiment.profile->reported.empty()) {
       if (values.parts.empty()) {
-        values.parts.emplace_back(
-            Paragraph{"These values are not host time. No other time, share, or finding includes them. An "
-                      "estimate is not measured."});
+        values.AddText(
+            "These values are not host time. No other time, share, or finding includes them. An "
+            "estimate is not measured.");
       }
       if (several) values.parts.emplace_back(label);
       values.parts.emplace_back(MakeReportedValuesTable(experiment));

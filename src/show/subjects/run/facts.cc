@@ -35,7 +35,7 @@ Facts RunFacts(const Report& report) {
   facts.Add("Method", NonDefaultMethod(report));
   facts.Add("Backend and data type", report.backend.empty() ? "" : report.backend + " " + report.dtype);
   facts.Add("Measured", run.generated_at);
-  if (run.status != RunData::Status::kUnknown) facts.Add("Status", std::string(GetName(run.status)));
+  if (run.status != RunData::Status::kUnknown) facts.Add("Status", GetName(run.status));
   facts.Add("Platform", run.platform);
   if (run.device) AddDevice(*run.device, facts);
   if (run.power_mode) {

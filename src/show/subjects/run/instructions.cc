@@ -66,14 +66,11 @@ Table MakeInstructionsTable(const std::vector<InstructionsRow>& counted) {
 }  // namespace
 
 Document MakeInstructionsDocument(const RunData& run) {
-  Document document;
-  document.title = "Instructions";
-  document.section_kind = "experiment";
+  Document document{.title = "Instructions", .section_kind = "experiment"};
   for (const ExperimentData& data : run.experiments) {
     if (data.instructions.empty()) continue;
     document.sections.push_back(
         {fmt::format("{}, counted by {}", data.label, data.instructions.front().SourceText()),
-         Level::kUsual,
          {MakeInstructionsTable(data.instructions)}});
   }
   document.method =

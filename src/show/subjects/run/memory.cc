@@ -183,12 +183,11 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
   section.parts.emplace_back(std::move(owners));
   const auto changes = ChangedAllocations(baseline, candidate);
   if (!changes) {
-    section.parts.emplace_back(
-        Paragraph{"XNNPACK created different operators in the two variants, so their memory is not compared "
-                  "one by one."});
+    section.AddText(
+        "XNNPACK created different operators in the two variants, so their memory is not compared "
+        "one by one.");
   } else if (changes->empty()) {
-    section.parts.emplace_back(
-        Paragraph{"Every operator allocated the same memory in both variants when it was created."});
+    section.AddText("Every operator allocated the same memory in both variants when it was created.");
   } else {
     Table operators{"packed_weights_change", "", columns("operator", "created operator")};
     for (const AllocationChange& change : *changes)
@@ -211,10 +210,10 @@ std::vector<Section> MakeMemorySections(const Report& report) {
           FindWatched(report.watched, report.run.experiments[experiment.index]) == &watched)
         join = &*experiment.profile->program;
     }
-    Section section{watched.label, Level::kUsual, {MakeOwnersTable(*watched.memory, join)}};
+    Section section{watched.label, {MakeOwnersTable(*watched.memory, join)}};
     if (watched.memory->load) section.parts.emplace_back(MakeLoadTable(*watched.memory->load));
-    for (const std::string& text : {FileAndPackedText(*watched.memory), CopiesText(*watched.memory)})
-      if (!text.empty()) section.parts.emplace_back(Paragraph{text});
+    section.AddText(FileAndPackedText(*watched.memory));
+    section.AddText(CopiesText(*watched.memory));
     if (watched.memory->delegates.size() > 1)
       section.parts.emplace_back(MakeDelegateMemoryTable(*watched.memory));
     if (!watched.memory->operators.empty())
@@ -233,11 +232,10 @@ std::vector<Section> MakeMemorySections(const Report& report) {
       sections.push_back(MakeMemoryChangeSection(pair, *baseline, *candidate));
   }
   if (!sections.empty()) {
-    sections.front().parts.emplace_back(Paragraph{
+    sections.front().AddText(
         "Resident: the pages in memory, of a process that only loads the model and runs it. Each byte has "
         "one owner, by the function of XNNPACK that was called last before it was allocated. Rest: "
-        "ExecuTorch, "
-        "the runner, other stacks, and free blocks. At least: computed from the program alone."});
+        "ExecuTorch, the runner, other stacks, and free blocks. At least: computed from the program alone.");
   }
   return sections;
 }

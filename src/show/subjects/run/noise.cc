@@ -186,9 +186,7 @@ Text NoiseSummary(const OutputBudget& budget) {
 }  // namespace
 
 Document MakeNoiseDocument(const Report& report) {
-  Document document;
-  document.title = "Noise";
-  document.section_kind = "experiment";
+  Document document{.title = "Noise", .section_kind = "experiment"};
   std::set<std::string> seen_programs;
   for (const ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
@@ -202,7 +200,7 @@ Document MakeNoiseDocument(const Report& report) {
       std::string title = experiment.label;
       if (experiment.noise->budgets.size() > 1) title += ", output " + std::to_string(budget.output);
       const NoiseBudget& noise = *experiment.noise;
-      Section section{title, Level::kUsual, {Paragraph{NoiseSummary(budget) + DeviceSummary(noise)}}};
+      Section section{title, {Paragraph{NoiseSummary(budget) + DeviceSummary(noise)}}};
       section.AddUnlessEmpty(MakeNoiseByLayerTable(noise, budget, experiment));
       section.AddUnlessEmpty(MakeNoiseTable(budget, experiment));
       if (budget.output == noise.budgets.front().output) {

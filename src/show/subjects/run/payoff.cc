@@ -23,14 +23,14 @@ class PayoffSection {
                     shown_by_ladder   ? Level::kPage
                     : payoff_.Stops() ? Level::kBrief
                                       : Level::kUsual};
-    if (!payoff_.interleaved) section.parts.emplace_back(Paragraph{kNotInterleaved});
+    if (!payoff_.interleaved) section.AddText(kNotInterleaved);
     section.AddUnlessEmpty(std::move(stops));
     section.parts.emplace_back(MakeSpeedupsTable());
-    section.parts.emplace_back(Paragraph{
+    section.AddText(
         "Speedup at each number of threads. No longer: the first number of threads from which on the "
         "verdict is same or slower, where fewer threads were faster. " +
             UndefinedText(report_),
-        Level::kPage});
+        Level::kPage);
     return section;
   }
 

@@ -191,9 +191,7 @@ std::string TitleSuffix(const Report& report, const ReportExperiment& experiment
 double SameMargin(const Report& report) { return MakeCompareOptions(report.run).margin; }
 
 Document MakeReportDocument(const Report& report) {
-  Document document;
-  document.title = HeaderText(report);
-  document.section_kind = "section";
+  Document document{.title = HeaderText(report), .section_kind = "section"};
   if (report.ladder) {
     document.answers = LadderAnswers(report);
   } else {
@@ -256,7 +254,7 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
                  Left("tail_is", "tail").WithDropPriority(2), Right("tail", "").WithDropPriority(2),
                  Right("cv", "CV").WithDropPriority(1), Right("runs").WithDropPriority(3),
                  Left("largest_group", "largest group"), Left("verdict", "").Decides()}};
-    list.sections = {{"", Level::kUsual, {std::move(table)}}};
+    list.sections = {{"", {std::move(table)}}};
   }
   auto& table = std::get<Table>(list.sections.front().parts.front());
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {

@@ -84,10 +84,10 @@ class PairChanges {
                  (verdict == stats::Verdict::kInconclusive || verdict == stats::Verdict::kEmulated);
         }));
     if (quotient_differs_) {
-      section.parts.emplace_back(Paragraph{
+      section.AddText(
           fmt::format("Speedups are {} and can differ slightly from the ratio of the two means shown.",
                       comparison_.pairing == Pairing::kLaunches ? "geometric means of per-launch ratios"
-                                                                : "ratios of the runs' medians")});
+                                                                : "ratios of the runs' medians"));
     }
     section.AddUnlessEmpty(MakeUnmatchedTable());
     section.AddUnlessEmpty(MakeAllOperatorsTable());
@@ -266,7 +266,7 @@ std::vector<Section> MakeOperatorSections(const Report& report) {
       if (HasTimes(report.experiments[pair.baseline]) && HasTimes(report.experiments[pair.candidate])) {
         PairChanges changes(report, pair);
         if (Table program_changes = changes.MakeProgramChangesTable(); !program_changes.rows.empty())
-          sections.push_back({"", Level::kUsual, {std::move(program_changes)}});
+          sections.push_back({"", {std::move(program_changes)}});
         sections.push_back(changes.MakeSection());
       }
     }
@@ -276,12 +276,11 @@ std::vector<Section> MakeOperatorSections(const Report& report) {
     if (experiment.operators.empty() || !HasTimes(experiment)) continue;
     Section section{"", IsOnlyShownExperiment(report, i) ? Level::kUsual : Level::kPage};
     section.parts.emplace_back(MakeOperatorsTable(experiment, TitleSuffix(report, experiment)));
-    section.parts.emplace_back(
-        Paragraph{"\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage});
+    section.AddText("\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage);
     if (!experiment.unknown_operators.empty()) {
-      section.parts.emplace_back(Paragraph{fmt::format("Not in the category table, counted as Other: {}.",
-                                                       fmt::join(experiment.unknown_operators, ", ")),
-                                           Level::kPage});
+      section.AddText(fmt::format("Not in the category table, counted as Other: {}.",
+                                  fmt::join(experiment.unknown_operators, ", ")),
+                      Level::kPage);
     }
     sections.push_back(std::move(section));
   }
@@ -296,11 +295,10 @@ std::vector<Section> MakePlaceSections(const Report& report) {
     Section section{"", Level::kPage, {MakePlacesTable(experiment, TitleSuffix(report, experiment))}};
     Table portable = MakePortableTable(experiment);
     if (portable.rows.empty()) {
-      section.parts.emplace_back(Paragraph{"No operator runs outside a delegate."});
+      section.AddText("No operator runs outside a delegate.");
     } else {
       section.parts.emplace_back(std::move(portable));
-      section.parts.emplace_back(
-          Paragraph{"What XNNPACK takes instead of some of them: docs/guides/models.md#wrappers"});
+      section.AddText("What XNNPACK takes instead of some of them: docs/guides/models.md#wrappers");
     }
     sections.push_back(std::move(section));
   }

@@ -88,8 +88,7 @@ std::string RunsText(const ReportExperiment& experiment) {
     }
   } else if (!experiment.run_classes.empty()) {
     parts.push_back(
-        fmt::format("{} do different work, so that no one median describes them; tracing overhead "
-                    "included",
+        fmt::format("{} do different work, so that no one median describes them; tracing overhead included",
                     CountedText(experiment.latency.n, "traced steady run")));
   } else if (experiment.latency_from_trace) {
     parts.push_back(fmt::format("median of {}, tracing overhead included",
@@ -250,8 +249,7 @@ std::vector<Section> MakeConditionSections(const Report& report) {
   Section section{"Conditions", Level::kPage};
   section.AddUnlessEmpty(RunFacts(report));
   if (report.bare) {
-    section.parts.emplace_back(
-        Paragraph{"Only the ETDump is known: no device, no schedule, no untraced latency."});
+    section.AddText("Only the ETDump is known: no device, no schedule, no untraced latency.");
   }
   section.AddUnlessEmpty(MakeExperimentsTable(report));
   section.AddUnlessEmpty(MakeConditionsTable(report));
@@ -264,15 +262,14 @@ std::vector<Section> MakeMatrixKernelSections(const Report& report) {
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.matrix_kernels.empty()) continue;
     if (section.parts.empty()) {
-      section.parts.emplace_back(
-          Paragraph{"XNNPACK names an operator by packed data types (PF32, PF16, PQS8) when it computes it "
-                    "with KleidiAI's SME or SME2 kernels."});
+      section.AddText(
+          "XNNPACK names an operator by packed data types (PF32, PF16, PQS8) when it computes it "
+          "with KleidiAI's SME or SME2 kernels.");
     }
-    section.parts.emplace_back(
-        Paragraph{experiment.label + ": " +
-                  (experiment.kernel_evidence.empty()
-                       ? "no operator of KleidiAI's SME kernels"
-                       : fmt::format("{}", fmt::join(experiment.kernel_evidence, ", ")))});
+    section.AddText(experiment.label + ": " +
+                    (experiment.kernel_evidence.empty()
+                         ? "no operator of KleidiAI's SME kernels"
+                         : fmt::format("{}", fmt::join(experiment.kernel_evidence, ", "))));
     section.parts.emplace_back(MakeMatrixKernelsTable(experiment));
   }
   if (section.parts.empty()) return {};

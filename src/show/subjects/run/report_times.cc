@@ -222,7 +222,7 @@ Section MakeSideBySideSection(const Report& report) {
     add("Median latency", Row::Role::kSum,
         [](const ReportExperiment& variant) { return OptionalCell<Time>(variant.latency.p50); });
   }
-  return {"", Level::kUsual, {std::move(table)}};
+  return {"", {std::move(table)}};
 }
 
 // True if the experiment has a single latency, and disturbed runs determine it.
@@ -327,10 +327,10 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     const Comparison& comparison = pair.comparison;
     const bool brief = &pair == MostChangedPair(report) && !HasReleaseTable(report);
     Section section{"", brief ? Level::kBrief : Level::kPage};
-    section.AddUnlessEmpty(Paragraph{FactorsText(pair)});
+    section.AddText(FactorsText(pair));
     for (const Insight& insight : report.insights) {
       if (insight.kind() == finding::Fp16ComputedAsFp32::kKind && insight.experiment == pair.candidate)
-        section.parts.emplace_back(Paragraph{MakeFindingTexts(report, insight).text});
+        section.AddText(MakeFindingTexts(report, insight).text);
     }
     Table table{"startup",
                 "Startup and memory" + TitleSuffix(report, pair),
@@ -349,19 +349,18 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     add(pair.releases ? "Peak memory since load" : "Peak memory", pair.costs.peak_memory, Size(0));
     section.AddUnlessEmpty(std::move(table));
     if (pair.outputs) {
-      section.parts.emplace_back(Paragraph{fmt::format("Outputs of {} and {}: {}.", comparison.baseline_label,
-                                                       comparison.candidate_label, TextOf(*pair.outputs)),
-                                           pair.releases ? Level::kUsual : Level::kPage});
+      section.AddText(fmt::format("Outputs of {} and {}: {}.", comparison.baseline_label,
+                                  comparison.candidate_label, TextOf(*pair.outputs)),
+                      pair.releases ? Level::kUsual : Level::kPage);
     }
     sections.push_back(std::move(section));
   }
   Section expected{"", Level::kBrief};
   for (const ExperimentData& data : report.run.experiments) {
     if (!data.difference_from_expected) continue;
-    expected.parts.emplace_back(
-        Paragraph{fmt::format("Outputs{} and those that the bundled program expects: {}.",
-                              report.run.experiments.size() == 1 ? "" : " of " + data.label,
-                              TextOf(*data.difference_from_expected))});
+    expected.AddText(fmt::format("Outputs{} and those that the bundled program expects: {}.",
+                                 report.run.experiments.size() == 1 ? "" : " of " + data.label,
+                                 TextOf(*data.difference_from_expected)));
   }
   if (!expected.parts.empty()) sections.push_back(std::move(expected));
   return sections;

@@ -78,7 +78,6 @@ std::vector<Section> MakeSustainedSections(const Report& report) {
     if (!experiment.sustained) continue;
     const Sustained& sustained = *experiment.sustained;
     sections.push_back({experiment.label + ", sustained",
-                        Level::kUsual,
                         {Paragraph{SustainedText(sustained)}, MakeSustainedChart(sustained),
                          MakeSustainedTable(sustained)}});
   }

@@ -145,12 +145,9 @@ std::vector<Note> MakeValueNotes(const Report& report) {
 }
 
 Document MakeValuesDocument(const Report& report) {
-  Document document;
-  document.title = "Values";
-  document.section_kind = "pair";
+  Document document{.title = "Values", .section_kind = "pair"};
   for (const PairValues& pair : GroupValuesByPair(report)) {
-    Section section{pair.candidate + " compared with " + pair.baseline, Level::kUsual, {}};
-    section.parts.emplace_back(Paragraph{ValuesSummary(pair)});
+    Section section{pair.candidate + " compared with " + pair.baseline, {Paragraph{ValuesSummary(pair)}}};
     section.AddUnlessEmpty(MakeValuesTable(pair));
     section.AddUnlessEmpty(MakeValuesByLayerTable(pair));
     document.sections.push_back(std::move(section));

@@ -5,9 +5,7 @@ namespace etprof::show {
 namespace {
 
 Document MakeViewDocument(std::vector<Section> sections, const Report& report) {
-  Document document;
-  document.span = LatencySpan(report);
-  document.sections = std::move(sections);
+  Document document{.sections = std::move(sections), .span = LatencySpan(report)};
   return document;
 }
 

@@ -73,12 +73,12 @@ std::vector<Section> MakeProvenKernelSections(const std::vector<WatchedExperimen
     }
     table.screen_rows = kScreenWatched;
     table.hidden_rows_hint = "in its `_watch.json`";
-    sections.push_back({experiment.label, Level::kUsual, {std::move(table)}});
+    sections.push_back({experiment.label, {std::move(table)}});
   }
   if (!sections.empty()) {
-    sections.front().parts.emplace_back(Paragraph{
+    sections.front().AddText(
         "Proven: the runner saw these functions called in this operator; their machine code needs what "
-        "is named. —: no call of XNNPACK was seen."});
+        "is named. —: no call of XNNPACK was seen.");
   }
   return sections;
 }
@@ -112,20 +112,20 @@ std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& ex
         causes.items.emplace_back(fmt::format("{}: {}", row->name, CauseText(row->threads)));
     }
     causes.screen_items = kScreenCauses;
-    Section section{experiment.label, Level::kUsual, {std::move(table)}};
+    Section section{experiment.label, {std::move(table)}};
     section.AddUnlessEmpty(std::move(causes));
     if (experiment.contended) {
-      section.parts.emplace_back(
-          Paragraph{"Other processes used the processors in each of these runs, so no cause is named. "
-                    "Measure again on an idle machine."});
+      section.AddText(
+          "Other processes used the processors in each of these runs, so no cause is named. "
+          "Measure again on an idle machine.");
     }
     sections.push_back(std::move(section));
   }
   if (!sections.empty()) {
-    sections.front().parts.emplace_back(Paragraph{
+    sections.front().AddText(
         "Efficiency: the time in tasks over the number of threads times that of the parallel regions. "
         "Waiting: the share of all threads' time in the operator that is in no task. Watching takes time: "
-        "compare these times only with each other."});
+        "compare these times only with each other.");
   }
   return sections;
 }
