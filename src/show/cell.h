@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -51,6 +50,31 @@ enum class Level { kBrief, kUsual, kPage, kFolded };
 
 // How readers should judge a value.
 enum class Tone { kPlain, kGood, kBad, kUnsure, kUnknown };
+
+}  // namespace show
+
+template <>
+inline constexpr const char* kNames<show::Level>[] = {"brief", "usual", "page", "folded"};
+template <>
+inline constexpr const char* kNames<show::Tone>[] = {"plain", "good", "bad", "unsure", "unknown"};
+
+namespace show {
+
+// Descriptions for JSON (core/json/describe.h): where a part is shown, and a member without a key if it is
+// empty.
+inline constexpr MemberInfo kLevelInfo{
+    .meaning =
+        "where it is shown: everywhere; on every screen and page (`usual`); on "
+        "pages; on a page once it is unfolded"};
+inline constexpr MemberInfo kOmittedIfEmpty{.omit_if_empty = true};
+
+// Reads a member; absent if it has its default value, which has no key.
+template <typename T, typename Member>
+auto UnlessDefault(Member T::*member, std::type_identity_t<Member> default_value) {
+  return [=](const T& object) {
+    return object.*member == default_value ? std::nullopt : std::optional(object.*member);
+  };
+}
 
 // A value, which every format prints in its own way, as data.
 struct Value {
@@ -137,6 +161,31 @@ struct Cell : Value {
   Cell(T&& content, Tone cell_tone = Tone::kPlain)
       : Value{.kind = CellKind::kText, .text = std::string(std::forward<T>(content))}, tone(cell_tone) {}
   // NOLINTEND(google-explicit-constructor)
+
+  // Describes a printed cell (show/document.h).
+  static constexpr const char* kSchemaName = "cell";
+  static void Describe(auto& v) {
+    v("kind", &Cell::kind,
+      {.meaning =
+           "`time` and `duration` are times; `change` is relative, `share` of 1; `speedup` and "
+           "`interval` are of baseline / candidate, an `interval` with a unit is of a value beside it"});
+    v("text", &Cell::text, {.meaning = "as it is printed, with the digits that it has in every format"});
+    v("value", &Cell::value,
+      {.meaning = "what `text` was made of; no key: it is not defined, or a text",
+       .least = kAnyNumber,
+       .omit_if_empty = true});
+    v("unit", &Cell::unit,
+      {.meaning = "of `value`, or of the bounds alone: `ns`, `bytes`, ...", .omit_if_empty = true});
+    v("low", &Cell::low, {.meaning = "the bounds of `value`", .least = kAnyNumber, .omit_if_empty = true});
+    v("high", &Cell::high,
+      {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .omit_if_empty = true});
+    v("verdict", &Cell::Verdict, kOmittedIfEmpty.WithMeaning("of the interval, on the candidate"));
+    v("efficiency", &Cell::efficiency,
+      {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .omit_if_empty = true});
+    v("tone", UnlessDefault(&Cell::tone, Tone::kPlain),
+      {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});
+    v("bar", &Cell::bar, {.meaning = "the length of its bar", .least = 0, .omit_if_empty = true});
+  }
 };
 
 // An optional value as a cell of type `T`; if absent, Nothing (OptionalCell) or an empty cell (CellOrBlank).

@@ -7,7 +7,8 @@
 #include <numeric>
 
 #include "core/units.h"
-#include "report/report.h"
+#include "core/views.h"
+#include "report/ladder/matrix.h"
 #include "show/gates.h"
 #include "show/wording.h"
 
@@ -158,6 +159,32 @@ std::string TextOf(const Text& text, const std::optional<Span>& span) {
   std::string printed;
   for (const Value& piece : text.pieces()) printed += span ? TextInScale(piece, scale) : TextOf(piece);
   return printed;
+}
+
+std::string PrintedText(const Text& text, const Document& document) { return TextOf(text, document.span); }
+
+std::vector<Cell> PrintedValues(const Text& text, const Document& document) {
+  std::vector<Cell> values;
+  for (const Value& piece : text.pieces()) {
+    if (piece.kind != CellKind::kText) values.push_back(PrintedCell(piece, document.span));
+  }
+  return values;
+}
+
+std::vector<std::string> List::Item::PrintedDetails(const Document& document) const {
+  return MapEach(details, [&](const Text& detail) { return PrintedText(detail, document); });
+}
+
+std::vector<Cell> Chart::Series::PrintedValues() const {
+  return MapEach(
+      values, [&](const std::optional<double>& value) { return PrintedCell(value ? cell(*value) : Cell()); });
+}
+
+Cell PrintedCell(const Value& value, const std::optional<Span>& span) {
+  Cell cell(value);
+  cell.text = TextOf(Text(value), span);
+  cell.tone = ToneOf(cell);
+  return cell;
 }
 
 std::string TextOf(const Note& note, const std::optional<Span>& span) {

@@ -41,6 +41,18 @@ class Text {
   std::vector<Value> pieces_;
 };
 
+struct Document;
+// The text, and the numbers in it, as the document prints them.
+std::string PrintedText(const Text& text, const Document& document);
+std::vector<Cell> PrintedValues(const Text& text, const Document& document);
+// Describes the text of a T, and the numbers in it.
+template <typename T>
+void DescribeText(auto& v, const MemberInfo& info) {
+  v("text", [](const T& of, const Document& document) { return PrintedText(of.text, document); }, info);
+  v("values", [](const T& of, const Document& document) { return PrintedValues(of.text, document); },
+    {.meaning = "the numbers in `text`, in their order", .omit_if_empty = true});
+}
+
 // A sentence with a "{}" for each of N texts.
 template <std::size_t N>
 struct Pattern {
@@ -86,6 +98,17 @@ struct Row {
   Row(std::vector<Cell> row_cells, Role row_role = Role::kPlain, int tree_depth = 0)
       : cells(std::move(row_cells)), role(row_role), depth(tree_depth) {}
   // NOLINTEND(google-explicit-constructor)
+
+  static constexpr const char* kSchemaName = "row";
+  static void Describe(auto& v) {
+    v("cells", &Row::cells, {.meaning = "one for each column"});
+    v("role", UnlessDefault(&Row::role, Role::kPlain),
+      {.meaning = "times of `part` rows add up, as printed, to the next `sum`; no key: `plain`",
+       .omit_if_empty = true});
+    v("depth", UnlessDefault(&Row::depth, 0), {.meaning = "in a tree; no key: 0", .omit_if_empty = true});
+    v("level", UnlessDefault(&Row::level, Level::kUsual),
+      {.meaning = "no key: `usual`", .omit_if_empty = true});
+  }
 };
 
 struct Table {
@@ -115,6 +138,12 @@ struct Table {
     Column& WithWrapping() { return wraps = true, *this; }
     Column& WithMaxWidth(int width) { return max_width = width, *this; }
     Column& WithLevel(Level column_level) { return level = column_level, *this; }
+
+    static void Describe(auto& v) {
+      v("id", &Column::id, {.meaning = "the column's name in CSV, too"});
+      v("title", &Column::title, {.meaning = "of the first column with the unit of the `text` of times"});
+      v("right", &Column::right, {.meaning = "whether it is aligned to the right"});
+    }
   };
   std::string id;          // stable; tables of one id have the same columns, and are one table in CSV
   std::string title = {};  // "": none
@@ -148,6 +177,19 @@ struct Table {
       for (std::size_t i = 0; i < elements.size(); ++i) rows[i].cells.push_back(cell(elements[i]));
     }
   }
+
+  // Describes a printed table (show/formats/printed_table.h).
+  static constexpr const char* kSchemaName = "table";
+  static void Describe(auto& v) {
+    v("id", &Table::id, {.meaning = "tables of one id have the same columns"});
+    v("title", &Table::title, kOmittedIfEmpty.WithMeaning("above it"));
+    v("level", &Table::level, kLevelInfo);
+    v("columns", &Table::columns, {.meaning = "from left to right"});
+    v("rows", &Table::rows, {.meaning = "from top to bottom"});
+    v("usual_rows", UnlessDefault(&Table::screen_rows, SIZE_MAX),
+      {.meaning = "how many of them are shown where there is little room; no key: all",
+       .omit_if_empty = true});
+  }
 };
 
 // A left-aligned column of texts, and a right-aligned column of numbers. Without a title, the id is the
@@ -170,6 +212,11 @@ inline Table::Column VariantColumn(const std::string& id, const std::string& var
 struct Paragraph {
   Text text;
   Level level = Level::kUsual;
+
+  static void Describe(auto& v) {
+    DescribeText<Paragraph>(v, {.meaning = "without markup"});
+    v("level", &Paragraph::level, kLevelInfo);
+  }
 };
 
 struct List {
@@ -189,12 +236,30 @@ struct List {
           level(item_level),
           table(std::move(table_id)) {}
     // NOLINTEND(google-explicit-constructor)
+
+    std::vector<std::string> PrintedDetails(const Document& document) const;
+
+    static void Describe(auto& v) {
+      DescribeText<Item>(v, {.meaning = "without markup"});
+      v("details", &Item::PrintedDetails, kOmittedIfEmpty.WithMeaning("line by line"));
+      v("table", &Item::table, {.meaning = "the id of the table with the numbers", .omit_if_empty = true});
+    }
   };
   std::string title;  // heading of the list; "": none
   std::vector<Item> items = {};
   std::size_t screen_items = SIZE_MAX;  // how many items a screen shows
   bool numbered = false;
   Level level = Level::kUsual;
+
+  static void Describe(auto& v) {
+    v("title", &List::title, kOmittedIfEmpty.WithMeaning("above it"));
+    v("level", &List::level, kLevelInfo);
+    v("numbered", &List::numbered, {.meaning = "the order counts"});
+    v("items", &List::items, {.meaning = "from top to bottom"});
+    v("usual_items", UnlessDefault(&List::screen_items, SIZE_MAX),
+      {.meaning = "how many of them are shown where there is little room; no key: all",
+       .omit_if_empty = true});
+  }
 };
 
 // A property of a whole run or experiment, as text.
@@ -217,6 +282,13 @@ struct Facts {
   // Leaves out unknown values ("").
   void Add(std::string name, std::string value) {
     if (!value.empty()) facts.push_back({std::move(name), std::move(value)});
+  }
+
+  static void Describe(auto& v) {
+    v("id", &Facts::id, {.meaning = "of the table that they are in CSV"});
+    v("title", &Facts::title, kOmittedIfEmpty.WithMeaning("above them"));
+    v("level", &Facts::level, kLevelInfo);
+    v("facts", &Facts::facts, {.meaning = "names with values; a name may repeat"});
   }
 };
 
@@ -245,11 +317,23 @@ struct Chart {
     std::string name;
     std::vector<std::optional<double>> values;
     Cell (*cell)(double) = nullptr;  // formats a value, for the labels of the scale
+
+    std::vector<Cell> PrintedValues() const;
+
+    static void Describe(auto& v) {
+      v("name", &Series::name, {.meaning = "of what the values are"});
+      v("values", &Series::PrintedValues, {.meaning = "in the order of the points"});
+    }
   };
   // A label at the value at which a change begins: "+5.0%". Only pages show it.
   struct Mark {
     std::size_t index = 0;  // index into the values
     std::string text;
+
+    static void Describe(auto& v) {
+      v("at", &Mark::index, {.meaning = "index of the value that it begins with"});
+      v("text", &Mark::text, {.meaning = "what begins: \"+5.0%\""});
+    }
   };
   std::vector<Series> series;
   // Labels of the points ("c7, 2026-01-31"; the axis shows the part before the comma); empty: none
@@ -259,6 +343,17 @@ struct Chart {
   // draw a chart with positions, next to a table of the same values.
   std::vector<std::int64_t> positions = {};
   std::string axis = {};
+
+  static void Describe(auto& v) {
+    v("series", &Chart::series,
+      {.meaning = "over the same points: with `at` on one scale, else each on its own"});
+    v("points", &Chart::points, {.meaning = "what each of the values is of", .omit_if_empty = true});
+    v("marks", &Chart::marks, {.meaning = "what begins with which value", .omit_if_empty = true});
+    v("at", &Chart::positions,
+      {.meaning = "where the points are on the axis; without it they follow each other in time",
+       .omit_if_empty = true});
+    v("axis", &Chart::axis, {.meaning = "its title", .omit_if_empty = true, .present_with = "at"});
+  }
 };
 
 // Histograms of measured times on one axis, which only screens draw.
@@ -303,6 +398,15 @@ struct Answer {
   Text text;       // one sentence
   Text precision;  // of the answer: "95% CI [1.69, 1.83]"
   Tone tone = Tone::kPlain;
+
+  std::string PrintedPrecision(const Document& document) const { return PrintedText(precision, document); }
+
+  static void Describe(auto& v) {
+    DescribeText<Answer>(v, {.meaning = "in one sentence"});
+    v("rest", &Answer::PrintedPrecision, {.meaning = "how sure that is", .omit_if_empty = true});
+    v("tone", UnlessDefault(&Answer::tone, Tone::kPlain),
+      {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});
+  }
 };
 
 // A fact that readers must know to trust the document.
@@ -341,6 +445,8 @@ std::string TextOf(const Value& value);
 std::string TextOf(const Text& text, const std::optional<Span>& span);
 // The cell's tone; for a plain Speedup, the tone of its verdict.
 Tone ToneOf(const Cell& cell);
+// A value with its text and its tone; `span`, the document's, determines the unit and digits of its times.
+Cell PrintedCell(const Value& value, const std::optional<Span>& span = {});
 
 // Title and facts: "etprof check · toy_cnn · linux-x86_64, 2 cores".
 std::string DocumentHeading(const Document& document);

@@ -150,11 +150,4 @@ show::Table PrintedTable(const show::Table& table) {
   return PrintedTable(table, SIZE_MAX, [](const show::Row& row) { return row.role != Role::kRest; });
 }
 
-show::Cell PrintedCell(const show::Value& value, const std::optional<show::Span>& span) {
-  show::Cell cell(value);
-  cell.text = TextOf(show::Text(value), span);
-  cell.tone = ToneOf(cell);
-  return cell;
-}
-
 }  // namespace etprof

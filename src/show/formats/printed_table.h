@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 
 #include "show/document.h"
 
@@ -14,8 +13,5 @@ show::Table PrintedTable(const show::Table& table, std::size_t max_rows,
                          const std::function<bool(const show::Row&)>& is_shown);
 // All rows, except those that only screens show (kRest).
 show::Table PrintedTable(const show::Table& table);
-
-// A value with its text and its tone; `span`, the document's, determines the unit and digits of its times.
-show::Cell PrintedCell(const show::Value& value, const std::optional<show::Span>& span = {});
 
 }  // namespace etprof
