@@ -18,7 +18,6 @@
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "measure/store/run_data.h"
-#include "show/formats/devices.h"
 #include "show/formats.h"
 #include "show/formats/json/json.h"
 #include "report/generate/generate.h"

@@ -28,7 +28,6 @@
 #include "native.h"
 #include "format/program/read/program_reader.h"
 #include "show/formats.h"
-#include "show/formats/inspect.h"
 #include "show/formats/json/json.h"
 #include "show/subjects.h"
 #include "stats/ratio/launches.h"

@@ -134,6 +134,8 @@ struct Table {
     Column& WithDropPriority(int priority) { return drop_priority = priority, *this; }
     Column& Decides() { return decides = true, *this; }
     Column& WithKeptPart(KeptPart part) { return kept_part = part, *this; }
+    Column& KeepsEnd() { return WithKeptPart(KeptPart::kEnd); }
+    Column& KeepsDifference() { return WithKeptPart(KeptPart::kDifference); }
     Column& WithBars() { return bars = true, *this; }
     Column& WithWrapping() { return wraps = true, *this; }
     Column& WithMaxWidth(int width) { return max_width = width, *this; }
@@ -206,7 +208,7 @@ inline Table::Column Names(const std::string& id, const std::optional<std::strin
 }
 // A column of numbers of one variant, titled by the variant's name.
 inline Table::Column VariantColumn(const std::string& id, const std::string& variant) {
-  return Right(id, variant).WithKeptPart(Table::KeptPart::kDifference);
+  return Right(id, variant).KeepsDifference();
 }
 
 struct Paragraph {

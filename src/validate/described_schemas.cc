@@ -15,8 +15,6 @@
 #include "report/suite/suite.h"
 #include "show/formats.h"
 #include "show/formats/csv/kit_files.h"
-#include "show/formats/devices.h"
-#include "show/formats/inspect.h"
 #include "show/formats/json/json.h"
 #include "validate/json_schema.h"
 

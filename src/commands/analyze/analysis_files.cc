@@ -20,7 +20,6 @@
 #include "show/formats/csv/kit_files.h"
 #include "show/formats/csv/table_csv.h"
 #include "show/formats/json/json.h"
-#include "show/formats/page/html.h"
 #include "show/formats/report.h"
 #include "show/subjects.h"
 #include "validate/difference.h"

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "measure/store/run_files.h"
-#include "show/formats/page/html.h"
+#include "show/formats/report.h"
 #include "show/subjects.h"
 #include "validate/validator.h"
 

@@ -16,8 +16,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "show/formats.h"
-#include "show/formats/export/github_annotations.h"
-#include "show/formats/export/junit.h"
+#include "show/formats/export/test_suite.h"
 #include "show/gates.h"
 
 namespace etprof {

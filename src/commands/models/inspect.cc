@@ -1,5 +1,3 @@
-#include "show/formats/inspect.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,6 +23,7 @@
 #include "format/program/source/export_notes.h"
 #include "format/program/static_facts.h"
 #include "show/formats/export/model_explorer.h"
+#include "show/formats/json/json.h"
 #include "show/subjects.h"
 
 namespace etprof {

@@ -11,7 +11,7 @@
 #include "report/example_check.h"
 #include "report/suite/example_suite.h"
 #include "show/formats.h"
-#include "show/formats/export/junit.h"
+#include "show/formats/export/test_suite.h"
 #include "show/gates.h"
 
 namespace etprof {

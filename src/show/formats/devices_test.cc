@@ -1,5 +1,3 @@
-#include "show/formats/devices.h"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +6,7 @@
 #include "core/text/escape.h"
 #include "report/example_devices.h"
 #include "show/formats.h"
+#include "show/formats/json/json.h"
 #include "show/subjects.h"
 
 namespace etprof {

@@ -16,7 +16,6 @@
 #include "show/formats/csv/table_csv.h"
 #include "show/formats/formats_testing.h"
 #include "show/formats/json/json.h"
-#include "show/formats/page/html.h"
 #include "show/formats/report.h"
 #include "show/subjects/run/report.h"
 #include "show/wording.h"

@@ -71,7 +71,7 @@ TEST(RenderMatrix, NamesOperatorsThatDoNotScale) {
   Report report = Sweep();
   const auto stuck = [&] {
     std::vector<std::string> lines;
-    const std::vector<show::Section> sections = show::MakeMatrixSections(report, report.matrices[0]);
+    const std::vector<show::Section> sections = {show::MakeMatrixSection(report, report.matrices[0])};
     for (const auto& part : sections.front().parts) {
       const auto* list = std::get_if<show::List>(&part);
       if (list == nullptr || list->title != "No faster with more threads") continue;
@@ -95,7 +95,7 @@ TEST(RenderMatrix, HidesInconclusiveValues) {
   Report report = Sweep();
   Quantity& quantity = report.matrices[0].latency.against[0];
   const auto cell = [&] {
-    const std::vector<show::Section> sections = show::MakeMatrixSections(report, report.matrices[0]);
+    const std::vector<show::Section> sections = {show::MakeMatrixSection(report, report.matrices[0])};
     for (const auto& part : sections.front().parts) {
       if (const auto* table = std::get_if<show::Table>(&part)) {
         for (const show::Row& row : table->rows) {

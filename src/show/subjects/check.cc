@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "core/views.h"
 #include "show/gates.h"
 
 namespace etprof::show {
@@ -72,16 +73,9 @@ Text InstructionsText(const CountedOperator& op) {
                     Amount(op.candidate), change);
 }
 
-std::vector<Text> InstructionChangeLines(const CheckPair& pair) {
-  std::vector<Text> lines;
-  for (const CountedOperator& op : pair.counted) lines.push_back(InstructionsText(op));
-  return lines;
-}
-
 // One line per operator that changed, then the operators that only one variant has.
 std::vector<Text> ChangedOperatorLines(const CheckPair& pair) {
-  std::vector<Text> lines;
-  for (const MovedOperator& op : pair.moved) lines.push_back(ChangedOperatorText(op));
+  std::vector<Text> lines = MapEach(pair.moved, ChangedOperatorText);
   for (const std::string& op : pair.only_baseline) lines.push_back("only in the baseline: " + op);
   for (const std::string& op : pair.only_candidate) lines.push_back("only in the candidate: " + op);
   return lines;
@@ -140,17 +134,12 @@ Section MakeCheckSection(const CheckPair& pair) {
     table.level = Level::kFolded;
     section.parts.emplace_back(std::move(table));
   }
-  const std::vector<Text> changed_operators = ChangedOperatorLines(pair),
-                          changed_instructions = InstructionChangeLines(pair),
-                          changed_kernels = KernelChangeLines(pair);
-  section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that changed",
-                              {changed_operators.begin(), changed_operators.end()},
-                              kScreenChanges});
-  section.AddUnlessEmpty(List{"operators whose instructions changed",
-                              {changed_instructions.begin(), changed_instructions.end()},
-                              kScreenChanges});
-  section.AddUnlessEmpty(
-      List{"kernels that differ, proven", {changed_kernels.begin(), changed_kernels.end()}, kScreenChanges});
+  const auto add = [&](const char* title, const std::vector<Text>& lines) {
+    section.AddUnlessEmpty(List{title, {lines.begin(), lines.end()}, kScreenChanges});
+  };
+  add(pair.moved.empty() ? "operators of one variant" : "operators that changed", ChangedOperatorLines(pair));
+  add("operators whose instructions changed", MapEach(pair.counted, InstructionsText));
+  add("kernels that differ, proven", KernelChangeLines(pair));
   List inconclusive{"inconclusive"};
   for (const CheckItem& item : pair.items) {
     if (!item.inconclusive_reason.empty() && IsListed(item))
@@ -194,7 +183,7 @@ std::string DecisionDetails(const CheckPair& pair) {
     for (const Text& line : lines) text += "  " + TextOf(line, {}) + "\n";
   };
   add("operators that changed:\n", ChangedOperatorLines(pair));
-  add("operators whose instructions changed:\n", InstructionChangeLines(pair));
+  add("operators whose instructions changed:\n", MapEach(pair.counted, InstructionsText));
   add("kernels that differ, proven:\n", KernelChangeLines(pair));
   return text + PairingText(pair) + "\n";
 }

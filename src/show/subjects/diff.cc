@@ -39,92 +39,83 @@ Table MakePropertiesTable(const char* id, const std::vector<ProgramProperty>& pr
   return table;
 }
 
-class MethodDiffSection {
- public:
-  explicit MethodDiffSection(const MethodDiff& method)
-      : method_(method), measured_(method.baseline && method.candidate) {}
-
-  Section Make() const {
-    Section section{method_.name, Level::kUsual};
-    if (!method_.in_baseline || !method_.in_candidate) {
-      section.AddText(fmt::format("Only in the {}.", method_.in_baseline ? "baseline" : "candidate"));
-      return section;
+Table MakeOperatorDifferencesTable(const MethodDiff& method) {
+  const bool measured = method.baseline && method.candidate;
+  Table table{
+      .id = "operators",
+      .title = "Operators",
+      .columns = {Names("change", "Operator"), Right("baseline_macs", "baseline MACs").WithDropPriority(2),
+                  Right("candidate_macs", "candidate MACs").WithDropPriority(2),
+                  Right("baseline_bytes", "baseline traffic").WithDropPriority(1),
+                  Right("candidate_bytes", "candidate traffic").WithDropPriority(1)}};
+  table.min_name_width = 48;
+  if (measured) {
+    table.columns.push_back(Right("baseline", "baseline time").WithDropPriority(3));
+    table.columns.push_back(Right("candidate", "candidate time").WithDropPriority(3));
+    table.columns.push_back(Right("difference"));
+  }
+  using Side = OperatorDifference::Side;
+  const auto add = [&](std::string name, const Side& baseline, const Side& candidate, Row::Role role) {
+    std::vector<Cell> cells = {std::move(name), CellOrBlank<Amount>(baseline.macs),
+                               CellOrBlank<Amount>(candidate.macs), CellOrBlank<Size>(baseline.bytes),
+                               CellOrBlank<Size>(candidate.bytes)};
+    if (measured) {
+      for (const Side* side : {&baseline, &candidate}) cells.push_back(CellOrBlank<Time>(side->ns));
+      cells.emplace_back(Time{candidate.ns.value_or(0) - baseline.ns.value_or(0)});
     }
-    section.parts.emplace_back(MakeOperatorsTable());
-    section.parts.emplace_back(MakePropertiesTable("method_properties", method_.properties));
-    section.parts.emplace_back(MakeDelegatesTable());
-    section.parts.emplace_back(MakeWeightsTable());
+    table.rows.emplace_back(std::move(cells), role);
+  };
+  Side hidden_baseline, hidden_candidate;  // sums of the rows that a screen hides
+  for (const OperatorDifference& difference : method.operators) {
+    add(difference.change.Text(), difference.baseline, difference.candidate, Row::Role::kPart);
+    if (table.rows.size() <= kScreenDifferences) continue;
+    table.rows.back().level = Level::kPage;
+    hidden_baseline.ns = hidden_baseline.ns.value_or(0) + difference.baseline.ns.value_or(0);
+    hidden_candidate.ns = hidden_candidate.ns.value_or(0) + difference.candidate.ns.value_or(0);
+  }
+  if (table.rows.empty()) return table;
+  if (table.rows.size() > kScreenDifferences)
+    add(fmt::format("{} more", table.rows.size() - kScreenDifferences), hidden_baseline, hidden_candidate,
+        Row::Role::kRest);
+  if (!measured) return table;
+  add("Unchanged operators and overhead", {.ns = method.baseline->rest_ns}, {.ns = method.candidate->rest_ns},
+      Row::Role::kPart);
+  add("Traced total", {.ns = method.baseline->ns}, {.ns = method.candidate->ns}, Row::Role::kSum);
+  return table;
+}
+
+Table MakeDelegateDifferencesTable(const MethodDiff& method) {
+  Table table{"delegates",
+              "Delegates",
+              {Left("program", "in"), Left("backend"), Right("nodes"), Names("first"), Names("last")}};
+  for (const DelegateDifference& delegate : method.delegates)
+    table.rows.push_back({delegate.in_baseline ? "baseline" : "candidate", delegate.backend,
+                          Count{delegate.nodes}, delegate.first, delegate.last});
+  return table;
+}
+
+Table MakeWeightDifferencesTable(const MethodDiff& method) {
+  Table table{"weights",
+              "Weights with other contents",
+              {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
+  table.screen_rows = kScreenWeights;
+  for (const WeightDifference& weight : method.weights)
+    table.rows.push_back({weight.name, Size{weight.baseline_bytes}, Size{weight.candidate_bytes}});
+  return table;
+}
+
+Section MakeMethodDiffSection(const MethodDiff& method) {
+  Section section{method.name, Level::kUsual};
+  if (!method.in_baseline || !method.in_candidate) {
+    section.AddText(fmt::format("Only in the {}.", method.in_baseline ? "baseline" : "candidate"));
     return section;
   }
-
- private:
-  Table MakeOperatorsTable() const {
-    Table table{
-        .id = "operators",
-        .title = "Operators",
-        .columns = {Names("change", "Operator"), Right("baseline_macs", "baseline MACs").WithDropPriority(2),
-                    Right("candidate_macs", "candidate MACs").WithDropPriority(2),
-                    Right("baseline_bytes", "baseline traffic").WithDropPriority(1),
-                    Right("candidate_bytes", "candidate traffic").WithDropPriority(1)}};
-    table.min_name_width = 48;
-    if (measured_) {
-      table.columns.push_back(Right("baseline", "baseline time").WithDropPriority(3));
-      table.columns.push_back(Right("candidate", "candidate time").WithDropPriority(3));
-      table.columns.push_back(Right("difference"));
-    }
-    using Side = OperatorDifference::Side;
-    const auto add = [&](std::string name, const Side& baseline, const Side& candidate, Row::Role role) {
-      std::vector<Cell> cells = {std::move(name), CellOrBlank<Amount>(baseline.macs),
-                                 CellOrBlank<Amount>(candidate.macs), CellOrBlank<Size>(baseline.bytes),
-                                 CellOrBlank<Size>(candidate.bytes)};
-      if (measured_) {
-        for (const Side* side : {&baseline, &candidate}) cells.push_back(CellOrBlank<Time>(side->ns));
-        cells.emplace_back(Time{candidate.ns.value_or(0) - baseline.ns.value_or(0)});
-      }
-      table.rows.emplace_back(std::move(cells), role);
-    };
-    Side hidden_baseline, hidden_candidate;  // sums of the rows that a screen hides
-    for (const OperatorDifference& difference : method_.operators) {
-      add(difference.change.Text(), difference.baseline, difference.candidate, Row::Role::kPart);
-      if (table.rows.size() <= kScreenDifferences) continue;
-      table.rows.back().level = Level::kPage;
-      hidden_baseline.ns = hidden_baseline.ns.value_or(0) + difference.baseline.ns.value_or(0);
-      hidden_candidate.ns = hidden_candidate.ns.value_or(0) + difference.candidate.ns.value_or(0);
-    }
-    if (table.rows.empty()) return table;
-    if (table.rows.size() > kScreenDifferences)
-      add(fmt::format("{} more", table.rows.size() - kScreenDifferences), hidden_baseline, hidden_candidate,
-          Row::Role::kRest);
-    if (!measured_) return table;
-    add("Unchanged operators and overhead", {.ns = method_.baseline->rest_ns},
-        {.ns = method_.candidate->rest_ns}, Row::Role::kPart);
-    add("Traced total", {.ns = method_.baseline->ns}, {.ns = method_.candidate->ns}, Row::Role::kSum);
-    return table;
-  }
-
-  Table MakeDelegatesTable() const {
-    Table table{"delegates",
-                "Delegates",
-                {Left("program", "in"), Left("backend"), Right("nodes"), Names("first"), Names("last")}};
-    for (const DelegateDifference& delegate : method_.delegates)
-      table.rows.push_back({delegate.in_baseline ? "baseline" : "candidate", delegate.backend,
-                            Count{delegate.nodes}, delegate.first, delegate.last});
-    return table;
-  }
-
-  Table MakeWeightsTable() const {
-    Table table{"weights",
-                "Weights with other contents",
-                {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
-    table.screen_rows = kScreenWeights;
-    for (const WeightDifference& weight : method_.weights)
-      table.rows.push_back({weight.name, Size{weight.baseline_bytes}, Size{weight.candidate_bytes}});
-    return table;
-  }
-
-  const MethodDiff& method_;
-  bool measured_;
-};
+  section.parts.emplace_back(MakeOperatorDifferencesTable(method));
+  section.parts.emplace_back(MakePropertiesTable("method_properties", method.properties));
+  section.parts.emplace_back(MakeDelegateDifferencesTable(method));
+  section.parts.emplace_back(MakeWeightDifferencesTable(method));
+  return section;
+}
 
 // "1 operator inserted, 3 changed, 21 unchanged; weights: 8 equal, 2 with other contents"
 std::string MethodDiffText(const MethodDiff& method) {
@@ -163,7 +154,7 @@ Document MakeDiffDocument(const ProgramDiff& diff, const std::string& baseline, 
   }
   document.sections.push_back({"", {MakePropertiesTable("file_properties", diff.properties)}});
   for (const MethodDiff& method : diff.methods) {
-    document.sections.push_back(MethodDiffSection(method).Make());
+    document.sections.push_back(MakeMethodDiffSection(method));
     if (!method.in_baseline || !method.in_candidate) continue;
     if (!diff.same_bytes) {
       const std::string name = diff.methods.size() > 1 ? method.name + ": " : "";

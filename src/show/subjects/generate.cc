@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
 
 #include "core/text/text.h"
 #include "core/units.h"
+#include "core/views.h"
 #include "show/subjects.h"
 #include "show/wording.h"
 
@@ -28,28 +28,33 @@ std::string SideName(const GenerateSide& side, const GenerateReport& generate) {
   return several ? fmt::format("{}, {}", side.variant, CountedText(side.threads, "thread")) : side.variant;
 }
 
-const GeneratePair::Row* FindPairRow(const GenerateReport& generate, std::size_t side,
-                                     const std::string& test) {
+// The test of a side compared with its baseline; null if it is in no pair.
+const Quantity* FindQuantity(const GenerateReport& generate, std::size_t side, const std::string& test) {
   for (const GeneratePair& pair : generate.pairs) {
     if (pair.candidate != side) continue;
-    if (test == kFirstTokenTest) return pair.first_token ? &*pair.first_token : nullptr;
+    if (test == kFirstTokenTest) return pair.first_token ? &pair.first_token->quantity : nullptr;
     const auto row = std::ranges::find(pair.rows, test, &GeneratePair::Row::test);
-    if (row != pair.rows.end()) return &*row;
+    if (row != pair.rows.end()) return &row->quantity;
   }
   return nullptr;
 }
 
+void AddSpeedupColumns(const GenerateReport& generate, Table& table) {
+  if (generate.pairs.empty()) return;
+  table.columns.push_back(Right("speedup"));
+  table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
+}
 void AddSpeedup(const GenerateReport& generate, std::size_t side, const std::string& test,
                 std::vector<Cell>& cells) {
   if (generate.pairs.empty()) return;
-  const GeneratePair::Row* const row = FindPairRow(generate, side, test);
-  cells.push_back(row != nullptr ? Cell(Speedup{row->quantity}) : Cell(""));
-  cells.push_back(row != nullptr ? Cell(Interval{row->quantity}) : Cell(""));
+  const Quantity* const quantity = FindQuantity(generate, side, test);
+  cells.push_back(CellOrBlank<Speedup>(quantity));
+  cells.push_back(CellOrBlank<Interval>(quantity));
 }
 
 // A row for each test and variant, with the variants of a test next to each other.
 Table MakeGenerateTestsTable(const GenerateReport& generate) {
-  const bool several = generate.sides.size() > 1, has_pairs = !generate.pairs.empty();
+  const bool several = generate.sides.size() > 1;
   Table table{.id = "tests"};
   table.columns = {Left("test")};
   if (several) table.columns.push_back(Left("variant"));
@@ -57,10 +62,7 @@ Table MakeGenerateTestsTable(const GenerateReport& generate) {
   table.columns.push_back(Right("low", "from").WithDropPriority(2));
   table.columns.push_back(Right("high", "to").WithDropPriority(2));
   table.columns.push_back(Right("per_token", "per token"));
-  if (has_pairs) {
-    table.columns.push_back(Right("speedup"));
-    table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
-  }
+  AddSpeedupColumns(generate, table);
   std::vector<std::string> names;
   for (const GenerateSide& side : generate.sides) {
     for (const GenerateTest& test : side.tests)
@@ -89,10 +91,7 @@ Table MakeEncodersTable(const GenerateReport& generate) {
   Table table{.id = "encoders",
               .columns = {Left("encoder"), Left("variant"), Right("time"),
                           Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2)}};
-  if (!generate.pairs.empty()) {
-    table.columns.push_back(Right("speedup"));
-    table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
-  }
+  AddSpeedupColumns(generate, table);
   for (std::size_t s = 0; s < generate.sides.size(); ++s) {
     for (const GenerateTest& test : generate.sides[s].tests) {
       if (!test.IsEncoder()) continue;
@@ -121,10 +120,7 @@ Table MakeFirstTokenTable(const GenerateReport& generate) {
   if (has_encoders) table.columns.push_back(Right("encode", "encoders"));
   for (const char* const part : {"prefill", "inputs", "argmax", "between"})
     table.columns.push_back(Right(part));
-  if (!generate.pairs.empty()) {
-    table.columns.push_back(Right("speedup"));
-    table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
-  }
+  AddSpeedupColumns(generate, table);
   for (std::size_t s = 0; s < generate.sides.size(); ++s) {
     const auto add = [&](const std::optional<FirstToken>& first, const char* process,
                          const std::string& test) {
@@ -150,27 +146,23 @@ Table MakeFirstTokenTable(const GenerateReport& generate) {
 
 // Kernels of matrix products in prefill and in decoding, with the variants of a step next to each other.
 Table MakeStepKernelsTable(const GenerateReport& generate) {
-  Table table{.id = "kernels", .columns = {Left("kernel").WithKeptPart(Table::KeptPart::kEnd), Left("step")}};
+  Table table{.id = "kernels", .columns = {Left("kernel").KeepsEnd(), Left("step")}};
   if (generate.sides.size() > 1) table.columns.push_back(Left("variant"));
   table.columns.push_back(Right("operators", "products"));
   table.columns.push_back(Left("code", "proven"));
-  const auto get_step = [](const StepKernel& kernel) { return std::pair(kernel.method, -kernel.tokens); };
-  std::set<std::pair<std::string, std::int64_t>> steps;
+  std::vector<std::pair<const GenerateSide*, const StepKernel*>> kernels;
   for (const GenerateSide& side : generate.sides)
-    for (const StepKernel& kernel : side.kernels) steps.insert(get_step(kernel));
-  for (const auto& step : steps) {
-    for (const GenerateSide& side : generate.sides) {
-      for (const StepKernel& kernel : side.kernels) {
-        if (get_step(kernel) != step) continue;
-        std::string name = kernel.tokens == 1 ? "decoding" : "prefill of " + TokensText(kernel.tokens);
-        if (!kernel.method.empty()) name = kernel.tokens == 1 ? kernel.method : kernel.method + ", " + name;
-        std::vector<Cell> cells = {kernel.kernel.empty() ? "XNNPACK's own" : kernel.kernel, name};
-        if (generate.sides.size() > 1) cells.emplace_back(SideName(side, generate));
-        cells.emplace_back(Count{kernel.operators});
-        cells.emplace_back(kernel.code);
-        table.rows.emplace_back(std::move(cells));
-      }
-    }
+    for (const StepKernel& kernel : side.kernels) kernels.emplace_back(&side, &kernel);
+  std::ranges::stable_sort(kernels, {}, [](const auto& of) {
+    return std::pair(std::string_view(of.second->method), -of.second->tokens);
+  });
+  for (const auto& [side, kernel] : kernels) {
+    std::string name = kernel->tokens == 1 ? "decoding" : "prefill of " + TokensText(kernel->tokens);
+    if (!kernel->method.empty()) name = kernel->tokens == 1 ? kernel->method : kernel->method + ", " + name;
+    std::vector<Cell> cells = {kernel->kernel.empty() ? "XNNPACK's own" : kernel->kernel, name};
+    if (generate.sides.size() > 1) cells.emplace_back(SideName(*side, generate));
+    cells.insert(cells.end(), {Count{kernel->operators}, kernel->code});
+    table.rows.emplace_back(std::move(cells));
   }
   return table;
 }
@@ -272,12 +264,11 @@ std::string FloorText(const DecodeLine& line) {
 Chart MakePositionChart(const GenerateReport& generate) {
   Chart chart;
   chart.axis = "tokens in the cache";
+  std::set<std::int64_t> positions;
   for (const GenerateSide& side : generate.sides)
-    if (side.line)
-      chart.positions.insert(chart.positions.end(), side.line->positions.begin(), side.line->positions.end());
-  std::ranges::sort(chart.positions);
-  chart.positions.erase(std::unique(chart.positions.begin(), chart.positions.end()), chart.positions.end());
-  for (const std::int64_t position : chart.positions) chart.points.push_back(TokensText(position));
+    if (side.line) positions.insert(side.line->positions.begin(), side.line->positions.end());
+  chart.positions.assign(positions.begin(), positions.end());
+  chart.points = MapEach(positions, TokensText);
   for (const GenerateSide& side : generate.sides) {
     if (!side.line) continue;
     const auto add = [&](const std::string& name, const std::vector<std::optional<double>>& values) {
@@ -398,8 +389,7 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
                       SideName(side, generate), CountedText(side.first_token->features, "embedding")));
     }
   }
-  if (Table table = MakeEncodersTable(generate); !table.rows.empty() && !report.emulated)
-    first_token.parts.emplace_back(std::move(table));
+  if (!report.emulated) first_token.AddUnlessEmpty(MakeEncodersTable(generate));
   if (!first_token.parts.empty()) document.sections.push_back(std::move(first_token));
   if (Table table = MakeStepKernelsTable(generate); !table.rows.empty())
     document.sections.push_back(
@@ -416,10 +406,8 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
       section.AddUnlessEmpty(MakeDecodeTable(line, line.parts, "decode_by_position", "part"));
       section.AddText(PositionLineText(*side.line));
       section.AddText(FloorText(*side.line));
-      if (!line.operators.empty())
-        section.parts.emplace_back(MakeDecodeTable(line, line.operators, "decode_by_operator", "operator"));
-      if (!line.layers.empty())
-        section.parts.emplace_back(MakeDecodeTable(line, line.layers, "decode_by_layer", "layer"));
+      section.AddUnlessEmpty(MakeDecodeTable(line, line.operators, "decode_by_operator", "operator"));
+      section.AddUnlessEmpty(MakeDecodeTable(line, line.layers, "decode_by_layer", "layer"));
     }
     if (side.text) section.AddText(GenerationText(*side.text));
     if (!section.parts.empty()) document.sections.push_back(std::move(section));

@@ -271,12 +271,12 @@ std::string TrendResultText(const Trend& trend, bool gate) {
 
 Table MakeSeriesTable(const HistoryReport& history, bool gate) {
   Table table{.id = "series",
-              .columns = {Left("name", "series"), Right("measurements", "measured").WithDropPriority(2),
+              .columns = {Left("name", "series").KeepsDifference(),
+                          Right("measurements", "measured").WithDropPriority(2),
                           Right("time", history.operator_name.empty() ? "latency" : "self time"),
                           Right("noise").WithDropPriority(1), Right("changes").WithDropPriority(3),
-                          Right("last_change", "last change").WithDropPriority(4), Left("result").Decides()}};
-  table.columns[0].kept_part = Table::KeptPart::kDifference;
-  table.min_name_width = 40;
+                          Right("last_change", "last change").WithDropPriority(4), Left("result").Decides()},
+              .min_name_width = 40};
   for (const Trend& trend : history.trends) {
     Cell last_change;
     if (!trend.changes.empty()) {

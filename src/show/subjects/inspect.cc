@@ -101,13 +101,18 @@ Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
   return table;
 }
 
+// The largest count first.
+Counts SortCounts(const std::map<std::string, std::size_t>& count_by_name) {
+  Counts counts(count_by_name.begin(), count_by_name.end());
+  std::ranges::stable_sort(counts, std::ranges::greater(), &Counts::value_type::second);
+  return counts;
+}
+
 Counts CountNodes(const MethodSummary& summary) {
   std::map<std::string, std::size_t> types;
   for (const DelegateSummary& delegate : summary.delegates)
     for (const auto& [name, count] : delegate.node_types) types[name] += count;
-  Counts nodes(types.begin(), types.end());
-  std::ranges::stable_sort(nodes, std::ranges::greater(), &Counts::value_type::second);
-  return nodes;
+  return SortCounts(types);
 }
 
 // One fact per reason, with its operators: "4 aten::expand_copy.out: XNNPACK has no such operator".
@@ -160,8 +165,7 @@ void AddPlaces(const Method& method, const MethodSources& sources, Facts& facts)
   }
   std::vector<std::pair<std::size_t, std::string>> lines;
   for (const auto& [place, kernels] : places) {
-    Counts counts(kernels.begin(), kernels.end());
-    std::ranges::stable_sort(counts, std::ranges::greater(), &Counts::value_type::second);
+    const Counts counts = SortCounts(kernels);
     std::size_t total = 0;
     for (const auto& [name, count] : counts) total += count;
     lines.emplace_back(total, place + ": " + NodeCountsText(counts, true));
@@ -348,21 +352,21 @@ Document MakeInspectDocument(const Program& program, const std::string& file, co
                                         {"delegates' payloads", PayloadBytes(program)},
                                         {"delegates' named data", NamedDataBytes(program)},
                                         {"other constants", program.constant_bytes + program.mutable_bytes}});
-  std::vector<Part>& parts = document.sections.front().parts;
+  Section& section = document.sections.front();
   if (const std::vector<std::string> names = ExternalNames(program); !names.empty()) {
-    parts.insert(parts.begin(), Paragraph{ExternalText(names, data)});
-    List missing{"missing", {}, kScreenMissing};
-    for (std::string& name : data == nullptr ? std::vector<std::string>() : FindMissing(*data, names))
-      missing.items.emplace_back(std::move(name));
-    if (!missing.items.empty()) parts.insert(parts.begin() + 1, std::move(missing));
+    section.parts.insert(section.parts.begin(), Paragraph{ExternalText(names, data)});
+    const auto missing = data == nullptr ? std::vector<std::string>() : FindMissing(*data, names);
+    if (!missing.empty()) {
+      section.parts.insert(section.parts.begin() + 1,
+                           List{"missing", {missing.begin(), missing.end()}, kScreenMissing});
+    }
   }
   for (const Program::TestCases& tests : program.test_cases) {
-    parts.emplace_back(Paragraph{fmt::format(
+    section.AddText(fmt::format(
         "Bundled program: {} of {}.{}", CountedText(tests.count, "test case"), tests.method,
-        tests.count > 0 ? " A measurement uses the first one's inputs, and compares the outputs." : "")});
+        tests.count > 0 ? " A measurement uses the first one's inputs, and compares the outputs." : ""));
   }
-  if (Table metadata = MakeMethodMetadataTable(program); !metadata.rows.empty())
-    parts.emplace_back(std::move(metadata));
+  section.AddUnlessEmpty(MakeMethodMetadataTable(program));
   for (const Method& method : program.methods)
     if (!method.IsMetadata()) document.sections.push_back(MakeMethodSection(method, program, sources));
   return document;
@@ -374,9 +378,7 @@ Document MakeInspectDocument(const DataFile& data, const std::string& file) {
     data_bytes = CheckedSum(data_bytes, segment.bytes).value_or(data_bytes);
   Document document =
       MakeFileDocument(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", data_bytes}});
-  Table table{.id = "data",
-              .columns = {Left("name").WithKeptPart(Table::KeptPart::kEnd), Left("type"), Left("shape"),
-                          Right("size")}};
+  Table table{.id = "data", .columns = {Left("name").KeepsEnd(), Left("type"), Left("shape"), Right("size")}};
   for (const DataFileEntry& entry : data.entries) {
     table.rows.push_back({entry.key, entry.layout ? entry.layout->type.name : std::string(),
                           entry.layout ? ShapeText(entry.layout->shape) : std::string(),

@@ -106,8 +106,7 @@ class SuiteDocument {
 
   // A table of programs by devices; `cell_of` makes the cell of each suite cell.
   Table Matrix(const std::string& id, const auto& cell_of) const {
-    Table table{.id = id, .columns = {Left("model"), Left("dtype", "type")}};
-    table.columns.front().kept_part = Table::KeptPart::kDifference;
+    Table table{.id = id, .columns = {Left("model").KeepsDifference(), Left("dtype", "type")}};
     for (std::size_t i = 0; i < suite_.devices.size(); ++i)
       table.columns.push_back(VariantColumn(fmt::format("device_{}", i + 1), suite_.devices[i]));
     for (const auto& program : programs_) {
@@ -195,11 +194,11 @@ class SuiteDocument {
   }
 
   Table MakeDtypesTable() const {
-    Table table{.id = "dtypes",
-                .columns = {Left("model"), Left("device"), Left("dtype", "type"), Left("against"),
-                            Right("latency").WithDropPriority(2), Right("baseline").WithDropPriority(1),
-                            Right("speedup"), Right("interval"), Left("verdict").Decides()}};
-    table.columns.front().kept_part = Table::KeptPart::kDifference;
+    Table table{
+        .id = "dtypes",
+        .columns = {Left("model").KeepsDifference(), Left("device"), Left("dtype", "type"), Left("against"),
+                    Right("latency").WithDropPriority(2), Right("baseline").WithDropPriority(1),
+                    Right("speedup"), Right("interval"), Left("verdict").Decides()}};
     for (const SuiteDtype& dtype : suite_.dtypes) {
       table.rows.push_back({dtype.model, dtype.device, dtype.candidate, dtype.baseline,
                             OptionalCell<Duration>(dtype.latency.candidate_ns),
@@ -263,13 +262,12 @@ class SuiteDocument {
   }
 
   Table MakeConfirmedTable() const {
-    Table table{
-        .id = "confirmed",
-        .columns = {Left("model"), Left("device").WithDropPriority(3), Left("setting"), Right("latency"),
-                    Right("speedup").Decides(), Right("interval"), Left("verdict").Decides(),
-                    Right("sqnr_db", "SQNR, dB"), Right("peak_memory", "peak memory").WithDropPriority(2),
-                    Right("load").WithDropPriority(1)}};
-    table.columns.front().kept_part = Table::KeptPart::kDifference;
+    Table table{.id = "confirmed",
+                .columns = {Left("model").KeepsDifference(), Left("device").WithDropPriority(3),
+                            Left("setting"), Right("latency"), Right("speedup").Decides(), Right("interval"),
+                            Left("verdict").Decides(), Right("sqnr_db", "SQNR, dB"),
+                            Right("peak_memory", "peak memory").WithDropPriority(2),
+                            Right("load").WithDropPriority(1)}};
     for (const SuiteConfirmation& confirmation : suite_.confirmations) {
       const SuiteCellReport& cell = confirmation.cell;
       for (std::size_t i = 0; i < cell.settings.size() && i <= cell.pairs.size(); ++i) {
@@ -311,8 +309,7 @@ class SuiteDocument {
       for (const SuiteSetting& setting : cell.settings) all.push_back({cell, setting});
     }
     Table table{.id = "settings"};
-    table.Fill<Of>({{Left("model").WithKeptPart(Table::KeptPart::kDifference),
-                     [](const Of& of) { return Cell(of.cell.model); }},
+    table.Fill<Of>({{Left("model").KeepsDifference(), [](const Of& of) { return Cell(of.cell.model); }},
                     {Left("dtype", "type"), [](const Of& of) { return Cell(of.cell.dtype); }},
                     {Left("device").WithDropPriority(3), [](const Of& of) { return Cell(of.cell.device); }},
                     {Left("setting"), [](const Of& of) { return Cell(of.setting.label); }},
@@ -359,11 +356,10 @@ class SuiteDocument {
 
   Table MakeOperatorsTable() const {
     Table table{.id = "operators",
-                .columns = {Left("operator"), Left("model"), Left("dtype", "type"),
+                .columns = {Names("operator"), Left("model"), Left("dtype", "type"),
                             Left("device").WithDropPriority(1), Right("self", "self time"),
-                            Right("share", "% of total")}};
-    table.columns.front().kept_part = Table::KeptPart::kName;
-    table.screen_rows = kScreenSuiteOperators;
+                            Right("share", "% of total")},
+                .screen_rows = kScreenSuiteOperators};
     struct Of {
       const SuiteCellReport* cell;
       const SuiteOperator* op;
@@ -384,11 +380,10 @@ class SuiteDocument {
   }
 
   Table MakeFailuresTable() const {
-    Table table{
-        .id = "failures",
-        .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("status"), Left("reason")}};
-    table.columns.back().wraps = true;
-    table.screen_rows = kScreenSuiteFailures;
+    Table table{.id = "failures",
+                .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("status"),
+                            Left("reason").WithWrapping()},
+                .screen_rows = kScreenSuiteFailures};
     for (const SuiteCellReport& cell : suite_.cells) {
       if (cell.reason.empty()) continue;
       table.rows.push_back({cell.model, cell.dtype, cell.device, etprof::GetName(cell.status), cell.reason});

@@ -6,7 +6,7 @@
 #include "format/program/read/data_file.h"
 #include "fuzz.h"
 #include "show/formats.h"
-#include "show/formats/inspect.h"
+#include "show/formats/json/json.h"
 #include "show/subjects.h"
 
 ETPROF_FUZZ_TARGET(data_file) {

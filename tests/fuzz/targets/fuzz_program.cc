@@ -18,7 +18,7 @@
 #include "report/graph/model_graph.h"
 #include "report/static_check.h"
 #include "show/formats.h"
-#include "show/formats/inspect.h"
+#include "show/formats/json/json.h"
 #include "show/subjects.h"
 
 namespace {

@@ -12,7 +12,7 @@ namespace {
 
 struct KernelCsvRow {
   const std::string& model_id;
-  const xnnpack::LoggedKernel& kernel;
+  const xnnpack::LoggedKernel& of;
   int operators;
 
   static void Describe(auto& v) {
@@ -22,26 +22,24 @@ struct KernelCsvRow {
     const auto part = [&](const char* column, auto read, std::string_view meaning) {
       v(column,
         [read](Record record) {
-          return record.kernel.parsed ? std::string(read(*record.kernel.parsed)) : std::string();
+          return record.of.parsed ? std::string(read(*record.of.parsed)) : std::string();
         },
         {.meaning = meaning, .or_null = true});
     };
     v("model_id", [](Record record) { return record.model_id; },
       {.meaning = "the model; empty: not known", .or_null = true});
-    v("kernel_name", [](Record record) { return record.kernel.name; }, {.meaning = "as XNNPACK logs it"});
+    v("kernel_name", &xnnpack::LoggedKernel::name, {.meaning = "as XNNPACK logs it"});
     v("category",
       [](Record record) {
-        return record.kernel.parsed ? xnnpack::CategoryName(record.kernel.parsed->family) : "OTHER";
+        return record.of.parsed ? xnnpack::CategoryName(record.of.parsed->family) : "OTHER";
       },
       {.meaning =
            "GEMM, CONV (igemm), CONV_DEPTHWISE, CONV_STANDARD, CONV_POINTWISE (spmm), POOL, RESIZE, "
            "REDUCTION, ACTIVATION, ELEMENTWISE, QUANT (conversions), DATA_MOVEMENT (transposes, copies, "
            "packing), OTHER (unknown)"});
-    v("count", [](Record record) { return record.kernel.count; },
-      {.meaning = "how many lines registered it"});
+    v("count", &xnnpack::LoggedKernel::count, {.meaning = "how many lines registered it"});
     part("dtype", [](const M& k) { return k.DataTypes(); }, "data types: `f32`, `qs8_qc8w`, `pf32`");
-    v("xnn_op",
-      [](Record record) { return record.kernel.parsed ? record.kernel.parsed->op : record.kernel.role; },
+    v("xnn_op", [](Record record) { return record.of.parsed ? record.of.parsed->op : record.of.role; },
       {.meaning = "operation: `gemm`, `igemm`, `dwconv`, `vadd`, `transposec`"});
     part(
         "variant", [](const M& k) { return k.variant; },
@@ -53,25 +51,25 @@ struct KernelCsvRow {
     part(
         "arch_chain", [](const M& k) { return (k.assembly ? "asm_" : "") + k.Isa(); },
         "instruction set: `avx512f`, `aarch64_neonfma`, `neonsme2`; `asm_` before it: written in assembly");
-    v("has_sme", [](Record record) { return record.kernel.parsed && record.kernel.parsed->HasSme(); },
+    v("has_sme", [](Record record) { return record.of.parsed && record.of.parsed->HasSme(); },
       {.meaning = "1: it uses SME or SME2"});
-    v("has_sme2", [](Record record) { return record.kernel.parsed && record.kernel.parsed->HasSme2(); },
+    v("has_sme2", [](Record record) { return record.of.parsed && record.of.parsed->HasSme2(); },
       {.meaning = "1: it uses SME2"});
-    v("status", [](Record record) { return record.kernel.status; },
+    v("status", &xnnpack::LoggedKernel::status,
       {.meaning = "`used`: proven, an operator ran it; `registered`: for operators that may need it; "
                   "`superseded`: another took its place"});
     v("operators", &KernelCsvRow::operators, {.meaning = "how many are proven to have run it"});
-    v("superseded_by", [](Record record) { return record.kernel.superseded_by; },
+    v("superseded_by", &xnnpack::LoggedKernel::superseded_by,
       {.meaning = "its replacement", .or_null = true});
     part("activation", [](const M& k) { return k.activation; }, "`minmax`, `relu`");
     v("accumulators",
-      [](Record record) { return record.kernel.parsed ? record.kernel.parsed->accumulators : std::nullopt; },
+      [](Record record) { return record.of.parsed ? record.of.parsed->accumulators : std::nullopt; },
       {.meaning = "sums that it keeps at once"});
-    v("config", [](Record record) { return fmt::format("{}", fmt::join(record.kernel.configs, ";")); },
+    v("config", [](Record record) { return fmt::format("{}", fmt::join(record.of.configs, ";")); },
       {.meaning = "the functions that registered it", .or_null = true});
     v("source",
       [](Record record) {
-        return record.kernel.file.empty() ? "" : fmt::format("{}:{}", record.kernel.file, record.kernel.line);
+        return record.of.file.empty() ? "" : fmt::format("{}:{}", record.of.file, record.of.line);
       },
       {.meaning = "file and line of the first", .or_null = true});
   }

@@ -104,17 +104,17 @@ struct BreakdownCsvRow : ExperimentCsvRow {
 };
 
 struct OperatorCsvRow : ExperimentCsvRow {
-  const OperatorRow& row;
+  const OperatorRow& of;
 
   const Profile& profile() const { return *experiment.profile; }
-  const Operator& op() const { return profile().operators[row.op]; }
-  Work work() const { return profile().program ? profile().program->operators[row.op].work : Work(); }
+  const Operator& op() const { return profile().operators[of.op]; }
+  Work work() const { return profile().program ? profile().program->operators[of.op].work : Work(); }
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
     using Record = const OperatorCsvRow&;
     const auto ms = [&](const char* name, auto member, std::string_view meaning) {
-      v(name, [member](Record record) { return record.row.self.*member; }, kMs.WithMeaning(meaning));
+      v(name, [member](Record record) { return record.of.self.*member; }, kMs.WithMeaning(meaning));
     };
     v("key", [](Record record) { return KeyText(record.op().key); }, {.meaning = kKeyAsNodeId});
     v("name", [](Record record) { return record.op().name; }, {.meaning = kNameInInspector});
@@ -125,13 +125,12 @@ struct OperatorCsvRow : ExperimentCsvRow {
       {.meaning = kOperatorGroup});
     v("portable", [](Record record) { return record.op().portable; },
       {.meaning = "1: a kernel that is not delegated"});
-    v("runs", [](Record record) { return record.row.runs; }, {.meaning = kRunsOfOperator});
-    v("total_ms", [](Record record) { return record.row.total_self; }, kSelfTotal);
-    v(
-        "mean_ms", [](Record record) { return record.row.mean_self; },
-        kMs.WithMeaning("`total_ms` over all runs of the common set: it adds up over operators"));
+    v("runs", &OperatorRow::runs, {.meaning = kRunsOfOperator});
+    v("total_ms", &OperatorRow::total_self, kSelfTotal);
+    v("mean_ms", &OperatorRow::mean_self,
+      kMs.WithMeaning("`total_ms` over all runs of the common set: it adds up over operators"));
     v("pct_total",
-      [](Record record) { return MaybePercent(record.row.total_self, record.experiment.groups.total); },
+      [](Record record) { return MaybePercent(record.of.total_self, record.experiment.groups.total); },
       {.meaning = kPercentOfMethod});
     ms("p50_ms", &Distribution::p50, kSelfMedian);
     ms("p90_ms", &Distribution::p90, kP90OfRuns);
@@ -139,10 +138,10 @@ struct OperatorCsvRow : ExperimentCsvRow {
     ms("min_ms", &Distribution::min, kMinOfRuns);
     ms("max_ms", &Distribution::max, kMaxOfRuns);
     ms("sd_ms", &Distribution::sd, kSdOfRuns);
-    v("cv", [](Record record) { return record.row.self.cv; }, {.meaning = kMeaningOfCv});
-    v("layer", [](Record record) { return LayerName(record.profile(), record.row.op); },
+    v("cv", [](Record record) { return record.of.self.cv; }, {.meaning = kMeaningOfCv});
+    v("layer", [](Record record) { return LayerName(record.profile(), record.of.op); },
       {.meaning = kInnermostModule});
-    v("source", [](Record record) { return SourceLineName(record.profile(), record.row.op); },
+    v("source", [](Record record) { return SourceLineName(record.profile(), record.of.op); },
       {.meaning = kSourceLine});
     v("macs", [](Record record) { return record.work().macs; },
       {.meaning = "multiply-accumulates of one run; empty: not known"});
@@ -152,25 +151,21 @@ struct OperatorCsvRow : ExperimentCsvRow {
 };
 
 struct DelegateValueCsvRow : ExperimentCsvRow {
-  const ReportedValue& value;
+  const ReportedValue& of;
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
     using Record = const DelegateValueCsvRow&;
-    v("delegate_backend", [](Record record) { return record.value.backend; },
+    v("delegate_backend", &ReportedValue::backend,
       {.meaning = "that reports it; empty: not known", .or_null = true});
-    v("instruction", [](Record record) { return record.value.instruction; },
-      {.meaning = "of the delegate call"});
-    v("name", [](Record record) { return record.value.name; },
-      {.meaning = "of the event that holds the value"});
-    v("kind", [](Record record) { return record.value.kind; },
-      {.meaning = "what the value is (docs/concepts/kernels.md)"});
-    v("unit", [](Record record) { return record.value.unit; },
-      {.meaning = "of the value; empty: not known", .or_null = true});
-    v("median", [](Record record) { return record.value.values.p50; }, {.meaning = "over `runs`, in `unit`"});
-    v("min", [](Record record) { return record.value.values.min; }, {.meaning = "over `runs`, in `unit`"});
-    v("max", [](Record record) { return record.value.values.max; }, {.meaning = "over `runs`, in `unit`"});
-    v("runs", [](Record record) { return record.value.values.n; },
+    v("instruction", &ReportedValue::instruction, {.meaning = "of the delegate call"});
+    v("name", &ReportedValue::name, {.meaning = "of the event that holds the value"});
+    v("kind", &ReportedValue::kind, {.meaning = "what the value is (docs/concepts/kernels.md)"});
+    v("unit", &ReportedValue::unit, {.meaning = "of the value; empty: not known", .or_null = true});
+    v("median", [](Record record) { return record.of.values.p50; }, {.meaning = "over `runs`, in `unit`"});
+    v("min", [](Record record) { return record.of.values.min; }, {.meaning = "over `runs`, in `unit`"});
+    v("max", [](Record record) { return record.of.values.max; }, {.meaning = "over `runs`, in `unit`"});
+    v("runs", [](Record record) { return record.of.values.n; },
       {.meaning = "that reported it, of those that `median`, `min`, and `max` are of"});
   }
 };
@@ -246,6 +241,58 @@ struct ComparisonCsvRow {
     v("verdict",
       [](Record record) { return record.judged ? std::optional(record.quantity.verdict) : std::nullopt; },
       {.meaning = kVerdict});
+  }
+};
+
+struct LadderCsvRow {
+  const Report& report;
+  const char* what;
+  const LadderRow& row;
+  const LadderCell& of;
+
+  static void Describe(auto& v) {
+    using R = const LadderCsvRow&;
+    v("model_id", [](R shown) { return shown.report.model_id; }, {.meaning = kModelId});
+    v("level", &LadderCell::level, {.meaning = "name of the level: `avx2`"});
+    v("threads", &LadderCell::threads, kThreadsOfPool);
+    v("what", &LadderCsvRow::what,
+      {.meaning = "what the row's time is of", .choices = "latency|group|category|operator"});
+    v("name", [](R shown) { return shown.of.op_name.value_or(shown.row.name); },
+      {.meaning = "of the group, the category, or the operator at this setting"});
+    v("key", [](R shown) { return shown.of.op_key.value_or(""); },
+      {.meaning = "of the operator at this setting, as `node_id` of timelines; empty: none, or no row of an "
+                  "operator",
+       .or_null = true});
+    v("ms", &LadderCell::ns,
+      kMs.WithMeaning("median of a latency, else mean self time; empty: not there, or not measured"));
+    const auto over = [&](const std::string& name, auto member, std::string_view meaning) {
+      const auto add_member = [&](const char* end, auto read, std::string_view about) {
+        v((name + end).c_str(),
+          [member, read](R shown) {
+            const std::optional<Quantity>& quantity = shown.of.*member;
+            return quantity ? ReadEstimate(*quantity, read) : std::nullopt;
+          },
+          {.meaning = about});
+      };
+      using E = stats::RatioEstimate;
+      add_member("", &E::ratio, meaning);
+      add_member("_low", &E::low, "lower bound of this speedup");
+      add_member("_high", &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
+      v((name + "_verdict").c_str(),
+        [member](R shown) {
+          const std::optional<Quantity>& quantity = shown.of.*member;
+          return quantity ? std::optional(quantity->verdict) : std::nullopt;
+        },
+        {.meaning = "of that interval, on this setting; empty: nothing to compare with"});
+    };
+    over("over_below", &LadderCell::over_below,
+         "speedup over the next lower level that was measured, at the same threads; empty: not at these");
+    over("over_lowest", &LadderCell::over_lowest,
+         "speedup over the lowest level that was measured, at the same threads");
+    over("over_fewest_threads", &LadderCell::over_fewest,
+         "speedup over the fewest threads, at the same level");
+    v("efficiency", &LadderCell::efficiency,
+      {.meaning = "`over_fewest_threads` over the ratio of the threads; 1 is perfect"});
   }
 };
 
@@ -345,6 +392,20 @@ void WriteComparisons(const Report& report, std::ostream& out) {
   }
 }
 
+// One row per time (whole, group, category, or operator) and setting (ISA level and threads).
+void WriteLadder(const Report& report, std::ostream& out) {
+  CsvWriter<LadderCsvRow> rows(out);
+  if (!report.ladder) return;
+  const Ladder& ladder = *report.ladder;
+  const auto add = [&](const char* what, const LadderRow& row) {
+    for (const LadderCell& cell : row.AllCells()) rows.Row({report, what, row, cell});
+  };
+  add("latency", ladder.latency);
+  for (const LadderRow& row : ladder.groups) add("group", row);
+  for (const LadderRow& row : ladder.categories) add("category", row);
+  for (const LadderRow& row : ladder.operators) add("operator", row);
+}
+
 struct NamedTable {
   std::string name;
   std::function<void(const Report&, std::ostream&)> render;
@@ -380,7 +441,7 @@ const std::vector<NamedTable>& NamedTables() {
       BreakdownTable<kDelegate, kBackendAndInstruction>("delegates", &ReportExperiment::by_delegate),
       {"delegate_values", WriteDelegateValues, MakeSchema<DelegateValueCsvRow>,
        "value that a delegate reports"},
-      {"ladder", RenderLadderCsv, LadderCsvSchema, "time at a level and a number of threads"}};
+      {"ladder", WriteLadder, MakeSchema<LadderCsvRow>, "time at a level and a number of threads"}};
   return tables;
 }
 

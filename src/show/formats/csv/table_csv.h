@@ -4,7 +4,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "report/kernels/kernels.h"
@@ -17,11 +16,6 @@ namespace etprof {
 // "operators", "groups", "categories", "latency", "comparison", "layers", "sources", "delegates",
 // "delegate_values", "ladder".
 const std::vector<std::string>& ReportTableNames();
-
-// The "ladder" table: one row per time (whole, group, category, or operator) and setting (ISA level and
-// threads).
-void RenderLadderCsv(const Report& report, std::ostream& out);
-nlohmann::ordered_json LadderCsvSchema(std::string_view title, std::string_view description);
 
 // The profiling kit's `<stem>_kernels.csv` with additional columns after the kit's (docs/reference/csv.md):
 // one row per microkernel, in the order of the log.

@@ -1,8 +1,8 @@
-#include "show/formats/export/github_annotations.h"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
+
+#include "show/formats/export/test_suite.h"
 
 namespace etprof {
 namespace {

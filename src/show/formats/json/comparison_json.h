@@ -33,14 +33,6 @@ struct CostJson {
 using TimeCostJson = CostJson<false>;
 using MemoryCostJson = CostJson<true>;
 
-// Null operators give absent values.
-inline std::optional<std::string> MaybeKey(const Operator* op) {
-  return op != nullptr ? std::optional(KeyText(op->key)) : std::nullopt;
-}
-inline std::optional<std::string> MaybeName(const Operator* op) {
-  return op != nullptr ? std::optional(op->name) : std::nullopt;
-}
-
 // Identifies an experiment.
 struct NamedExperimentJson {
   const ReportExperiment& of;
@@ -99,24 +91,28 @@ struct OperatorPairJson {
   const OperatorMatch& match;
 
   static void Describe(auto& v) {
-    using J = const OperatorPairJson&;
-    v("baseline_key", [](J json) { return MaybeKey(json.baseline); },
-      {.meaning = "null: only the candidate has it"});
-    v("candidate_key", [](J json) { return MaybeKey(json.candidate); },
-      {.meaning = "null: only the baseline has it"});
-    v("baseline_name", [](J json) { return MaybeName(json.baseline); },
-      {.meaning = "of the operator; null as `baseline_key`"});
-    v("candidate_name", [](J json) { return MaybeName(json.candidate); },
-      {.meaning = "of the operator; null as `candidate_key`"});
+    using J = OperatorPairJson;
+    // Reads a text of an operator; absent if there is none.
+    const auto read = [](const Operator* J::*op, auto get_text) {
+      return [=](const J& json) { return json.*op ? std::optional(get_text(*(json.*op))) : std::nullopt; };
+    };
+    const auto key = [](const Operator& op) { return KeyText(op.key); };
+    const auto name = [](const Operator& op) { return op.name; };
+    v("baseline_key", read(&J::baseline, key), {.meaning = "null: only the candidate has it"});
+    v("candidate_key", read(&J::candidate, key), {.meaning = "null: only the baseline has it"});
+    v("baseline_name", read(&J::baseline, name), {.meaning = "of the operator; null as `baseline_key`"});
+    v("candidate_name", read(&J::candidate, name), {.meaning = "of the operator; null as `candidate_key`"});
     v("change",
-      [](J json) { return json.match.change ? std::optional(json.match.change->kind) : std::nullopt; },
+      [](const J& json) { return json.match.change ? std::optional(json.match.change->kind) : std::nullopt; },
       {.meaning = "of the program, null: none, or not known"});
     v("change_text",
-      [](J json) { return json.match.change ? std::optional(json.match.change->Text()) : std::nullopt; },
+      [](const J& json) {
+        return json.match.change ? std::optional(json.match.change->Text()) : std::nullopt;
+      },
       {.meaning = "in words: \"+ layer1.2 Conv2d 64→64 3x3\""});
-    v("match_evidence", [](J json) { return EvidenceNames(json.match.evidence); },
+    v("match_evidence", [](const J& json) { return EvidenceNames(json.match.evidence); },
       {.meaning = "what the two operators have in common", .choices = kEvidenceChoices});
-    v("match_score", [](J json) { return json.match.match_score; },
+    v("match_score", [](const J& json) { return json.match.match_score; },
       {.meaning = "of what agrees, less what contradicts; 0 of an operator of one variant", .least = 0});
   }
 };

@@ -3,7 +3,8 @@
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "device/describe.h"
-#include "show/formats/devices.h"
+#include "report/devices.h"
+#include "show/formats/json/json.h"
 #include "show/subjects.h"
 
 namespace etprof {

@@ -3,10 +3,11 @@
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "format/program/language_model.h"
+#include "format/program/read/data_file.h"
 #include "format/program/summary.h"
 #include "format/program/work.h"
 #include "format/program/xnn/memory_estimate.h"
-#include "show/formats/inspect.h"
+#include "show/formats/json/json.h"
 
 namespace etprof {
 namespace {

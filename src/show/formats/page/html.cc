@@ -1,5 +1,3 @@
-#include "show/formats/page/html.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +19,7 @@
 #include "show/formats/json/json.h"
 #include "show/formats/page/gzip.h"
 #include "show/formats/printed_table.h"
+#include "show/formats/report.h"
 #include "show/subjects/run/report.h"
 #include "show/wording.h"
 

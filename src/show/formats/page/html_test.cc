@@ -1,10 +1,9 @@
-#include "show/formats/page/html.h"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "report/example_run.h"
+#include "show/formats/report.h"
 #include "show/wording.h"
 
 namespace etprof {

@@ -53,45 +53,14 @@ void WriteLine(std::string line, std::ostream& out) {
 }
 
 std::string ToAscii(const std::string& text) {
+  // Bars in eighths of a column (half a column or more is drawn), charts in eighths of a line, plots, and
+  // text.
   static const std::map<std::string_view, std::string_view> kAsciiFor = {
-      // Bars in eighths of a column: half a column or more is drawn.
-      {"█", "#"},
-      {"▉", "#"},
-      {"▊", "#"},
-      {"▋", "#"},
-      {"▌", "#"},
-      {"▍", " "},
-      {"▎", " "},
-      {"▏", " "},
-      // Charts in eighths of a line.
-      {"▁", "."},
-      {"▂", ":"},
-      {"▃", "-"},
-      {"▄", "="},
-      {"▅", "+"},
-      {"▆", "*"},
-      {"▇", "%"},
-      // Plots.
-      {"─", "-"},
-      {"┬", "+"},
-      {"┴", "+"},
-      {"│", "|"},
-      {"┤", "+"},
-      {"└", "+"},
-      {"▲", "^"},
-      {"∙", "."},
-      {"•", "o"},
-      // Text.
-      {"·", "-"},
-      {"—", "-"},
-      {"…", "~"},
-      {"≈", "~"},
-      {"−", "-"},
-      {"µ", "u"},
-      {"→", "->"},
-      {"±", "+-"},
-      {"∞", "inf"},
-      {"°", ""}};
+      {"█", "#"}, {"▉", "#"}, {"▊", "#"},  {"▋", "#"},  {"▌", "#"},   {"▍", " "}, {"▎", " "},
+      {"▏", " "}, {"▁", "."}, {"▂", ":"},  {"▃", "-"},  {"▄", "="},   {"▅", "+"}, {"▆", "*"},
+      {"▇", "%"}, {"─", "-"}, {"┬", "+"},  {"┴", "+"},  {"│", "|"},   {"┤", "+"}, {"└", "+"},
+      {"▲", "^"}, {"∙", "."}, {"•", "o"},  {"·", "-"},  {"—", "-"},   {"…", "~"}, {"≈", "~"},
+      {"−", "-"}, {"µ", "u"}, {"→", "->"}, {"±", "+-"}, {"∞", "inf"}, {"°", ""}};
   std::string ascii;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t next = NextCharacter(text, at);

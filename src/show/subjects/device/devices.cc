@@ -169,8 +169,7 @@ class DevicesDocument {
       for (const std::string& difference : row.differences)
         differences.items.emplace_back(RowName(row) + ": " + difference);
     }
-    if (firsts.size() == 1)
-      table.columns[5].WithKeptPart(Table::KeptPart::kDifference).title = "vs. " + *firsts.begin();
+    if (firsts.size() == 1) table.columns[5].KeepsDifference().title = "vs. " + *firsts.begin();
     Section section{ModelPrefix(model) + "Latency across platforms", {std::move(table)}};
     if (!firsts.empty()) section.AddText(UnpairedText(model.distinct_devices));
     section.AddUnlessEmpty(std::move(differences));

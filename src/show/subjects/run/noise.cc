@@ -9,12 +9,6 @@ namespace {
 
 constexpr std::size_t kScreenNoiseRows = 20, kMinChartPoints = 4;
 
-struct NoiseRow {
-  std::string name, kind, layer;
-  std::optional<double> share, sqnr_db, clipped;
-  std::optional<double> self_ns;  // self time of the layer
-};
-
 // The time of the module's own operators, excluding its submodules; absent if no own operator has a time.
 std::optional<double> ModuleSelfTime(const ReportExperiment& experiment, const std::string& path) {
   const auto layer = std::ranges::find(experiment.layers, path, &LayerRow::path);
@@ -29,32 +23,24 @@ Cell DecibelsCell(const std::optional<double>& decibels) {
   return decibels ? Cell(Number{*decibels, ""}) : Cell("");
 }
 
-std::vector<NoiseRow> MakeNoiseRows(const OutputBudget& budget, const ReportExperiment& experiment) {
-  std::vector<NoiseRow> rows;
-  for (const QuantizedValue& value : budget.values) {
-    rows.push_back({value.name, value.kind, NoiseLayerName(value.module), value.share, value.sqnr_db,
-                    value.clipped, ModuleSelfTime(experiment, value.module)});
-  }
-  rows.push_back({"interaction", "", "", budget.interaction, {}, {}, {}});
-  return rows;
-}
-
 Table MakeNoiseTable(const OutputBudget& budget, const ReportExperiment& experiment) {
-  Table table{.id = "noise", .title = "By value"};
-  const std::vector<NoiseRow> rows = MakeNoiseRows(budget, experiment);
-  table.Fill<NoiseRow>(
-      {{Left("value"), &NoiseRow::name},
-       {Left("kind").WithDropPriority(2), &NoiseRow::kind},
-       {Left("layer"), &NoiseRow::layer},
-       {Right("share", "% of noise"), [](const NoiseRow& row) { return OptionalCell<Share>(row.share); }},
-       {Right("sqnr_db", "alone, dB"), [](const NoiseRow& row) { return DecibelsCell(row.sqnr_db); }},
+  Table table{.id = "noise",
+              .title = "By value",
+              .screen_rows = kScreenNoiseRows,
+              .hidden_rows_hint = "in the `.pte.accuracy.json`"};
+  using Value = QuantizedValue;
+  table.Fill<Value>(
+      {{Left("value"), &Value::name},
+       {Left("kind").WithDropPriority(2), &Value::kind},
+       {Left("layer"), [](const Value& value) { return NoiseLayerName(value.module); }},
+       {Right("share", "% of noise"), [](const Value& value) { return OptionalCell<Share>(value.share); }},
+       {Right("sqnr_db", "alone, dB"), [](const Value& value) { return DecibelsCell(value.sqnr_db); }},
        {Right("clipped").WithDropPriority(1),
-        [](const NoiseRow& row) { return CellOrBlank<Share>(row.clipped); }},
+        [](const Value& value) { return CellOrBlank<Share>(value.clipped); }},
        {Right("layer_self", "layer's own time"),
-        [](const NoiseRow& row) { return CellOrBlank<Time>(row.self_ns); }}},
-      rows);
-  table.screen_rows = kScreenNoiseRows;
-  table.hidden_rows_hint = "in the `.pte.accuracy.json`";
+        [&](const Value& value) { return CellOrBlank<Time>(ModuleSelfTime(experiment, value.module)); }}},
+      budget.values);
+  table.rows.push_back({"interaction", "", "", OptionalCell<Share>(budget.interaction), "", "", ""});
   return table;
 }
 

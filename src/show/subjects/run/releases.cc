@@ -50,8 +50,7 @@ Table MakeEffectsTable(const Report& report) {
   };
   Table table{.id = "release_effects", .title = "Exporter or runtime", .level = Level::kBrief};
   table.Fill<const ReportComparison*>(
-      {{Left("release").WithKeptPart(Table::KeptPart::kDifference),
-        [](Pair pair) { return pair->comparison.candidate_label; }},
+      {{Left("release").KeepsDifference(), [](Pair pair) { return pair->comparison.candidate_label; }},
        {Left("export"), [=](Pair pair) { return export_changed(pair) ? "changed" : "unchanged"; }},
        {Right("exporter").Decides(),
         effect_cell([](const ReleaseEffects& effects) { return Speedup{effects.exporter}; })},
@@ -114,8 +113,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
   };
   Table table{.id = "releases", .title = "Releases", .level = Level::kBrief, .span = LatencySpan(report)};
   table.Fill<ReleaseRow>(
-      {{Left("release").WithKeptPart(Table::KeptPart::kDifference),
-        [](const ReleaseRow& row) { return row.release.label; }},
+      {{Left("release").KeepsDifference(), [](const ReleaseRow& row) { return row.release.label; }},
        {Right("median"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.release.latency.p50); }},
        {Right("speedup", "").Decides(),
         pair_cell([=](const ReportComparison& pair) { return Speedup{latency(pair)}; })},
@@ -134,27 +132,27 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
        {Left("outputs").Decides(),
         pair_cell([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},
       rows);
-  std::vector<Part> parts = {std::move(table)};
+  Section section{"Releases, each compared with the one before it", Level::kBrief, {std::move(table)}};
   if (Table effects = MakeEffectsTable(report); !effects.rows.empty()) {
-    parts.emplace_back(std::move(effects));
-    parts.emplace_back(Paragraph{
+    section.parts.emplace_back(std::move(effects));
+    section.AddText(
         "Exporter: the newer release's program compared with the older one's, on average over both "
         "runtimes. Runtime: on average over both programs. Unchanged exports are equal byte for byte. A "
-        "PyTorch that the release was not made for may export otherwise."});
-    parts.emplace_back(
-        Paragraph{"Interaction: the runtime's effect on the newer program over that on the older one. If its "
-                  "interval excludes 1, the two effects depend on each other.",
-                  Level::kPage});
+        "PyTorch that the release was not made for may export otherwise.");
+    section.AddText(
+        "Interaction: the runtime's effect on the newer program over that on the older one. If its "
+        "interval excludes 1, the two effects depend on each other.",
+        Level::kPage);
   }
-  parts.emplace_back(
-      Paragraph{"Wheels, not an app's own build. Memory: the peak, less what the process held before it "
-                "loaded the model, which is above all the libraries."});
-  parts.emplace_back(
-      Paragraph{"The false discovery rate of the latencies is controlled over all releases. Outputs: "
-                "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32. " +
-                    UndefinedText(report),
-                Level::kPage});
-  return {{"Releases, each compared with the one before it", Level::kBrief, std::move(parts)}};
+  section.AddText(
+      "Wheels, not an app's own build. Memory: the peak, less what the process held before it "
+      "loaded the model, which is above all the libraries.");
+  section.AddText(
+      "The false discovery rate of the latencies is controlled over all releases. Outputs: "
+      "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32. " +
+          UndefinedText(report),
+      Level::kPage);
+  return {std::move(section)};
 }
 
 }  // namespace etprof::show

@@ -22,6 +22,13 @@ void Append(std::vector<Section> new_sections, std::vector<Section>& sections) {
   std::move(new_sections.begin(), new_sections.end(), std::back_inserter(sections));
 }
 
+// True if the matrix has two experiments and is a pair of the report. The pair's tables then say more than
+// the matrix's single column.
+bool IsSinglePair(const Report& report, const Matrix& matrix) {
+  return matrix.candidates.size() == 1 &&
+         FindComparison(report, matrix.baseline, matrix.candidates.front()) != nullptr;
+}
+
 // The efficiency of a thread sweep whose matrix is not shown; else "".
 std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
   for (const Matrix& matrix : report.matrices) {
@@ -133,7 +140,50 @@ std::string LargestGroup(const ReportExperiment& experiment) {
 // Always two decimals, so that the product of the printed factors is the printed speedup.
 std::string FactorText(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
 
+Document MakeViewDocument(std::vector<Section> sections, const Report& report) {
+  Document document{.sections = std::move(sections), .span = LatencySpan(report)};
+  return document;
+}
+
+template <By by>
+Document MakeBreakdownDocument(const Report& report) {
+  return MakeViewDocument(MakeBreakdownSections(report, by), report);
+}
+
+constexpr const char* kNotTraced = "no run was traced";
+constexpr const char* kNoLayers = "layers need the .pte that ran (--model)";
+constexpr const char* kNotWatched = "no calls were watched in this run (etprof profile --watch)";
+
+constexpr ReportView kReportViews[] = {
+    {"layer", MakeBreakdownDocument<By::kLayer>, "", kNoLayers, true},
+    {"source", MakeBreakdownDocument<By::kSource>, "", kNoLayers, true},
+    {"delegate", MakeBreakdownDocument<By::kDelegate>, "", kNotTraced, true},
+    {"kernel", MakeBreakdownDocument<By::kKernel>, "", kNotTraced, true},
+    {"category", MakeBreakdownDocument<By::kCategory>, "", kNotTraced, true},
+    {"roofline", [](const Report& report) { return MakeViewDocument(MakeRooflineSections(report), report); },
+     "",
+     "a roofline needs the machine's peaks (a run without --no-peaks), the .pte that ran (--model), and "
+     "shapes that do not change at run time"},
+    {"counters", [](const Report& report) { return MakeCountersDocument(report.run); },
+     "Counters: ", "no counters were read in this run (etprof profile --counters)"},
+    {"instructions", [](const Report& report) { return MakeInstructionsDocument(report.run); },
+     "Instructions: ", "no instructions were counted in this run (etprof profile --instructions)"},
+    {"noise", MakeNoiseDocument,
+     "Noise: ", "no noise budget lies next to the program that ran (etprof accuracy)"},
+    {"values", MakeValuesDocument,
+     "Values: ", "no values were compared in this run (etprof profile --vs ... --values)"},
+    {"proven",
+     [](const Report& report) { return MakeViewDocument(MakeProvenKernelSections(report.watched), report); },
+     "Proven kernels: ", kNotWatched},
+    {"threads",
+     [](const Report& report) { return MakeViewDocument(MakeThreadSections(report.watched), report); },
+     "Threads: ", kNotWatched},
+    {"memory", [](const Report& report) { return MakeViewDocument(MakeMemorySections(report), report); },
+     "Memory: ", "no memory was watched in this run (etprof profile --watch, on Linux or Android)"}};
+
 }  // namespace
+
+std::span<const ReportView> ReportViews() { return kReportViews; }
 
 const ReportComparison* MostChangedPair(const Report& report) {
   const auto change = [](const ReportComparison& pair) {
@@ -142,11 +192,6 @@ const ReportComparison* MostChangedPair(const Report& report) {
   };
   const auto largest = std::ranges::max_element(report.comparisons, {}, change);
   return largest == report.comparisons.end() ? nullptr : &*largest;
-}
-
-bool IsSinglePair(const Report& report, const Matrix& matrix) {
-  return matrix.candidates.size() == 1 &&
-         FindComparison(report, matrix.baseline, matrix.candidates.front()) != nullptr;
 }
 
 bool IsInMatrix(const Report& report, std::size_t experiment) {
@@ -206,10 +251,8 @@ Document MakeReportDocument(const Report& report) {
                           MakeOperatorSections, MakeDelegateValueSections, MakeLadderSections})
     Append(make(report), sections);
   for (const Matrix& matrix : report.matrices) {
-    std::vector<Section> matrix_sections = MakeMatrixSections(report, matrix);
-    for (Section& section : matrix_sections)
-      section.level = IsSinglePair(report, matrix) ? Level::kPage : section.level;
-    Append(std::move(matrix_sections), sections);
+    sections.push_back(MakeMatrixSection(report, matrix));
+    if (IsSinglePair(report, matrix)) sections.back().level = Level::kPage;
   }
   Append(MakePayoffSections(report), sections);
   document.notes_title = "Measurement quality";
@@ -250,7 +293,7 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
     list.screen_notes = 1;
     Table table{"experiments",
                 "Experiments",
-                {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Right("median"),
+                {Left("experiment").KeepsDifference(), Right("median"),
                  Left("tail_is", "tail").WithDropPriority(2), Right("tail", "").WithDropPriority(2),
                  Right("cv", "CV").WithDropPriority(1), Right("runs").WithDropPriority(3),
                  Left("largest_group", "largest group"), Left("verdict", "").Decides()}};

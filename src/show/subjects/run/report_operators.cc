@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "show/subjects/run/operator_names.h"
@@ -173,11 +172,10 @@ class PairChanges {
 
  private:
   Table MakeUnmatchedTable() const {
-    Table table{
-        "in_one_variant",
-        "Operators present in only one variant" + TitleSuffix(report_, pair_),
-        {Names("operator", "Operator"), Left("variant", "only in"),
-         Left("layer").WithDropPriority(1).WithKeptPart(Table::KeptPart::kEnd), Right("mean", "self time")}};
+    Table table{"in_one_variant",
+                "Operators present in only one variant" + TitleSuffix(report_, pair_),
+                {Names("operator", "Operator"), Left("variant", "only in"),
+                 Left("layer").WithDropPriority(1).KeepsEnd(), Right("mean", "self time")}};
     const std::vector<const OperatorMatch*> matches = SortByDecreasing(
         comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
         [](const OperatorMatch& match) { return match.baseline.has_value() != match.candidate.has_value(); });

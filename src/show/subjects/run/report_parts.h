@@ -13,9 +13,6 @@ namespace etprof::show {
 
 // The pair whose tables a screen shows: the pair with the largest change. Null if there is no pair.
 const ReportComparison* MostChangedPair(const Report& report);
-// True if the matrix has two experiments and is a pair of the report. The pair's tables then say more than
-// the matrix's single column.
-bool IsSinglePair(const Report& report, const Matrix& matrix);
 // True if a matrix on the screen already shows the experiment.
 bool IsInMatrix(const Report& report, std::size_t experiment);
 // True if a screen shows the experiment's tables because it shows no other experiment.
@@ -76,7 +73,7 @@ std::vector<Answer> LadderAnswers(const Report& report);
 std::vector<Section> MakeLadderSections(const Report& report);
 // A matrix of several experiments compared with one baseline, or of a thread sweep: one row per group and
 // expensive operator, one column per experiment.
-std::vector<Section> MakeMatrixSections(const Report& report, const Matrix& matrix);
+Section MakeMatrixSection(const Report& report, const Matrix& matrix);
 // The speedup of each ISA level at each number of threads, and where it stops paying off. For a ladder with
 // more than two levels, only the levels that stop: its own tables have every speedup.
 std::vector<Section> MakePayoffSections(const Report& report);

@@ -180,7 +180,7 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
 
 Table MakeExperimentsTable(const Report& report) {
   Table table{.id = "experiments",
-              .columns = {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Right("threads"),
+              .columns = {Left("experiment").KeepsDifference(), Right("threads"),
                           Left("disabled_features", "disabled CPU features"),
                           Left("cpus", "CPUs").WithDropPriority(2), Left("runner").WithDropPriority(3),
                           Left("executorch", "ExecuTorch").WithDropPriority(1),
@@ -203,8 +203,7 @@ Table MakeExperimentsTable(const Report& report) {
 Table MakeConditionsTable(const Report& report) {
   Table table{"experiment_conditions",
               "Conditions of each experiment",
-              {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Left("name", "condition"),
-               Left("value", "")},
+              {Left("experiment").KeepsDifference(), Left("name", "condition"), Left("value", "")},
               {},
               Level::kFolded};
   if (report.bare) return table;

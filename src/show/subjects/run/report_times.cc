@@ -11,7 +11,6 @@ namespace etprof::show {
 namespace {
 
 constexpr double kMinGroupShare = 0.02;  // share of the whole below which a screen merges groups into one row
-constexpr auto kKeepDifference = Table::KeptPart::kDifference;
 
 // A row of a table of self times, for one variant or both.
 struct SelfTime {
@@ -277,7 +276,7 @@ std::vector<Section> MakeLatencySections(const Report& report) {
   Table table{
       .id = "report_latency", .title = "Latency", .level = Level::kBrief, .span = LatencySpan(report)};
   table.Fill<LatencyTableRow>(
-      {{Left("experiment", "Latency").WithKeptPart(kKeepDifference), &LatencyTableRow::label},
+      {{Left("experiment", "Latency").KeepsDifference(), &LatencyTableRow::label},
        {Right("median"), time(&Latencies::p50)},
        {Left("interval", "95% CI")
             .WithDropPriority(9)

@@ -4,7 +4,6 @@
 
 #include "core/units.h"
 #include "show/subjects/run/report_parts.h"
-#include "show/wording.h"
 
 namespace etprof::show {
 namespace {
@@ -33,8 +32,7 @@ Table MakeRooflineTable(const ReportExperiment& experiment) {
   Table table{
       .id = "roofline",
       .columns = {
-          Names("operator"),
-          Left("layer").WithDropPriority(4).WithKeptPart(Table::KeptPart::kEnd).WithMaxWidth(kLayerColumns),
+          Names("operator"), Left("layer").WithDropPriority(4).KeepsEnd().WithMaxWidth(kLayerColumns),
           Right("time"), Right("gflop_per_s", "GFLOP/s").WithDropPriority(2),
           Right("gb_per_s", "GB/s").WithDropPriority(1), Left("bound_by", "bound by").WithDropPriority(3),
           Right("share_of_roofline", "% of roofline"), Right("potential_saving", "potential saving")}};

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "core/units.h"
 #include "show/subjects/run/report_parts.h"
 #include "show/wording.h"
 

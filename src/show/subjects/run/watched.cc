@@ -60,7 +60,7 @@ std::vector<Section> MakeProvenKernelSections(const std::vector<WatchedExperimen
   for (const WatchedExperiment& experiment : experiments) {
     Table table{.id = "proven",
                 .columns = {Names("operator"), Left("code", "proven"),
-                            Left("functions").WithKeptPart(Table::KeptPart::kEnd).WithDropPriority(1),
+                            Left("functions").KeepsEnd().WithDropPriority(1),
                             Right("calls").WithDropPriority(2), Right("threads").WithDropPriority(3)}};
     for (const WatchedRow& row : experiment.rows) {
       if (row.code.empty()) {

@@ -8,6 +8,8 @@
 #include "device/conditions/clusters.h"
 #include "device/describe.h"
 #include "device/survey.h"
+#include "protocol/peaks.h"
+#include "report/cpu_features.h"
 #include "show/subjects.h"
 
 namespace etprof::show {
@@ -80,6 +82,37 @@ Facts MakeDeviceFacts(const DeviceSurvey& device) {
   return facts;
 }
 
+// The share by which the median rate is below the best rate: an estimate of interference by other processes.
+Cell MedianBelowBest(const protocol::Rate& rate) {
+  return rate.best > 0 ? Cell(Share{1 - rate.median / rate.best}) : Cell();
+}
+
+Table MakeComputePeaksTable(const protocol::Peaks& peaks) {
+  Table table{.id = "compute",
+              .columns = {Left("level"), Left("dtype", "type"), Right("macs_per_s", "MAC/s"),
+                          Right("flops_per_s", "FLOP/s"), Right("macs_per_cycle", "MAC/cycle"),
+                          Right("median_below", "median below"), Left("instruction")}};
+  const double cycles = peaks.clock_hz * peaks.threads;
+  for (const protocol::ComputePeak& peak : peaks.compute) {
+    table.rows.push_back({peak.level, peak.dtype, Amount{peak.macs.best}, Amount{2 * peak.macs.best},
+                          cycles > 0 ? Cell(Number{peak.macs.best / cycles, ""}) : Cell(),
+                          MedianBelowBest(peak.macs), peak.instruction});
+  }
+  return table;
+}
+
+Table MakeMemoryPeaksTable(const protocol::Peaks& peaks) {
+  Table table{.id = "memory",
+              .columns = {Left("level", "memory"), Left("access"), Right("bytes_per_s", "B/s"),
+                          Right("working_set", "working set"), Right("capacity"),
+                          Right("median_below", "median below")}};
+  for (const protocol::MemoryPeak& peak : peaks.memory) {
+    table.rows.push_back({peak.level, peak.access, Amount{peak.bytes.best}, Size{peak.working_set_bytes},
+                          CellOrBlank<Size>(peak.capacity_bytes), MedianBelowBest(peak.bytes)});
+  }
+  return table;
+}
+
 }  // namespace
 
 Document MakeDeviceListDocument(const std::vector<DeviceSurvey>& devices,
@@ -100,6 +133,42 @@ Document MakeDeviceListDocument(const std::vector<DeviceSurvey>& devices,
   document.sections = {{"", {std::move(table)}}};
   for (const DeviceSurvey& device : devices)
     document.sections.push_back({device.name, {MakeDeviceFacts(device)}});
+  return document;
+}
+
+Document MakeCpuFeaturesDocument(const CpuFeatures& cpu) {
+  Document document{.title = fmt::format("CPU features of {}", isa::ArchitectureName(cpu.architecture)),
+                    .section_kind = "section"};
+  Table table{.id = "features", .columns = {Left("feature"), Left("here"), Left("needs")}};
+  for (const isa::Feature& feature : isa::Features(cpu.architecture)) {
+    table.rows.push_back({std::string(feature.name), cpu.Has(feature.name) ? "yes" : "no",
+                          fmt::format("{}", fmt::join(feature.needs, ", "))});
+  }
+  Facts facts{"cpu", ""};
+  if (cpu.widest) {
+    facts.Add("widest extension", fmt::format("{} (etprof profile MODEL.pte --vs isa={})", cpu.widest->name,
+                                              cpu.widest->off_mask));
+  }
+  if (cpu.levels.size() > 1) {
+    std::vector<std::string> names;
+    for (const isa::Level& level : cpu.levels) names.push_back(level.name);
+    facts.Add("levels", fmt::format("{} (etprof isa MODEL.pte)", fmt::join(names, ", ")));
+  }
+  if (!cpu.state.can_mask)
+    facts.Add("masking", "features cannot be disabled here: " + cpu.state.masking_problem);
+  document.sections = {{"", {std::move(table)}}};
+  if (!facts.facts.empty()) document.sections.push_back({"", {std::move(facts)}});
+  return document;
+}
+
+Document MakePeaksDocument(const protocol::Peaks& peaks, const std::string& device, bool emulated) {
+  Document document{.title = "etprof peaks",
+                    .facts = {device, CountedText(peaks.threads, "thread") +
+                                          (peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus)}};
+  if (!peaks.isa.empty()) document.facts.push_back("isa " + peaks.isa);
+  document.facts.push_back(fmt::format("clock {:.2f} GHz", peaks.clock_hz / 1e9));
+  if (emulated) document.notes = {{"emulated CPU: timings are not meaningful", "warning"}};
+  document.sections = {{"", {MakeComputePeaksTable(peaks), MakeMemoryPeaksTable(peaks)}}};
   return document;
 }
 
