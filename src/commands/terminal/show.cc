@@ -11,6 +11,7 @@
 #include "core/file/file.h"
 #include "core/text/text.h"
 #include "core/views.h"
+#include "report/devices.h"
 #include "show/formats.h"
 #include "show/formats/csv/table_csv.h"
 #include "show/formats/json/json.h"

@@ -1,9 +1,11 @@
+#include "report/devices.h"
+
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/text/escape.h"
+#include "core/text/display_width.h"
 #include "report/example_devices.h"
 #include "show/formats.h"
 #include "show/formats/json/json.h"
