@@ -33,8 +33,7 @@ std::string TextInScale(const Value& value, const TimeScale& scale) {
   std::vector<std::size_t> order(value.parts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return value.parts[i]; });
-  std::vector<double> sorted_parts;
-  for (const std::size_t i : order) sorted_parts.push_back(value.parts[i]);
+  const auto sorted_parts = MapEach(order, [&](std::size_t i) { return value.parts[i]; });
   const auto position = static_cast<std::size_t>(std::ranges::find(order, value.part) - order.begin());
   return scale.FormatUnits(RoundToUnits({sorted_parts}, scale)[position], *value.value);
 }
@@ -192,9 +191,7 @@ std::string TextOf(const Note& note, const std::optional<Span>& span) {
 }
 
 std::vector<Note> ToNotes(const std::vector<std::string>& texts, const std::string& label) {
-  std::vector<Note> notes;
-  for (const std::string& text : texts) notes.push_back({text, label});
-  return notes;
+  return MapEach(texts, [&](const std::string& text) { return Note{text, label}; });
 }
 
 }  // namespace etprof::show

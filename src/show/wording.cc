@@ -12,6 +12,7 @@
 
 #include "core/json/describe.h"
 #include "core/units.h"
+#include "core/views.h"
 #include "report/findings/traced.h"
 #include "stats/summary_rounding.h"
 
@@ -81,8 +82,7 @@ std::vector<std::int64_t> RoundToUnits(const std::vector<std::vector<double>>& g
   std::vector<std::int64_t> result;
   double remainder = 0;  // exact sum of the parts so far minus the sum of the rounded parts
   for (const std::vector<double>& group : groups_ns) {
-    std::vector<double> units;
-    for (const double value : group) units.push_back(value * UnitsPerNs(scale));
+    std::vector<double> units = MapEach(group, [&](double ns) { return ns * UnitsPerNs(scale); });
     if (units.empty()) continue;
     units.front() += remainder;
     remainder = std::reduce(units.begin(), units.end());

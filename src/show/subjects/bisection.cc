@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "core/units.h"
 #include "show/gates.h"
 
@@ -10,20 +12,11 @@ namespace {
 
 constexpr std::size_t kCommitDigits = 12;
 
-Cell OutcomeCell(const BisectionStep& step) {
-  using Outcome = BisectionStep::Outcome;
-  switch (step.outcome) {
-    case Outcome::kGood:
-      return {"good", Tone::kGood};
-    case Outcome::kBad:
-      return {"bad", Tone::kBad};
-    case Outcome::kUndecided:
-      return {"inconclusive", Tone::kUnsure};
-    case Outcome::kNotBuilt:
-      return {"not built", Tone::kUnknown};
-  }
-  return {};
-}
+// By BisectionStep::Outcome.
+constexpr std::pair<const char*, Tone> kOutcomes[] = {{"good", Tone::kGood},
+                                                      {"bad", Tone::kBad},
+                                                      {"inconclusive", Tone::kUnsure},
+                                                      {"not built", Tone::kUnknown}};
 
 Table MakeBisectionStepsTable(const Bisection& bisection) {
   Table table{
@@ -33,10 +26,11 @@ Table MakeBisectionStepsTable(const Bisection& bisection) {
                   Right("bad_from", "bad from").WithDropPriority(2), Right("launches").WithDropPriority(3),
                   Left("outcome", "is").Decides(), Left("why").WithWrapping()}};
   for (const BisectionStep& step : bisection.steps) {
+    const auto& [outcome, tone] = kOutcomes[static_cast<std::size_t>(step.outcome)];
     table.rows.push_back({step.commit.substr(0, kCommitDigits), step.subject,
                           step.growth ? Cell(Change{*step.growth, step.low, step.high}) : Cell(),
                           Change{step.limit}, step.launches > 0 ? Cell(Count{step.launches}) : Cell(),
-                          OutcomeCell(step), step.reason});
+                          Cell(outcome, tone), step.reason});
   }
   return table;
 }

@@ -22,7 +22,7 @@ constexpr double kMinPortableShare = 0.01;
 constexpr double kMinLadderRowShare = 0.01;  // share of the latency below which a row is hidden on screens
 constexpr std::size_t kMaxLevelsWithOperators = 8;  // with more levels, a screen has no room for operators
 constexpr std::size_t kScreenLadderOperators = 5;
-constexpr std::size_t kScreenSwings = 1;
+constexpr std::size_t kScreenThreadDependences = 1;
 constexpr std::size_t kMaxNamedLevels = 4;  // levels or settings
 constexpr std::size_t kMaxNamedEffects = 3;
 constexpr int kEffectsWidth = 26;
@@ -66,15 +66,15 @@ class LadderDocument {
   std::vector<Section> Sections() const {
     Section main{"ISA ladder", Level::kBrief};
     for (const std::string& text : Paragraphs()) main.AddText(text);
-    main.AddUnlessEmpty(Swings());
+    main.AddUnlessEmpty(MakeThreadDependenceList());
     const bool one = ladder_.threads.size() == 1;
-    main.parts.emplace_back(one ? Levels(0) : Settings());
-    if (!one) main.parts.emplace_back(Scaling());
-    main.parts.emplace_back(Rows("ladder_groups", "self time", ladder_.groups));
-    Table categories = Rows("ladder_categories", "category", ladder_.categories);
+    main.parts.emplace_back(one ? MakeLevelsTable(0) : MakeSettingsTable());
+    if (!one) main.parts.emplace_back(MakeScalingTable());
+    main.parts.emplace_back(MakeRowsTable("ladder_groups", "self time", ladder_.groups));
+    Table categories = MakeRowsTable("ladder_categories", "category", ladder_.categories);
     categories.level = Level::kPage;
     main.parts.emplace_back(std::move(categories));
-    Table operators = Rows("ladder_operators", "operator", ladder_.operators);
+    Table operators = MakeRowsTable("ladder_operators", "operator", ladder_.operators);
     if (ladder_.levels.size() > kMaxLevelsWithOperators) operators.level = Level::kPage;
     operators.screen_rows = kScreenLadderOperators;
     operators.hidden_rows_hint = "operators in the tables by level";
@@ -84,7 +84,7 @@ class LadderDocument {
       features.facts.push_back({level.name, fmt::format("{}", fmt::join(level.adds, " "))});
     std::vector<Section> sections = {std::move(main),
                                      {"Features of each level", Level::kPage, {std::move(features)}}};
-    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) sections.push_back(ByLevel(t));
+    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) sections.push_back(MakeLevelsSection(t));
     return sections;
   }
 
@@ -123,9 +123,8 @@ class LadderDocument {
   std::string AtThreads(const std::vector<std::size_t>& threads) const {
     if (ladder_.threads.size() == 1) return "";
     if (threads.size() == 1) return " at " + CountedText(ladder_.threads[threads.front()], "thread");
-    std::vector<std::string> counts;
-    for (const std::size_t t : threads) counts.push_back(std::to_string(ladder_.threads[t]));
-    return " at " + JoinWithAnd(counts) + " threads";
+    const auto count_text = [&](std::size_t t) { return std::to_string(ladder_.threads[t]); };
+    return " at " + JoinWithAnd(MapEach(threads, count_text)) + " threads";
   }
 
   std::string RatioAt(std::size_t level, std::size_t threads) const {
@@ -150,7 +149,7 @@ class LadderDocument {
     std::vector<Effect> effects = Effects();
     std::vector<std::string> sentences;
     const auto any = [&](Verdict verdict) {
-      return std::ranges::any_of(effects, [&](const Effect& of) { return of.Has(verdict); });
+      return std::ranges::any_of(effects, [&](const Effect& effect) { return effect.Has(verdict); });
     };
     const bool all_same = any(Verdict::kSame) && !any(Verdict::kInconclusive) && !any(Verdict::kContended);
     for (const Effect& effect : effects) {
@@ -178,8 +177,8 @@ class LadderDocument {
     return fmt::format("{}", fmt::join(sentences, " "));
   }
 
-  double Median(const LadderSetting& of) const {
-    return ladder_.latency.At(of).ns.value_or(std::numeric_limits<double>::infinity());
+  double Median(const LadderSetting& setting) const {
+    return ladder_.latency.At(setting).ns.value_or(std::numeric_limits<double>::infinity());
   }
 
   Answer FastestAnswer(const LadderBest& best) const {
@@ -236,7 +235,7 @@ class LadderDocument {
     constexpr Verdict kWithout[] = {Verdict::kContended, Verdict::kInconclusive, Verdict::kSame};
     for (const Effect& effect : Effects()) {
       if (effect.Has(Verdict::kFaster) || effect.Has(Verdict::kSlower) || report_.emulated) continue;
-      const auto why = std::ranges::find_if(kWithout, [&](Verdict of) { return effect.Has(of); });
+      const auto why = std::ranges::find_if(kWithout, [&](Verdict verdict) { return effect.Has(verdict); });
       if (why == std::end(kWithout)) continue;
       const bool is_undecidable =
           *why == Verdict::kInconclusive && std::ranges::none_of(effect.threads.at(*why), [&](std::size_t t) {
@@ -273,18 +272,18 @@ class LadderDocument {
     return texts;
   }
 
-  List Swings() const {
-    List list{"Depends on the number of threads", {}, kScreenSwings};
-    for (const ThreadDependentLevel& swing : ladder_.thread_dependent_levels) {
-      if (swing.of == ThreadDependentLevel::Of::kLatency) continue;  // the answer already says so
+  List MakeThreadDependenceList() const {
+    List list{"Depends on the number of threads", {}, kScreenThreadDependences};
+    for (const ThreadDependentLevel& dependence : ladder_.thread_dependent_levels) {
+      if (dependence.of == ThreadDependentLevel::Of::kLatency) continue;  // the answer already says so
       const auto where = [](const std::vector<LadderCell>& cells) {
         return JoinWithAnd(MapEach(cells, [](const LadderCell& cell) {
           return fmt::format("{} ({})", CountedText(cell.threads, "thread"),
                              TextOf(CellOrBlank<Speedup>(cell.over_below)));
         }));
       };
-      list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.", swing.level,
-                                          swing.name, where(swing.helps), where(swing.hurts)));
+      list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.", dependence.level,
+                                          dependence.name, where(dependence.helps), where(dependence.hurts)));
     }
     return list;
   }
@@ -300,7 +299,7 @@ class LadderDocument {
     return "CI";
   }
 
-  Table Levels(std::size_t t) const {
+  Table MakeLevelsTable(std::size_t t) const {
     Table table{.id = "ladder_levels",
                 .columns = {Left("level"),
                             {"median", "median", true, 0, !report_.emulated},
@@ -342,7 +341,7 @@ class LadderDocument {
   }
 
   // For several numbers of threads: one row per level.
-  Table Settings() const {
+  Table MakeSettingsTable() const {
     Table table{.id = "ladder_settings", .columns = {Left("level")}, .level = Level::kBrief};
     AddThreads("_over_below", table);
     table.columns.push_back(Right("scaling"));
@@ -360,7 +359,7 @@ class LadderDocument {
     return table;
   }
 
-  Table Scaling() const {
+  Table MakeScalingTable() const {
     Table table{"ladder_scaling", "Scaling over threads", {Left("of", "")}, {}, Level::kPage};
     AddThreads("_scaling", table);
     const auto add = [&](const std::string& name, const LadderRow& of, std::size_t l) {
@@ -374,29 +373,29 @@ class LadderDocument {
 
   // A table of rows. For one number of threads, it has the lowest and the highest level, and bars over all
   // levels; for several, it names the levels that change the time at each.
-  Table Rows(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
-    using Of = LadderRow;
+  Table MakeRowsTable(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
     const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
     const bool one = ladder_.threads.size() == 1;
-    std::vector<Table::ColumnWithCells<Of>> shown = {
-        {Names("name", title), &Of::name},
+    std::vector<Table::ColumnWithCells<LadderRow>> columns = {
+        {Names("name", title), &LadderRow::name},
         {Right("lowest", GetName(lowest)),
-         [=](const Of& of) { return OptionalCell<Time>(of.cells[0][lowest].ns); }, one},
+         [=](const LadderRow& row) { return OptionalCell<Time>(row.cells[0][lowest].ns); }, one},
         {Right("highest", GetName(highest)),
-         [=](const Of& of) { return OptionalCell<Time>(of.cells[0][highest].ns); }, one},
+         [=](const LadderRow& row) { return OptionalCell<Time>(row.cells[0][highest].ns); }, one},
         {Right("over_lowest", "speedup"),
-         [=](const Of& of) { return CellOrBlank<Speedup>(of.cells[0][highest].over_lowest); }, one},
+         [=](const LadderRow& row) { return CellOrBlank<Speedup>(row.cells[0][highest].over_lowest); }, one},
         {Left("levels").WithDropPriority(1),
-         [&](const Of& of) { return report_.emulated ? Cell("") : Cell(LevelBars(of.cells[0])); }, one}};
+         [&](const LadderRow& row) { return report_.emulated ? Cell("") : Cell(LevelBars(row.cells[0])); },
+         one}};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
       const int threads = ladder_.threads[t];
-      shown.push_back({(one ? Left("changed_by", "changed by")
-                            : Left(fmt::format("threads_{}", threads), CountedText(threads, "thread")))
-                           .Decides(),
-                       [this, t](const Of& of) { return ChangedBy(of, t); }});
+      columns.push_back({(one ? Left("changed_by", "changed by")
+                              : Left(fmt::format("threads_{}", threads), CountedText(threads, "thread")))
+                             .Decides(),
+                         [this, t](const LadderRow& row) { return ChangedBy(row, t); }});
     }
     Table table{.id = id};
-    table.Fill(shown, rows);
+    table.Fill(columns, rows);
     for (std::size_t i = 1; i < table.columns.size(); ++i) table.columns[i].max_width = kEffectsWidth;
     for (std::size_t i = 0; i < rows.size(); ++i)
       table.rows[i].level = IsLargeEnoughForScreen(rows[i]) ? Level::kUsual : Level::kPage;
@@ -461,13 +460,11 @@ class LadderDocument {
       if (with.front() == measured.front()) return "only up to " + GetName(with.back());
       return fmt::format("only {} to {}", GetName(with.front()), GetName(with.back()));
     }
-    std::vector<std::string> names;
-    for (const std::size_t l : with) names.push_back(GetName(l));
-    return "only " + JoinWithAnd(names);
+    return "only " + JoinWithAnd(MapEach(with, [&](std::size_t level) { return GetName(level); }));
   }
 
   // All levels at one number of threads.
-  Section ByLevel(std::size_t t) const {
+  Section MakeLevelsSection(std::size_t t) const {
     const bool one = ladder_.threads.size() == 1;
     Section section{
         "ISA ladder by level" + (one ? "" : ", " + CountedText(ladder_.threads[t], "thread")),
@@ -475,7 +472,7 @@ class LadderDocument {
         {Paragraph{fmt::format("Speedups are over the level below unless a heading says otherwise, "
                                "paired by launch. \"same\": within {}. {}",
                                Margin(), UndefinedText(report_))}}};
-    if (!one) section.parts.emplace_back(Levels(t));
+    if (!one) section.parts.emplace_back(MakeLevelsTable(t));
     const auto add = [&](const char* id, const char* title, const char* what,
                          const std::vector<LadderRow>& rows, Level level) {
       Table table{id, title, {Left("name", what)}, {}, level};

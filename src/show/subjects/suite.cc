@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "core/units.h"
 #include "show/gates.h"
@@ -104,8 +105,8 @@ class SuiteDocument {
     return found == suite_.cells.end() ? nullptr : &*found;
   }
 
-  // A table of programs by devices; `cell_of` makes the cell of each suite cell.
-  Table Matrix(const std::string& id, const auto& cell_of) const {
+  // A table of programs by devices; `make_cell` makes the table's cell for a cell of the suite.
+  Table MakeProgramsTable(const std::string& id, const auto& make_cell) const {
     Table table{.id = id, .columns = {Left("model").KeepsDifference(), Left("dtype", "type")}};
     for (std::size_t i = 0; i < suite_.devices.size(); ++i)
       table.columns.push_back(VariantColumn(fmt::format("device_{}", i + 1), suite_.devices[i]));
@@ -113,7 +114,7 @@ class SuiteDocument {
       Row row{program.first, program.second};
       for (const std::string& device : suite_.devices) {
         const SuiteCellReport* const cell = FindCell(program, device);
-        row.cells.push_back(cell == nullptr ? Cell("") : cell_of(*cell));
+        row.cells.push_back(cell == nullptr ? Cell("") : make_cell(*cell));
       }
       table.rows.push_back(std::move(row));
     }
@@ -130,7 +131,7 @@ class SuiteDocument {
   }
 
   Table MakeLatencyTable() const {
-    return Matrix("latency", [](const SuiteCellReport& cell) {
+    return MakeProgramsTable("latency", [](const SuiteCellReport& cell) {
       return cell.latency_ns ? Cell(Duration{*cell.latency_ns}) : StatusCell(cell);
     });
   }
@@ -154,7 +155,7 @@ class SuiteDocument {
   }
 
   Table MakeVerdictsTable(const std::string& variant) const {
-    return Matrix("verdicts", [&](const SuiteCellReport& cell) {
+    return MakeProgramsTable("verdicts", [&](const SuiteCellReport& cell) {
       const SuitePair* const pair = FindPair(cell, variant);
       if (pair == nullptr) return StatusCell(cell);
       const stats::Verdict verdict = pair->latency.verdict;
@@ -219,15 +220,17 @@ class SuiteDocument {
       });
     };
     if (suite_.confirmations.empty() &&
-        any([](const SuiteSetting& of) { return of.place == SettingPlace::kDominated; }))
+        any([](const SuiteSetting& setting) { return setting.place == SettingPlace::kDominated; }))
       section.AddText(
           "These launches found the frontier, so they name no winner: `\"confirm\": true` in the "
           "suite's file measures it again.");
-    if (any([](const SuiteSetting& of) { return of.sqnr.empty() && of.place == SettingPlace::kFrontier; }))
+    if (any([](const SuiteSetting& setting) {
+          return setting.sqnr.empty() && setting.place == SettingPlace::kFrontier;
+        }))
       section.AddText(
           "A setting without SQNR is compared only with those of the same program: it neither "
           "dominates others nor is dominated.");
-    if (any([](const SuiteSetting& of) { return of.place == SettingPlace::kExcluded; }))
+    if (any([](const SuiteSetting& setting) { return setting.place == SettingPlace::kExcluded; }))
       section.AddText(
           "Settings with other CPU features or with rests between runs are no choices, and take no part.");
     return section;
@@ -235,23 +238,25 @@ class SuiteDocument {
 
   Section MakeConfirmedSection() const {
     Section section{"Confirmed", Level::kBrief, {MakeConfirmedTable()}};
-    for (const SuiteConfirmation& of : suite_.confirmations) {
-      const auto fastest = std::ranges::find(of.cell.settings, of.fastest, &SuiteSetting::label);
-      const auto index = static_cast<std::size_t>(fastest - of.cell.settings.begin());
-      const std::string subject = fmt::format("{} on {}", of.cell.model, of.cell.device);
-      if (of.cell.status != SuiteCellStatus::kMeasured) {
-        section.AddText(fmt::format("{}: {}, {}", subject, etprof::GetName(of.cell.status),
-                                    of.cell.reason.empty() ? "and names no winner" : of.cell.reason));
-      } else if (of.fastest.empty() || index == 0 || index > of.cell.pairs.size()) {
+    for (const SuiteConfirmation& confirmation : suite_.confirmations) {
+      const SuiteCellReport& cell = confirmation.cell;
+      const auto fastest = std::ranges::find(cell.settings, confirmation.fastest, &SuiteSetting::label);
+      const auto index = static_cast<std::size_t>(fastest - cell.settings.begin());
+      const std::string subject = fmt::format("{} on {}", cell.model, cell.device);
+      if (cell.status != SuiteCellStatus::kMeasured) {
+        section.AddText(fmt::format("{}: {}, {}", subject, etprof::GetName(cell.status),
+                                    cell.reason.empty() ? "and names no winner" : cell.reason));
+      } else if (confirmation.fastest.empty() || index == 0 || index > cell.pairs.size()) {
         section.AddText(
-            fmt::format("{}: no setting is measurably faster than {}.", subject, of.cell.experiment));
+            fmt::format("{}: no setting is measurably faster than {}.", subject, cell.experiment));
       } else {
-        const Quantity& latency = of.cell.pairs[index - 1].latency;
-        section.AddText(FormatText(
-            "{}: {} is fastest, {} faster than {} {}{}.", subject, of.fastest, Speedup{latency},
-            of.cell.experiment, Interval{latency},
-            of.tied.empty() ? std::string()
-                            : fmt::format(". Not measurably slower: {}", fmt::join(of.tied, "; "))));
+        const Quantity& latency = cell.pairs[index - 1].latency;
+        section.AddText(
+            FormatText("{}: {} is fastest, {} faster than {} {}{}.", subject, confirmation.fastest,
+                       Speedup{latency}, cell.experiment, Interval{latency},
+                       confirmation.tied.empty()
+                           ? std::string()
+                           : fmt::format(". Not measurably slower: {}", fmt::join(confirmation.tied, "; "))));
       }
     }
     section.AddText(
@@ -285,59 +290,59 @@ class SuiteDocument {
     return table;
   }
 
-  static Cell SqnrCell(const SuiteSetting& of) {
-    const std::optional<double> db = of.LowestSqnr();
+  static Cell SqnrCell(const SuiteSetting& setting) {
+    const std::optional<double> db = setting.LowestSqnr();
     if (!db) return {};
     return std::isinf(*db) ? Cell("equal") : Cell(Number{*db, ""});
   }
 
-  static Cell PlaceCell(const SuiteSetting& of) {
-    if (of.place == SettingPlace::kExcluded) return "";
-    return Cell(etprof::GetName(of.place), of.place == SettingPlace::kFrontier  ? Tone::kGood
-                                           : of.place == SettingPlace::kUnknown ? Tone::kUnknown
-                                                                                : Tone::kPlain);
+  static Cell PlaceCell(const SuiteSetting& setting) {
+    if (setting.place == SettingPlace::kExcluded) return "";
+    return Cell(etprof::GetName(setting.place), setting.place == SettingPlace::kFrontier  ? Tone::kGood
+                                                : setting.place == SettingPlace::kUnknown ? Tone::kUnknown
+                                                                                          : Tone::kPlain);
   }
 
   // One row for each way to run a program.
   Table MakeSettingsTable() const {
-    struct Of {
+    struct SettingOfCell {
       const SuiteCellReport& cell;
       const SuiteSetting& setting;
     };
-    std::vector<Of> all;
+    std::vector<SettingOfCell> all;
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuiteSetting& setting : cell.settings) all.push_back({cell, setting});
     }
     Table table{.id = "settings"};
-    table.Fill<Of>({{Left("model").KeepsDifference(), [](const Of& of) { return Cell(of.cell.model); }},
-                    {Left("dtype", "type"), [](const Of& of) { return Cell(of.cell.dtype); }},
-                    {Left("device").WithDropPriority(3), [](const Of& of) { return Cell(of.cell.device); }},
-                    {Left("setting"), [](const Of& of) { return Cell(of.setting.label); }},
-                    {Right("latency"),
-                     [](const Of& of) {
-                       if (of.setting.latency_ns) return Cell(Time{*of.setting.latency_ns});
-                       return of.cell.status == SuiteCellStatus::kMeasured
-                                  ? UnsureVerdict(stats::Verdict::kContended)
-                                  : StatusCell(of.cell);
-                     }},
-                    {Right("interval").WithDropPriority(4),
-                     [](const Of& of) { return IntervalCell(of.setting.interval); }},
-                    {Right("sqnr_db", "SQNR, dB"), [](const Of& of) { return SqnrCell(of.setting); }},
-                    {Right("peak_memory", "peak memory").WithDropPriority(5),
-                     [](const Of& of) { return OptionalCell<Size>(of.setting.peak_memory); }},
-                    {Right("load").WithDropPriority(2),
-                     [](const Of& of) { return OptionalCell<Time>(of.setting.load_ns); }},
-                    {Right("load_interval", "interval").WithDropPriority(1).WithLevel(Level::kPage),
-                     [](const Of& of) { return IntervalCell(of.setting.load_interval); }},
-                    {Left("frontier").Decides(), [](const Of& of) { return PlaceCell(of.setting); }},
-                    {Left("dominated_by", "dominated by").WithDropPriority(1).WithLevel(Level::kPage),
-                     [](const Of& of) { return Cell(of.setting.dominated_by); }}},
-                   all);
+    table.Fill<SettingOfCell>(
+        {{Left("model").KeepsDifference(), [](const SettingOfCell& row) { return Cell(row.cell.model); }},
+         {Left("dtype", "type"), [](const SettingOfCell& row) { return Cell(row.cell.dtype); }},
+         {Left("device").WithDropPriority(3), [](const SettingOfCell& row) { return Cell(row.cell.device); }},
+         {Left("setting"), [](const SettingOfCell& row) { return Cell(row.setting.label); }},
+         {Right("latency"),
+          [](const SettingOfCell& row) {
+            if (row.setting.latency_ns) return Cell(Time{*row.setting.latency_ns});
+            return row.cell.status == SuiteCellStatus::kMeasured ? UnsureVerdict(stats::Verdict::kContended)
+                                                                 : StatusCell(row.cell);
+          }},
+         {Right("interval").WithDropPriority(4),
+          [](const SettingOfCell& row) { return IntervalCell(row.setting.interval); }},
+         {Right("sqnr_db", "SQNR, dB"), [](const SettingOfCell& row) { return SqnrCell(row.setting); }},
+         {Right("peak_memory", "peak memory").WithDropPriority(5),
+          [](const SettingOfCell& row) { return OptionalCell<Size>(row.setting.peak_memory); }},
+         {Right("load").WithDropPriority(2),
+          [](const SettingOfCell& row) { return OptionalCell<Time>(row.setting.load_ns); }},
+         {Right("load_interval", "interval").WithDropPriority(1).WithLevel(Level::kPage),
+          [](const SettingOfCell& row) { return IntervalCell(row.setting.load_interval); }},
+         {Left("frontier").Decides(), [](const SettingOfCell& row) { return PlaceCell(row.setting); }},
+         {Left("dominated_by", "dominated by").WithDropPriority(1).WithLevel(Level::kPage),
+          [](const SettingOfCell& row) { return Cell(row.setting.dominated_by); }}},
+        all);
     return table;
   }
 
-  static Cell IntervalCell(const std::optional<LatencyInterval>& of) {
-    return of ? Cell(TimeBounds{of->low, of->high}) : Cell();
+  static Cell IntervalCell(const std::optional<LatencyInterval>& interval) {
+    return interval ? Cell(TimeBounds{interval->low, interval->high}) : Cell();
   }
 
   Table MakeLimitTable() const {
@@ -360,21 +365,21 @@ class SuiteDocument {
                             Left("device").WithDropPriority(1), Right("self", "self time"),
                             Right("share", "% of total")},
                 .screen_rows = kScreenSuiteOperators};
-    struct Of {
+    struct OperatorOfCell {
       const SuiteCellReport* cell;
       const SuiteOperator* op;
     };
-    std::vector<Of> all;
+    std::vector<OperatorOfCell> all;
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuiteOperator& op : cell.operators) all.push_back({&cell, &op});
     }
-    std::ranges::stable_sort(all, [](const Of& a, const Of& b) { return a.op->self_ns > b.op->self_ns; });
+    std::ranges::stable_sort(all, std::greater(), [](const OperatorOfCell& row) { return row.op->self_ns; });
     if (all.size() > kMaxSuiteOperators) all.resize(kMaxSuiteOperators);
-    for (const Of& of : all) {
+    for (const auto& [cell, op] : all) {
       table.rows.push_back(
-          {of.op->name, of.cell->model, of.cell->dtype, of.cell->device,
-           of.cell->Contended() ? UnsureVerdict(stats::Verdict::kContended) : Cell(Duration{of.op->self_ns}),
-           Share{of.op->share}});
+          {op->name, cell->model, cell->dtype, cell->device,
+           cell->Contended() ? UnsureVerdict(stats::Verdict::kContended) : Cell(Duration{op->self_ns}),
+           Share{op->share}});
     }
     return table;
   }
@@ -470,14 +475,14 @@ TestSuite MakeTestSuite(const SuiteReport& suite) {
   using Outcome = TestSuite::Outcome;
   for (const SuiteCellReport& cell : suite.cells) {
     tests.seconds += cell.seconds;
-    TestSuite::Case of{SuiteCellName(cell), Outcome::kPassed, "", "", ""};
+    TestSuite::Case cell_case{SuiteCellName(cell), Outcome::kPassed, "", "", ""};
     if (cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty()) {
       const bool failed =
           cell.status == SuiteCellStatus::kFailed || cell.status == SuiteCellStatus::kMeasured;
-      of.outcome = failed ? Outcome::kError : Outcome::kSkipped;
-      of.type = failed ? "measurement" : "";
-      of.message = cell.reason.empty() ? etprof::GetName(cell.status) : cell.reason;
-      tests.cases.push_back(of);
+      cell_case.outcome = failed ? Outcome::kError : Outcome::kSkipped;
+      cell_case.type = failed ? "measurement" : "";
+      cell_case.message = cell.reason.empty() ? etprof::GetName(cell.status) : cell.reason;
+      tests.cases.push_back(cell_case);
       if (cell.pairs.empty()) continue;
     }
     for (const SuitePair& pair : cell.pairs) {
@@ -487,7 +492,7 @@ TestSuite MakeTestSuite(const SuiteReport& suite) {
       if (suite.limit) SetCaseResult(pair.gate.decision, suite.require_conclusive, test_case);
       tests.cases.push_back(std::move(test_case));
     }
-    if (cell.pairs.empty()) tests.cases.push_back(of);
+    if (cell.pairs.empty()) tests.cases.push_back(cell_case);
   }
   return tests;
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json/json.h"
+#include "core/views.h"
 #include "report/generate/generate.h"
 #include "stats/distribution.h"
 
@@ -99,8 +100,8 @@ std::string LlamaBenchText(const GenerateReport& generate, const std::string& fo
   for (const GenerateSide& side : generate.sides) {
     for (const GenerateTest& test : side.tests) {
       if (test.samples.empty() || test.IsEncoder() || report.emulated) continue;  // no numbers
-      std::vector<double> rates;
-      for (const double sample : test.samples) rates.push_back(double(test.Tokens()) * 1e9 / sample);
+      const std::vector<double> rates =
+          MapEach(test.samples, [&](double sample) { return double(test.Tokens()) * 1e9 / sample; });
       BenchFields fields = MakeBenchFields(report, side, test, rates);
       if (format == "csv") {
         if (first) text += JoinBenchFields(fields, [](const auto& key, const auto&) { return key; }) + "\n";
@@ -129,8 +130,7 @@ std::string LlamaBenchText(const GenerateReport& generate, const std::string& fo
                             fields["backends"].get<std::string>(), side.threads, test.name,
                             fields["avg_ts"].get<double>(), fields["stddev_ts"].get<double>());
       } else {
-        fields["samples_ns"] = BenchFields::array();
-        for (const double sample : test.samples) fields["samples_ns"].push_back(RoundToInteger(sample));
+        fields["samples_ns"] = MapEach(test.samples, RoundToInteger);
         fields["samples_ts"] = rates;
         if (format == "jsonl") text += JsonText(fields) + "\n";
         records.push_back(std::move(fields));

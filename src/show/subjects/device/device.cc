@@ -5,6 +5,7 @@
 
 #include "core/process/cpus.h"
 #include "core/units.h"
+#include "core/views.h"
 #include "device/conditions/clusters.h"
 #include "device/describe.h"
 #include "device/survey.h"
@@ -150,9 +151,8 @@ Document MakeCpuFeaturesDocument(const CpuFeatures& cpu) {
                                               cpu.widest->off_mask));
   }
   if (cpu.levels.size() > 1) {
-    std::vector<std::string> names;
-    for (const isa::Level& level : cpu.levels) names.push_back(level.name);
-    facts.Add("levels", fmt::format("{} (etprof isa MODEL.pte)", fmt::join(names, ", ")));
+    facts.Add("levels", fmt::format("{} (etprof isa MODEL.pte)",
+                                    fmt::join(MapEach(cpu.levels, &isa::Level::name), ", ")));
   }
   if (!cpu.state.can_mask)
     facts.Add("masking", "features cannot be disabled here: " + cpu.state.masking_problem);

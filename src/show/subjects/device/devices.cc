@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "core/views.h"
 #include "device/describe.h"
 #include "show/subjects.h"
 #include "show/wording.h"
@@ -51,252 +52,237 @@ std::string ConfidenceText(const Quantity& quantity) {
   return fmt::format("{:.3g}% CI {}", 100 * quantity.estimate->confidence, interval);
 }
 
-class DevicesDocument {
- public:
-  explicit DevicesDocument(const DevicesReport& report) : report_(report) {}
+const Report& RunOf(const DevicesReport& report, const ModelSection& model, std::size_t device) {
+  return report.runs[model.devices[device].run];
+}
+std::string ColumnTitle(const DeviceColumn& device) {
+  return device.name + (device.emulated ? " (emulated)" : "");
+}
+// The prefix of texts about one model, if there are several.
+std::string ModelPrefix(const DevicesReport& report, const ModelSection& model) {
+  return report.models.size() > 1 ? model.title + ": " : "";
+}
 
-  Document Make() const {
-    Document document;
-    document.title = MakeTitle();
-    document.section_kind = "section";
-    for (const ModelSection& model : report_.models) AddAnswers(model, document.answers);
-    document.notes_title = "Measurement quality";
-    document.notes = MakeNotes();
-    document.screen_notes = kScreenWarnings;
-    document.sections.push_back(MakeDevicesSection());
-    for (const ModelSection& model : report_.models) {
-      document.sections.push_back(MakeLatencySection(model));
-      if (!model.pairs.empty()) document.sections.push_back(MakeSpeedupsSection(model));
-      const DeviceRow* default_row = DefaultRow(model);
-      for (const DeviceRow& row : model.experiments) {
-        Section section = MakeCategoriesSection(model, row);
-        if (&row != default_row) section.level = Level::kPage;
-        document.sections.push_back(std::move(section));
-      }
+std::string MakeTitle(const DevicesReport& report) {
+  if (!report.title.empty()) return report.title;
+  const auto models = MapEach(report.models, &ModelSection::title);
+  const bool a_device_each = report.distinct_devices == report.runs.size();
+  // A title with a method contains a comma.
+  return fmt::format("{}{}{}", fmt::join(models, "; "), a_device_each ? " on " : ": ",
+                     CountText(report.runs.size(), report.distinct_devices));
+}
+
+void AddAnswers(const DevicesReport& report, const ModelSection& model, std::vector<Answer>& answers) {
+  for (std::size_t device = 0; device < model.devices.size(); ++device) {
+    const Report& run = RunOf(report, model, device);
+    const std::string where = ModelPrefix(report, model) + ColumnTitle(model.devices[device]) + ", ";
+    for (const ReportComparison& pair : run.comparisons) {
+      const Quantity& latency = pair.comparison.latency;
+      answers.push_back({where + pair.comparison.candidate_label + ": " +
+                             VerdictWithBaseline(latency, pair.comparison.baseline_label),
+                         ConfidenceText(latency), ToneOf(Speedup{latency})});
     }
-    document.appendix.push_back(MakeRunsSection());
-    return document;
+    if (!run.comparisons.empty()) continue;
+    for (const ReportExperiment& experiment : run.experiments)
+      answers.push_back(
+          {FormatText("{}{}: {}", where, experiment.label, OptionalCell<Duration>(experiment.latency.p50)),
+           ""});
   }
+}
 
- private:
-  const Report& RunOf(const ModelSection& model, std::size_t device) const {
-    return report_.runs[model.devices[device].run];
+Section MakeDevicesSection(const DevicesReport& report) {
+  Table table{.id = "devices",
+              .columns = {Left("device"), Left("platform"), Left("cpu", "CPU"),
+                          Left("features").WithDropPriority(2).WithMaxWidth(kFeaturesWidth),
+                          Left("governor").WithDropPriority(3), Left("system").WithDropPriority(1)}};
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const Report& run = report.runs[i];
+    table.rows.push_back({report.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform,
+                          CpuText(run), fmt::format("{}", fmt::join(FeaturesOfRun(run), " ")),
+                          GovernorText(run.run.device), SystemText(run)});
   }
-  static std::string GetName(const DeviceColumn& device) {
-    return device.name + (device.emulated ? " (emulated)" : "");
-  }
-  // The prefix of texts about one model, if there are several.
-  std::string ModelPrefix(const ModelSection& model) const {
-    return report_.models.size() > 1 ? model.title + ": " : "";
-  }
+  return {"Devices", {std::move(table)}};
+}
 
-  std::string MakeTitle() const {
-    if (!report_.title.empty()) return report_.title;
-    std::vector<std::string> models;
-    for (const ModelSection& model : report_.models) models.push_back(model.title);
-    const bool a_device_each = report_.distinct_devices == report_.runs.size();
-    // A title with a method contains a comma.
-    return fmt::format("{}{}{}", fmt::join(models, "; "), a_device_each ? " on " : ": ",
-                       CountText(report_.runs.size(), report_.distinct_devices));
-  }
+// The interval of the median over the device's launches, or why there is none.
+Cell MedianBounds(const ExperimentData& data, const ReportExperiment& experiment) {
+  if (!experiment.latency.p50) return std::string();
+  if (data.emulated) return "emulated";
+  if (experiment.latency_from_trace || experiment.tracer_always_on) return "traced";
+  if (!experiment.interval) return std::string();
+  return TimeBounds{experiment.interval->low, experiment.interval->high};
+}
 
-  void AddAnswers(const ModelSection& model, std::vector<Answer>& answers) const {
-    for (std::size_t device = 0; device < model.devices.size(); ++device) {
-      const Report& run = RunOf(model, device);
-      const std::string where = ModelPrefix(model) + GetName(model.devices[device]) + ", ";
-      for (const ReportComparison& pair : run.comparisons) {
-        const Quantity& latency = pair.comparison.latency;
-        answers.push_back({where + pair.comparison.candidate_label + ": " +
-                               VerdictWithBaseline(latency, pair.comparison.baseline_label),
-                           ConfidenceText(latency), ToneOf(Speedup{latency})});
-      }
-      if (!run.comparisons.empty()) continue;
-      for (const ReportExperiment& experiment : run.experiments)
-        answers.push_back(
-            {FormatText("{}{}: {}", where, experiment.label, OptionalCell<Duration>(experiment.latency.p50)),
-             ""});
-    }
-  }
-
-  Section MakeDevicesSection() const {
-    Table table{.id = "devices",
-                .columns = {Left("device"), Left("platform"), Left("cpu", "CPU"),
-                            Left("features").WithDropPriority(2).WithMaxWidth(kFeaturesWidth),
-                            Left("governor").WithDropPriority(3), Left("system").WithDropPriority(1)}};
-    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
-      const Report& run = report_.runs[i];
-      table.rows.push_back({report_.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform,
-                            CpuText(run), fmt::format("{}", fmt::join(FeaturesOfRun(run), " ")),
-                            GovernorText(run.run.device), SystemText(run)});
-    }
-    return {"Devices", {std::move(table)}};
-  }
-
-  // The interval of the median over the device's launches, or why there is none.
-  static Cell MedianBounds(const ExperimentData& data, const ReportExperiment& experiment) {
-    if (!experiment.latency.p50) return std::string();
-    if (data.emulated) return "emulated";
-    if (experiment.latency_from_trace || experiment.tracer_always_on) return "traced";
-    if (!experiment.interval) return std::string();
-    return TimeBounds{experiment.interval->low, experiment.interval->high};
-  }
-
-  Section MakeLatencySection(const ModelSection& model) const {
-    Table table{
-        .id = "latency",
-        .columns = {Left("experiment"), Left("device"), Right("median"),
-                    Left("median", "95% CI").WithDropPriority(4),
-                    Left("against", "compared with").WithDropPriority(2), Right("speedup"),
-                    Left("speedup", "CI").WithDropPriority(3), Right("launches").WithDropPriority(1)}};
-    List differences{"different configurations"};
-    std::set<std::string> firsts;  // the devices that others are compared with
-    for (const DeviceRow& row : model.experiments) {
-      for (std::size_t device = 0; device < row.cells.size(); ++device) {
-        const ReportExperiment* experiment = report_.ExperimentOf(model, row, device);
-        if (experiment == nullptr) continue;
-        std::optional<Quantity> compared;
-        if (row.first && device != *row.first && row.cells[device].against_first.candidate_ns) {
-          compared = row.cells[device].against_first;
-          firsts.insert(model.devices[*row.first].name);
-        }
-        table.rows.push_back(
-            {RowName(row), GetName(model.devices[device]), OptionalCell<Time>(experiment->latency.p50),
-             MedianBounds(RunOf(model, device).run.experiments[experiment->index], *experiment),
-             compared ? Cell(GetName(model.devices[*row.first])) : Cell(""), CellOrBlank<Speedup>(compared),
-             CellOrBlank<Interval>(compared),
-             experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell()});
-      }
-      for (const std::string& difference : row.differences)
-        differences.items.emplace_back(RowName(row) + ": " + difference);
-    }
-    if (firsts.size() == 1) table.columns[5].KeepsDifference().title = "vs. " + *firsts.begin();
-    Section section{ModelPrefix(model) + "Latency across platforms", {std::move(table)}};
-    if (!firsts.empty()) section.AddText(UnpairedText(model.distinct_devices));
-    section.AddUnlessEmpty(std::move(differences));
-    return section;
-  }
-
-  Section MakeSpeedupsSection(const ModelSection& model) const {
-    Table table{.id = "speedups",
-                .columns = {Left("comparison"), Left("device"), Right("baseline").WithDropPriority(3),
-                            Right("candidate").WithDropPriority(3), Right("speedup"),
-                            Left("speedup", "CI").WithDropPriority(2), Left("verdict").Decides(),
-                            Left("measured").WithDropPriority(1)}};
-    bool interleaved = true;
-    for (const DevicePairRow& row : model.pairs) {
-      for (std::size_t device = 0; device < model.devices.size(); ++device) {
-        const ReportComparison* pair = report_.ComparisonOf(model, row, device);
-        if (pair == nullptr) continue;
-        interleaved = interleaved && pair->comparison.pairing == Pairing::kLaunches;
-        const Quantity& latency = pair->comparison.latency;
-        std::string sample = SampleText(pair->comparison);
-        if (sample.empty())
-          sample = pair->comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs";
-        table.rows.push_back({row.candidate_label + " vs. " + row.baseline_label,
-                              GetName(model.devices[device]), OptionalCell<Time>(latency.baseline_ns),
-                              OptionalCell<Time>(latency.candidate_ns), Speedup{latency}, Interval{latency},
-                              etprof::GetName(latency.verdict), std::move(sample)});
-      }
-    }
-    return {ModelPrefix(model) + "Speedup per platform",
-            {Paragraph{interleaved ? "Variants are compared on the same device, where they were interleaved."
-                                   : "Variants are compared on the same device. They were interleaved where "
-                                     "launches and rounds are shown.",
-                       Level::kPage},
-             std::move(table)}};
-  }
-
-  // The experiment that most devices measured; among equals the last, which is a comparison's candidate.
-  static const DeviceRow* DefaultRow(const ModelSection& model) {
-    const DeviceRow* best = nullptr;
-    std::ptrdiff_t most = 1;
-    for (const DeviceRow& row : model.experiments) {
-      const auto devices =
-          std::ranges::count_if(row.cells, [](const DeviceCell& one) { return one.experiment.has_value(); });
-      if (devices < most) continue;
-      best = &row;
-      most = devices;
-    }
-    return best;
-  }
-
-  // Mean self times, and their shares of each device's whole inference.
-  Section MakeCategoriesSection(const ModelSection& model, const DeviceRow& row) const {
-    const std::size_t index = static_cast<std::size_t>(&model - report_.models.data());
-    Table table{index == 0 ? "categories" : fmt::format("categories_{}", index + 1),
-                "",
-                {Left("group", "self time")}};
-    std::vector<const ReportExperiment*> experiments;
-    std::vector<std::string> groups;
+Section MakeLatencySection(const DevicesReport& report, const ModelSection& model) {
+  Table table{.id = "latency",
+              .columns = {Left("experiment"), Left("device"), Right("median"),
+                          Left("median", "95% CI").WithDropPriority(4),
+                          Left("against", "compared with").WithDropPriority(2), Right("speedup"),
+                          Left("speedup", "CI").WithDropPriority(3), Right("launches").WithDropPriority(1)}};
+  List differences{"different configurations"};
+  std::set<std::string> firsts;  // the devices that others are compared with
+  for (const DeviceRow& row : model.experiments) {
     for (std::size_t device = 0; device < row.cells.size(); ++device) {
-      const ReportExperiment* experiment = report_.ExperimentOf(model, row, device);
-      if (experiment != nullptr && experiment->MeanExecute().value_or(0) <= 0) experiment = nullptr;
-      experiments.push_back(experiment);
-      const std::string id = fmt::format("device_{}", device + 1);
-      table.columns.push_back(Right(id, GetName(model.devices[device])));
-      table.columns.push_back(Right(id + "_share", ""));
+      const ReportExperiment* experiment = report.ExperimentOf(model, row, device);
       if (experiment == nullptr) continue;
-      for (const AdditiveRow& group : experiment->groups.rows) {
-        if (group.total != 0 && std::ranges::find(groups, group.name) == groups.end())
-          groups.push_back(group.name);
+      std::optional<Quantity> compared;
+      if (row.first && device != *row.first && row.cells[device].against_first.candidate_ns) {
+        compared = row.cells[device].against_first;
+        firsts.insert(model.devices[*row.first].name);
       }
+      table.rows.push_back(
+          {RowName(row), ColumnTitle(model.devices[device]), OptionalCell<Time>(experiment->latency.p50),
+           MedianBounds(RunOf(report, model, device).run.experiments[experiment->index], *experiment),
+           compared ? Cell(ColumnTitle(model.devices[*row.first])) : Cell(""), CellOrBlank<Speedup>(compared),
+           CellOrBlank<Interval>(compared),
+           experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell()});
     }
-    const auto add = [&](const std::string& name, Row::Role role, const auto& time_of) {
-      Row added{{name}, role};
-      for (const ReportExperiment* experiment : experiments) {
-        const double ns = experiment != nullptr ? time_of(*experiment) : 0;
-        added.cells.push_back(experiment != nullptr ? Cell(Time{ns}) : Cell());
-        added.cells.push_back(experiment != nullptr ? Cell(Share{ns / *experiment->MeanExecute()})
-                                                    : Cell(""));
-      }
-      table.rows.push_back(std::move(added));
-    };
-    for (const std::string& name : groups) {
-      add(name, Row::Role::kPart, [&](const ReportExperiment& experiment) {
-        const auto group = std::ranges::find(experiment.groups.rows, name, &AdditiveRow::name);
-        return group == experiment.groups.rows.end() ? 0 : MeanPerRun(group->total, experiment.groups.runs);
-      });
-    }
-    if (!groups.empty()) {
-      add("Method::execute", Row::Role::kSum,
-          [](const ReportExperiment& experiment) { return *experiment.MeanExecute(); });
-    }
-    return {ModelPrefix(model) + "Categories per platform: " + RowName(row), {std::move(table)}};
+    for (const std::string& difference : row.differences)
+      differences.items.emplace_back(RowName(row) + ": " + difference);
   }
+  if (firsts.size() == 1) table.columns[5].KeepsDifference().title = "vs. " + *firsts.begin();
+  Section section{ModelPrefix(report, model) + "Latency across platforms", {std::move(table)}};
+  if (!firsts.empty()) section.AddText(UnpairedText(model.distinct_devices));
+  section.AddUnlessEmpty(std::move(differences));
+  return section;
+}
 
-  std::vector<Note> MakeNotes() const {
-    std::vector<Note> notes;
-    if (report_.emulated)
-      notes.push_back(
-          {"Where a CPU was emulated, timings are not meaningful; operator names and structure are."});
-    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
-      const RunData::Status status = report_.runs[i].run.status;
-      if (status != RunData::Status::kComplete && status != RunData::Status::kUnknown)
-        notes.push_back({fmt::format("{}: {}", report_.names[i], etprof::GetName(status)), "warning"});
-      for (const std::string& warning : report_.runs[i].warnings)
-        notes.push_back({report_.names[i] + ": " + warning, "warning"});
+Section MakeSpeedupsSection(const DevicesReport& report, const ModelSection& model) {
+  Table table{.id = "speedups",
+              .columns = {Left("comparison"), Left("device"), Right("baseline").WithDropPriority(3),
+                          Right("candidate").WithDropPriority(3), Right("speedup"),
+                          Left("speedup", "CI").WithDropPriority(2), Left("verdict").Decides(),
+                          Left("measured").WithDropPriority(1)}};
+  bool interleaved = true;
+  for (const DevicePairRow& row : model.pairs) {
+    for (std::size_t device = 0; device < model.devices.size(); ++device) {
+      const ReportComparison* pair = report.ComparisonOf(model, row, device);
+      if (pair == nullptr) continue;
+      interleaved = interleaved && pair->comparison.pairing == Pairing::kLaunches;
+      const Quantity& latency = pair->comparison.latency;
+      std::string sample = SampleText(pair->comparison);
+      if (sample.empty())
+        sample = pair->comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs";
+      table.rows.push_back({row.candidate_label + " vs. " + row.baseline_label,
+                            ColumnTitle(model.devices[device]), OptionalCell<Time>(latency.baseline_ns),
+                            OptionalCell<Time>(latency.candidate_ns), Speedup{latency}, Interval{latency},
+                            GetName(latency.verdict), std::move(sample)});
     }
-    return notes;
   }
+  return {ModelPrefix(report, model) + "Speedup per platform",
+          {Paragraph{interleaved ? "Variants are compared on the same device, where they were interleaved."
+                                 : "Variants are compared on the same device. They were interleaved where "
+                                   "launches and rounds are shown.",
+                     Level::kPage},
+           std::move(table)}};
+}
 
-  Section MakeRunsSection() const {
-    Facts facts{"runs", ""};
-    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
-      const RunData& run = report_.runs[i].run;
-      std::string text = run.folder.string();
-      if (!run.generated_at.empty()) text += ", " + run.generated_at;
-      if (!run.etprof_version.empty()) text += ", etprof " + run.etprof_version;
-      facts.facts.push_back({report_.names[i], std::move(text)});
+// The experiment that most devices measured; among equals the last, which is a comparison's candidate.
+const DeviceRow* DefaultRow(const ModelSection& model) {
+  const DeviceRow* best = nullptr;
+  std::ptrdiff_t most = 1;
+  for (const DeviceRow& row : model.experiments) {
+    const auto devices =
+        std::ranges::count_if(row.cells, [](const DeviceCell& one) { return one.experiment.has_value(); });
+    if (devices < most) continue;
+    best = &row;
+    most = devices;
+  }
+  return best;
+}
+
+// Mean self times, and their shares of each device's whole inference.
+Section MakeCategoriesSection(const DevicesReport& report, const ModelSection& model, const DeviceRow& row) {
+  const std::size_t index = static_cast<std::size_t>(&model - report.models.data());
+  Table table{
+      index == 0 ? "categories" : fmt::format("categories_{}", index + 1), "", {Left("group", "self time")}};
+  std::vector<const ReportExperiment*> experiments;
+  std::vector<std::string> groups;
+  for (std::size_t device = 0; device < row.cells.size(); ++device) {
+    const ReportExperiment* experiment = report.ExperimentOf(model, row, device);
+    if (experiment != nullptr && experiment->MeanExecute().value_or(0) <= 0) experiment = nullptr;
+    experiments.push_back(experiment);
+    const std::string id = fmt::format("device_{}", device + 1);
+    table.columns.push_back(Right(id, ColumnTitle(model.devices[device])));
+    table.columns.push_back(Right(id + "_share", ""));
+    if (experiment == nullptr) continue;
+    for (const AdditiveRow& group : experiment->groups.rows) {
+      if (group.total != 0 && std::ranges::find(groups, group.name) == groups.end())
+        groups.push_back(group.name);
     }
-    return {"Runs", Level::kPage, {std::move(facts)}};
   }
+  const auto add = [&](const std::string& name, Row::Role role, const auto& time_of) {
+    Row added{{name}, role};
+    for (const ReportExperiment* experiment : experiments) {
+      const double ns = experiment != nullptr ? time_of(*experiment) : 0;
+      added.cells.push_back(experiment != nullptr ? Cell(Time{ns}) : Cell());
+      added.cells.push_back(experiment != nullptr ? Cell(Share{ns / *experiment->MeanExecute()}) : Cell(""));
+    }
+    table.rows.push_back(std::move(added));
+  };
+  for (const std::string& name : groups) {
+    add(name, Row::Role::kPart, [&](const ReportExperiment& experiment) {
+      const auto group = std::ranges::find(experiment.groups.rows, name, &AdditiveRow::name);
+      return group == experiment.groups.rows.end() ? 0 : MeanPerRun(group->total, experiment.groups.runs);
+    });
+  }
+  if (!groups.empty()) {
+    add("Method::execute", Row::Role::kSum,
+        [](const ReportExperiment& experiment) { return *experiment.MeanExecute(); });
+  }
+  return {ModelPrefix(report, model) + "Categories per platform: " + RowName(row), {std::move(table)}};
+}
 
-  const DevicesReport& report_;
-};
+std::vector<Note> MakeNotes(const DevicesReport& report) {
+  std::vector<Note> notes;
+  if (report.emulated)
+    notes.push_back(
+        {"Where a CPU was emulated, timings are not meaningful; operator names and structure are."});
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const RunData::Status status = report.runs[i].run.status;
+    if (status != RunData::Status::kComplete && status != RunData::Status::kUnknown)
+      notes.push_back({fmt::format("{}: {}", report.names[i], GetName(status)), "warning"});
+    for (const std::string& warning : report.runs[i].warnings)
+      notes.push_back({report.names[i] + ": " + warning, "warning"});
+  }
+  return notes;
+}
+
+Section MakeRunsSection(const DevicesReport& report) {
+  Facts facts{"runs", ""};
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const RunData& run = report.runs[i].run;
+    std::string text = run.folder.string();
+    if (!run.generated_at.empty()) text += ", " + run.generated_at;
+    if (!run.etprof_version.empty()) text += ", etprof " + run.etprof_version;
+    facts.facts.push_back({report.names[i], std::move(text)});
+  }
+  return {"Runs", Level::kPage, {std::move(facts)}};
+}
 
 }  // namespace
 
-Document MakeDevicesDocument(const DevicesReport& report) { return DevicesDocument(report).Make(); }
+Document MakeDevicesDocument(const DevicesReport& report) {
+  Document document{.title = MakeTitle(report),
+                    .section_kind = "section",
+                    .notes_title = "Measurement quality",
+                    .notes = MakeNotes(report),
+                    .screen_notes = kScreenWarnings};
+  for (const ModelSection& model : report.models) AddAnswers(report, model, document.answers);
+  document.sections.push_back(MakeDevicesSection(report));
+  for (const ModelSection& model : report.models) {
+    document.sections.push_back(MakeLatencySection(report, model));
+    if (!model.pairs.empty()) document.sections.push_back(MakeSpeedupsSection(report, model));
+    const DeviceRow* default_row = DefaultRow(model);
+    for (const DeviceRow& row : model.experiments) {
+      Section section = MakeCategoriesSection(report, model, row);
+      if (&row != default_row) section.level = Level::kPage;
+      document.sections.push_back(std::move(section));
+    }
+  }
+  document.appendix.push_back(MakeRunsSection(report));
+  return document;
+}
 
 std::vector<std::string> FeaturesOfRun(const Report& run) {
   for (const ExperimentData& data : run.run.experiments) {

@@ -11,18 +11,20 @@ namespace {
 
 constexpr std::size_t kScreenPayoffRows = 5, kScreenStops = 3;
 
-bool IsListedAsSwing(const Report& report, const Payoff& payoff, const PayoffRow& row) {
+// True if the ladder's list of levels that depend on the number of threads contains the row.
+bool IsInLadderList(const Report& report, const Payoff& payoff, const PayoffRow& row) {
   if (!report.ladder) return false;
-  return std::ranges::any_of(report.ladder->thread_dependent_levels, [&](const ThreadDependentLevel& swing) {
-    return swing.level == payoff.candidate && swing.name == row.name;
+  return std::ranges::any_of(report.ladder->thread_dependent_levels, [&](const ThreadDependentLevel& listed) {
+    return listed.level == payoff.candidate && listed.name == row.name;
   });
 }
 
-// The stops that the ladder's own list of swings does not contain.
+// Inference and operators that a level no longer speeds up with more threads, except those that the ladder's
+// list already contains.
 List MakeStopsList(const Report& report, const Payoff& payoff) {
   List list{"No longer pays off with more threads", {}, kScreenStops, false, Level::kBrief};
   const auto add = [&](const PayoffRow& row, const std::string& what) {
-    if (!row.stops || IsListedAsSwing(report, payoff, row)) return;
+    if (!row.stops || IsInLadderList(report, payoff, row)) return;
     std::vector<std::string> gains;
     for (std::size_t t = 0; t < row.speedups.size(); ++t) {
       gains.push_back(fmt::format("{} {}", CountedText(payoff.threads[t], "thread"),

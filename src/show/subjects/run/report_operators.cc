@@ -93,6 +93,28 @@ class PairChanges {
     return section;
   }
 
+  // Operators that were inserted, removed, moved, or changed, by decreasing difference in time.
+  Table MakeProgramChangesTable() const {
+    Table table{
+        "program_changes",
+        "Changes of the program" + TitleSuffix(report_, pair_),
+        {Names("change", "Change"), VariantColumn("baseline", comparison_.baseline_label).WithDropPriority(1),
+         VariantColumn("candidate", comparison_.candidate_label).WithDropPriority(1),
+         Right("delta", "difference")}};
+    table.screen_rows = kTopOperators;
+    table.hidden_rows_hint = "in `--csv=comparison`";
+    const auto delta = [&](const OperatorMatch& match) { return CandidateTime(match) - BaselineTime(match); };
+    const std::vector<const OperatorMatch*> changed = SortByDecreasing(
+        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(delta(match)); },
+        [](const OperatorMatch& match) { return match.change.has_value(); });
+    for (const OperatorMatch* const match : changed) {
+      table.rows.push_back(
+          {match->change->Text(), BaselineTimeCell(*match), CandidateTimeCell(*match), Time{delta(*match)}});
+      if (table.rows.size() > kPageOperators) table.rows.back().level = Level::kFolded;
+    }
+    return table;
+  }
+
  private:
   double BaselineTime(const OperatorMatch& match) const {
     return MeanPerRun(match.baseline_total, comparison_.baseline_runs);
@@ -147,30 +169,6 @@ class PairChanges {
     return table;
   }
 
- public:
-  // Operators that were inserted, removed, moved, or changed, by decreasing difference in time.
-  Table MakeProgramChangesTable() const {
-    Table table{
-        "program_changes",
-        "Changes of the program" + TitleSuffix(report_, pair_),
-        {Names("change", "Change"), VariantColumn("baseline", comparison_.baseline_label).WithDropPriority(1),
-         VariantColumn("candidate", comparison_.candidate_label).WithDropPriority(1),
-         Right("delta", "difference")}};
-    table.screen_rows = kTopOperators;
-    table.hidden_rows_hint = "in `--csv=comparison`";
-    const auto delta = [&](const OperatorMatch& match) { return CandidateTime(match) - BaselineTime(match); };
-    const std::vector<const OperatorMatch*> changed = SortByDecreasing(
-        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(delta(match)); },
-        [](const OperatorMatch& match) { return match.change.has_value(); });
-    for (const OperatorMatch* const match : changed) {
-      table.rows.push_back(
-          {match->change->Text(), BaselineTimeCell(*match), CandidateTimeCell(*match), Time{delta(*match)}});
-      if (table.rows.size() > kPageOperators) table.rows.back().level = Level::kFolded;
-    }
-    return table;
-  }
-
- private:
   Table MakeUnmatchedTable() const {
     Table table{"in_one_variant",
                 "Operators present in only one variant" + TitleSuffix(report_, pair_),

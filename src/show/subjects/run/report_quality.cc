@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "core/views.h"
 #include "show/subjects/run/report.h"
 #include "show/subjects/run/report_parts.h"
 #include "show/wording.h"
@@ -72,7 +73,7 @@ std::string PrecisionText(const Report& report) {
 }
 
 // States which runs the median covers; "" if it covers all untraced runs.
-std::string RunsText(const ReportExperiment& experiment) {
+std::string MedianRunsText(const ReportExperiment& experiment) {
   const stats::Distribution& all = experiment.latency_of_all;
   std::vector<std::string> parts;
   if (experiment.latency.n == 0) {
@@ -131,8 +132,7 @@ Text AllRunsTailText(const Report& report) {
 }
 
 void AddRunNotes(const Report& report, std::vector<Note>& notes) {
-  std::vector<std::string> texts;
-  for (const ReportExperiment& experiment : report.experiments) texts.push_back(RunsText(experiment));
+  const std::vector<std::string> texts = MapEach(report.experiments, MedianRunsText);
   // A text that is the same for all experiments appears once.
   const bool all_equal =
       std::ranges::all_of(texts, [&](const std::string& text) { return text == texts.front(); });
