@@ -99,6 +99,9 @@ struct Row {
       : cells(std::move(row_cells)), role(row_role), depth(tree_depth) {}
   // NOLINTEND(google-explicit-constructor)
 
+  // Adds cells on the right.
+  void Add(auto&&... more) { (cells.emplace_back(std::forward<decltype(more)>(more)), ...); }
+
   static constexpr const char* kSchemaName = "row";
   static void Describe(auto& v) {
     v("cells", &Row::cells, {.meaning = "one for each column"});
@@ -160,6 +163,15 @@ struct Table {
   // In a printed table (show/formats/printed_table.h), a text about the rows that are not shown: "and 12 more
   // (potential saving 0.34 ms)"; "": all rows are shown.
   std::string omitted_rows = {};
+
+  // Adds columns on the right.
+  void AddColumns(auto&&... more) { (columns.push_back(std::forward<decltype(more)>(more)), ...); }
+  // Adds a row of these cells below.
+  Row& AddRow(auto&&... row_cells) {
+    Row& row = rows.emplace_back();
+    row.Add(std::forward<decltype(row_cells)>(row_cells)...);
+    return row;
+  }
 
   // A column, the function that makes its cell for an element, and whether the table has the column.
   template <typename Element>

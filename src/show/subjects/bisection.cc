@@ -27,10 +27,9 @@ Table MakeBisectionStepsTable(const Bisection& bisection) {
                   Left("outcome", "is").Decides(), Left("why").WithWrapping()}};
   for (const BisectionStep& step : bisection.steps) {
     const auto& [outcome, tone] = kOutcomes[static_cast<std::size_t>(step.outcome)];
-    table.rows.push_back({step.commit.substr(0, kCommitDigits), step.subject,
-                          step.growth ? Cell(Change{*step.growth, step.low, step.high}) : Cell(),
-                          Change{step.limit}, step.launches > 0 ? Cell(Count{step.launches}) : Cell(),
-                          Cell(outcome, tone), step.reason});
+    table.AddRow(step.commit.substr(0, kCommitDigits), step.subject,
+                 step.growth ? Cell(Change{*step.growth, step.low, step.high}) : Cell(), Change{step.limit},
+                 step.launches > 0 ? Cell(Count{step.launches}) : Cell(), Cell(outcome, tone), step.reason);
   }
   return table;
 }

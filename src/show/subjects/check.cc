@@ -118,9 +118,9 @@ Table MakeChecksTable(const CheckPair& pair, bool listed) {
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
-    table.rows.push_back({AppendOrigin(item.name, item.origin), CheckValueCell(item, item.baseline),
-                          CheckValueCell(item, item.candidate), VerdictChangeCell(item.verdict),
-                          AllowedText(item), ResultCell(decision)});
+    table.AddRow(AppendOrigin(item.name, item.origin), CheckValueCell(item, item.baseline),
+                 CheckValueCell(item, item.candidate), VerdictChangeCell(item.verdict), AllowedText(item),
+                 ResultCell(decision));
   }
   return table;
 }

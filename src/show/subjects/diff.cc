@@ -33,8 +33,8 @@ Table MakePropertiesTable(const char* id, const std::vector<ProgramProperty>& pr
     };
     // Print all digits if the rounded values look equal.
     if (property.unit == Unit::kMacs && prints_equally()) property.unit = Unit::kCount;
-    table.rows.push_back({property.name, PropertyCell(property, property.baseline),
-                          PropertyCell(property, property.candidate)});
+    table.AddRow(property.name, PropertyCell(property, property.baseline),
+                 PropertyCell(property, property.candidate));
   }
   return table;
 }
@@ -50,20 +50,19 @@ Table MakeOperatorDifferencesTable(const MethodDiff& method) {
                   Right("candidate_bytes", "candidate traffic").WithDropPriority(1)}};
   table.min_name_width = 48;
   if (measured) {
-    table.columns.push_back(Right("baseline", "baseline time").WithDropPriority(3));
-    table.columns.push_back(Right("candidate", "candidate time").WithDropPriority(3));
-    table.columns.push_back(Right("difference"));
+    table.AddColumns(Right("baseline", "baseline time").WithDropPriority(3),
+                     Right("candidate", "candidate time").WithDropPriority(3), Right("difference"));
   }
   using Side = OperatorDifference::Side;
   const auto add = [&](std::string name, const Side& baseline, const Side& candidate, Row::Role role) {
-    std::vector<Cell> cells = {std::move(name), CellOrBlank<Amount>(baseline.macs),
-                               CellOrBlank<Amount>(candidate.macs), CellOrBlank<Size>(baseline.bytes),
-                               CellOrBlank<Size>(candidate.bytes)};
+    Row& row =
+        table.AddRow(std::move(name), CellOrBlank<Amount>(baseline.macs), CellOrBlank<Amount>(candidate.macs),
+                     CellOrBlank<Size>(baseline.bytes), CellOrBlank<Size>(candidate.bytes));
+    row.role = role;
     if (measured) {
-      for (const Side* side : {&baseline, &candidate}) cells.push_back(CellOrBlank<Time>(side->ns));
-      cells.emplace_back(Time{candidate.ns.value_or(0) - baseline.ns.value_or(0)});
+      row.Add(CellOrBlank<Time>(baseline.ns), CellOrBlank<Time>(candidate.ns),
+              Time{candidate.ns.value_or(0) - baseline.ns.value_or(0)});
     }
-    table.rows.emplace_back(std::move(cells), role);
   };
   Side hidden_baseline, hidden_candidate;  // sums of the rows that a screen hides
   for (const OperatorDifference& difference : method.operators) {
@@ -89,8 +88,8 @@ Table MakeDelegateDifferencesTable(const MethodDiff& method) {
               "Delegates",
               {Left("program", "in"), Left("backend"), Right("nodes"), Names("first"), Names("last")}};
   for (const DelegateDifference& delegate : method.delegates)
-    table.rows.push_back({delegate.in_baseline ? "baseline" : "candidate", delegate.backend,
-                          Count{delegate.nodes}, delegate.first, delegate.last});
+    table.AddRow(delegate.in_baseline ? "baseline" : "candidate", delegate.backend, Count{delegate.nodes},
+                 delegate.first, delegate.last);
   return table;
 }
 
@@ -100,7 +99,7 @@ Table MakeWeightDifferencesTable(const MethodDiff& method) {
               {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
   table.screen_rows = kScreenWeights;
   for (const WeightDifference& weight : method.weights)
-    table.rows.push_back({weight.name, Size{weight.baseline_bytes}, Size{weight.candidate_bytes}});
+    table.AddRow(weight.name, Size{weight.baseline_bytes}, Size{weight.candidate_bytes});
   return table;
 }
 

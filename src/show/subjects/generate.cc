@@ -41,27 +41,21 @@ const Quantity* FindQuantity(const GenerateReport& generate, std::size_t side, c
 
 void AddSpeedupColumns(const GenerateReport& generate, Table& table) {
   if (generate.pairs.empty()) return;
-  table.columns.push_back(Right("speedup"));
-  table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
+  table.AddColumns(Right("speedup"), Right("interval", "95% CI").WithDropPriority(1));
 }
-void AddSpeedup(const GenerateReport& generate, std::size_t side, const std::string& test,
-                std::vector<Cell>& cells) {
+void AddSpeedup(const GenerateReport& generate, std::size_t side, const std::string& test, Row& row) {
   if (generate.pairs.empty()) return;
   const Quantity* const quantity = FindQuantity(generate, side, test);
-  cells.push_back(CellOrBlank<Speedup>(quantity));
-  cells.push_back(CellOrBlank<Interval>(quantity));
+  row.Add(CellOrBlank<Speedup>(quantity), CellOrBlank<Interval>(quantity));
 }
 
 // A row for each test and variant, with the variants of a test next to each other.
 Table MakeGenerateTestsTable(const GenerateReport& generate) {
   const bool several = generate.sides.size() > 1;
-  Table table{.id = "tests"};
-  table.columns = {Left("test")};
-  if (several) table.columns.push_back(Left("variant"));
-  table.columns.push_back(Right("tokens_per_second", "t/s"));
-  table.columns.push_back(Right("low", "from").WithDropPriority(2));
-  table.columns.push_back(Right("high", "to").WithDropPriority(2));
-  table.columns.push_back(Right("per_token", "per token"));
+  Table table{.id = "tests", .columns = {Left("test")}};
+  if (several) table.AddColumns(Left("variant"));
+  table.AddColumns(Right("tokens_per_second", "t/s"), Right("low", "from").WithDropPriority(2),
+                   Right("high", "to").WithDropPriority(2), Right("per_token", "per token"));
   AddSpeedupColumns(generate, table);
   std::vector<std::string> names;
   for (const GenerateSide& side : generate.sides) {
@@ -73,14 +67,11 @@ Table MakeGenerateTestsTable(const GenerateReport& generate) {
       const GenerateSide& side = generate.sides[s];
       const auto test = std::ranges::find(side.tests, name, &GenerateTest::name);
       if (test == side.tests.end()) continue;
-      std::vector<Cell> cells = {name};
-      if (several) cells.emplace_back(SideName(side, generate));
-      cells.push_back(OptionalNumberCell(test->Rate(test->ns)));
-      cells.push_back(OptionalNumberCell(test->Rate(test->high)));
-      cells.push_back(OptionalNumberCell(test->Rate(test->low)));
-      cells.push_back(OptionalCell<Time>(test->PerToken()));
-      AddSpeedup(generate, s, name, cells);
-      table.rows.emplace_back(std::move(cells));
+      Row& row = table.AddRow(name);
+      if (several) row.Add(SideName(side, generate));
+      row.Add(OptionalNumberCell(test->Rate(test->ns)), OptionalNumberCell(test->Rate(test->high)),
+              OptionalNumberCell(test->Rate(test->low)), OptionalCell<Time>(test->PerToken()));
+      AddSpeedup(generate, s, name, row);
     }
   }
   return table;
@@ -95,11 +86,9 @@ Table MakeEncodersTable(const GenerateReport& generate) {
   for (std::size_t s = 0; s < generate.sides.size(); ++s) {
     for (const GenerateTest& test : generate.sides[s].tests) {
       if (!test.IsEncoder()) continue;
-      std::vector<Cell> cells = {test.name, SideName(generate.sides[s], generate),
-                                 OptionalCell<Time>(test.ns), OptionalCell<Time>(test.low),
-                                 OptionalCell<Time>(test.high)};
-      AddSpeedup(generate, s, test.name, cells);
-      table.rows.emplace_back(std::move(cells));
+      Row& row = table.AddRow(test.name, SideName(generate.sides[s], generate), OptionalCell<Time>(test.ns),
+                              OptionalCell<Time>(test.low), OptionalCell<Time>(test.high));
+      AddSpeedup(generate, s, test.name, row);
     }
   }
   return table;
@@ -112,31 +101,25 @@ Table MakeFirstTokenTable(const GenerateReport& generate) {
   const bool has_encoders = std::ranges::any_of(generate.sides, [&](const GenerateSide& side) {
     return has_encoder_time(side.first_token) || has_encoder_time(side.cold_first_token);
   });
-  Table table{"first_token",
-              "",
-              {Left("variant"), Right("prompt"), Right("total"), Right("low", "from").WithDropPriority(2),
-               Right("high", "to").WithDropPriority(2), Right("load")},
-              {}};
-  if (has_encoders) table.columns.push_back(Right("encode", "encoders"));
-  for (const char* const part : {"prefill", "inputs", "argmax", "between"})
-    table.columns.push_back(Right(part));
+  Table table{
+      .id = "first_token",
+      .columns = {Left("variant"), Right("prompt"), Right("total"), Right("low", "from").WithDropPriority(2),
+                  Right("high", "to").WithDropPriority(2), Right("load")}};
+  if (has_encoders) table.AddColumns(Right("encode", "encoders"));
+  table.AddColumns(Right("prefill"), Right("inputs"), Right("argmax"), Right("between"));
   AddSpeedupColumns(generate, table);
   for (std::size_t s = 0; s < generate.sides.size(); ++s) {
     const auto add = [&](const std::optional<FirstToken>& first, const char* process,
                          const std::string& test) {
       if (!first) return;
       const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
-      std::vector<Cell> cells = {SideName(generate.sides[s], generate) + ", " + process,
-                                 Count{first->prompt},
-                                 time(first->total),
-                                 OptionalCell<Time>(first->low),
-                                 OptionalCell<Time>(first->high),
-                                 first->load > 0 ? time(first->load) : Cell("")};
-      if (has_encoders) cells.push_back(time(first->encode));
-      for (const Nanoseconds part : {first->prefill, first->inputs, first->argmax, first->between})
-        cells.push_back(time(part));
-      AddSpeedup(generate, s, test, cells);
-      table.rows.emplace_back(std::move(cells));
+      Row& row =
+          table.AddRow(SideName(generate.sides[s], generate) + ", " + process, Count{first->prompt},
+                       time(first->total), OptionalCell<Time>(first->low), OptionalCell<Time>(first->high),
+                       first->load > 0 ? time(first->load) : Cell(""));
+      if (has_encoders) row.Add(time(first->encode));
+      row.Add(time(first->prefill), time(first->inputs), time(first->argmax), time(first->between));
+      AddSpeedup(generate, s, test, row);
     };
     add(generate.sides[s].first_token, "warm", kFirstTokenTest);
     add(generate.sides[s].cold_first_token, "cold", "");
@@ -147,22 +130,20 @@ Table MakeFirstTokenTable(const GenerateReport& generate) {
 // Kernels of matrix products in prefill and in decoding, with the variants of a step next to each other.
 Table MakeStepKernelsTable(const GenerateReport& generate) {
   Table table{.id = "kernels", .columns = {Left("kernel").KeepsEnd(), Left("step")}};
-  if (generate.sides.size() > 1) table.columns.push_back(Left("variant"));
-  table.columns.push_back(Right("operators", "products"));
-  table.columns.push_back(Left("code", "proven"));
+  if (generate.sides.size() > 1) table.AddColumns(Left("variant"));
+  table.AddColumns(Right("operators", "products"), Left("code", "proven"));
   std::vector<std::pair<const GenerateSide*, const StepKernel*>> kernels;
   for (const GenerateSide& side : generate.sides)
     for (const StepKernel& kernel : side.kernels) kernels.emplace_back(&side, &kernel);
-  std::ranges::stable_sort(kernels, {}, [](const auto& of) {
-    return std::pair(std::string_view(of.second->method), -of.second->tokens);
+  std::ranges::stable_sort(kernels, {}, [](const auto& kernel_of_side) {
+    return std::pair(std::string_view(kernel_of_side.second->method), -kernel_of_side.second->tokens);
   });
   for (const auto& [side, kernel] : kernels) {
     std::string name = kernel->tokens == 1 ? "decoding" : "prefill of " + TokensText(kernel->tokens);
     if (!kernel->method.empty()) name = kernel->tokens == 1 ? kernel->method : kernel->method + ", " + name;
-    std::vector<Cell> cells = {kernel->kernel.empty() ? "XNNPACK's own" : kernel->kernel, name};
-    if (generate.sides.size() > 1) cells.emplace_back(SideName(*side, generate));
-    cells.insert(cells.end(), {Count{kernel->operators}, kernel->code});
-    table.rows.emplace_back(std::move(cells));
+    Row& row = table.AddRow(kernel->kernel.empty() ? "XNNPACK's own" : kernel->kernel, name);
+    if (generate.sides.size() > 1) row.Add(SideName(*side, generate));
+    row.Add(Count{kernel->operators}, kernel->code);
   }
   return table;
 }
@@ -176,63 +157,47 @@ bool HasFloor(const DecodeLine& line) {
 Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part>& parts, const char* id,
                       const char* part_name) {
   const bool is_main_table = &parts == &line.parts, by_operator = &parts == &line.operators;
-  Table table{.id = id, .title = is_main_table ? "" : fmt::format("By {}", part_name)};
-  if (!is_main_table) table.level = Level::kFolded;
-  table.columns = {Names(part_name)};
-  if (by_operator) {
-    table.columns.push_back(Left("key").WithLevel(Level::kPage));
-    table.columns.push_back(Left("category").WithDropPriority(3));
-  }
+  Table table{.id = id,
+              .title = is_main_table ? "" : fmt::format("By {}", part_name),
+              .columns = {Names(part_name)},
+              .level = is_main_table ? Level::kUsual : Level::kFolded};
+  if (by_operator)
+    table.AddColumns(Left("key").WithLevel(Level::kPage), Left("category").WithDropPriority(3));
   for (const std::int64_t position : line.positions)
-    table.columns.push_back(Right(fmt::format("at_{}", position), "at " + TokensText(position)));
+    table.AddColumns(Right(fmt::format("at_{}", position), "at " + TokensText(position)));
   const bool fits = line.line && line.fits;
   if (fits) {
-    table.columns.push_back(Right("intercept", "at 0"));
-    table.columns.push_back(Right("intercept_interval", "95% CI").WithDropPriority(1));
-    table.columns.push_back(Right("per_1000_tokens", "+ per 1,000"));
-    table.columns.push_back(Right("per_1000_tokens_interval", "95% CI").WithDropPriority(2));
+    table.AddColumns(Right("intercept", "at 0"), Right("intercept_interval", "95% CI").WithDropPriority(1),
+                     Right("per_1000_tokens", "+ per 1,000"),
+                     Right("per_1000_tokens_interval", "95% CI").WithDropPriority(2));
   }
-  const auto add_coefficients = [&](const std::optional<stats::LineEstimate>& estimate,
-                                    std::vector<Cell>& cells) {
+  const auto add = [&](std::vector<Cell> names, const auto& times,
+                       const std::optional<stats::LineEstimate>& estimate,
+                       Row::Role role = Row::Role::kPlain) {
+    Row& row = table.rows.emplace_back(std::move(names), role);
+    for (const std::optional<double> ns : times) row.Add(OptionalCell<Time>(ns));
     if (!fits) return;
-    const auto add = [&cells](const stats::MeanInterval& value, double scale) {
-      cells.emplace_back(Time{scale * value.mean});
+    if (!estimate) return row.Add(Cell(), Cell(), Cell(), Cell());
+    for (const auto& [value, scale] :
+         {std::pair(estimate->intercept, 1.0), std::pair(estimate->slope, 1000.0)}) {
       const bool bounded = std::isfinite(value.low) && std::isfinite(value.high);
-      cells.push_back(bounded ? Cell(TimeBounds{scale * value.low, scale * value.high}) : Cell());
-    };
-    if (!estimate) return cells.resize(cells.size() + 4);
-    add(estimate->intercept, 1);
-    add(estimate->slope, 1000);
+      row.Add(Time{scale * value.mean},
+              bounded ? Cell(TimeBounds{scale * value.low, scale * value.high}) : Cell());
+    }
   };
+  using Cells = std::vector<Cell>;
   std::vector<double> sums(line.positions.size());
   for (const DecodeLine::Part& part : parts) {
-    std::vector<Cell> cells = {part.name};
-    if (by_operator) cells.insert(cells.end(), {Cell(part.key), Cell(part.category)});
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      sums[i] += part.means[i];
-      cells.emplace_back(Time{part.means[i]});
-    }
-    add_coefficients(part.line, cells);
-    table.rows.emplace_back(std::move(cells), Row::Role::kPart);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += part.means[i];
+    add(by_operator ? Cells{part.name, part.key, part.category} : Cells{part.name}, part.means, part.line,
+        Row::Role::kPart);
   }
   if (!parts.empty()) {
-    std::vector<Cell> cells = {kTracedTotal};
-    if (by_operator) cells.resize(cells.size() + 2, Cell(""));
-    for (const double sum : sums) cells.emplace_back(Time{sum});
-    add_coefficients(line.traced, cells);
-    table.rows.emplace_back(std::move(cells), Row::Role::kSum);
+    add(by_operator ? Cells{kTracedTotal, "", ""} : Cells{kTracedTotal}, sums, line.traced, Row::Role::kSum);
   }
   if (!is_main_table) return table;
-  std::vector<Cell> cells = {"Untraced"};
-  for (const std::optional<double>& ns : line.ns) cells.push_back(OptionalCell<Time>(ns));
-  add_coefficients(line.line, cells);
-  table.rows.emplace_back(std::move(cells));
-  if (HasFloor(line)) {
-    cells = {"Reading memory"};
-    for (const std::optional<double>& ns : line.memory_ns) cells.push_back(OptionalCell<Time>(ns));
-    add_coefficients(std::nullopt, cells);
-    table.rows.emplace_back(std::move(cells));
-  }
+  add({"Untraced"}, line.ns, line.line);
+  if (HasFloor(line)) add({"Reading memory"}, line.memory_ns, std::nullopt);
   return table;
 }
 

@@ -137,9 +137,8 @@ Table MakeOperatorChangesTable(const Trend& trend) {
   table.level = Level::kPage;
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
-      std::vector<Cell> cells = {op.name, op.key, Share{op.share}};
-      std::ranges::move(ChangeCells(trend, change), std::back_inserter(cells));
-      table.rows.emplace_back(std::move(cells));
+      Row& row = table.AddRow(op.name, op.key, Share{op.share});
+      std::ranges::move(ChangeCells(trend, change), std::back_inserter(row.cells));
     }
   }
   return table;
@@ -185,12 +184,12 @@ Table MakeTrendRunsTable(const Trend& trend, bool self_times) {
       if (change.at == i) note = change.growth > 0 ? "slower from here on" : "faster from here on";
     }
     const HistoryConditions& conditions = point.conditions;
-    table.rows.push_back({CommitText(point.commit), FormatUtc(point.measured_at),
-                          OptionalCell<Time>(TrendMiddle(trend, i, self_times)),
-                          self_times ? Cell() : BoundsCell(run.latency), RelativeCell(run.relative),
-                          Count{run.launches}, ShareCell(run.clean_runs, run.runs),
-                          ShareCell(conditions.capped_rounds, conditions.rounds),
-                          conditions.celsius ? Cell(Number{*conditions.celsius, "°C"}) : Cell(), note});
+    table.AddRow(CommitText(point.commit), FormatUtc(point.measured_at),
+                 OptionalCell<Time>(TrendMiddle(trend, i, self_times)),
+                 self_times ? Cell() : BoundsCell(run.latency), RelativeCell(run.relative),
+                 Count{run.launches}, ShareCell(run.clean_runs, run.runs),
+                 ShareCell(conditions.capped_rounds, conditions.rounds),
+                 conditions.celsius ? Cell(Number{*conditions.celsius, "°C"}) : Cell(), note);
   }
   return table;
 }
@@ -284,11 +283,11 @@ Table MakeSeriesTable(const HistoryReport& history, bool gate) {
       last_change = Change{change.growth, change.low, change.high};
     }
     const Tone tone = trend.is_reference ? Tone::kPlain : ToneOf(trend.decision);
-    table.rows.push_back(
-        {GetName(trend.data.key), Count{trend.runs.size()},
-         OptionalCell<Time>(TrendMiddle(trend, trend.runs.size() - 1, !history.operator_name.empty())),
-         OptionalCell<Share>(trend.run_sd), Count{trend.changes.size()}, last_change,
-         Cell(TrendResultText(trend, gate), tone)});
+    table.AddRow(
+        GetName(trend.data.key), Count{trend.runs.size()},
+        OptionalCell<Time>(TrendMiddle(trend, trend.runs.size() - 1, !history.operator_name.empty())),
+        OptionalCell<Share>(trend.run_sd), Count{trend.changes.size()}, last_change,
+        Cell(TrendResultText(trend, gate), tone));
   }
   return table;
 }

@@ -50,9 +50,9 @@ Table MakeTensorsTable(const Method& method, const MethodSources& sources) {
                        const std::vector<std::string>& names) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const ProgramValue& value = method.values[indices[i]];
-      table.rows.push_back({role, i < names.size() ? names[i] : std::string(),
-                            value.tensor ? value.tensor->type.name : GetName(value.kind),
-                            value.tensor ? ShapeText(*value.tensor) : std::string()});
+      table.AddRow(role, i < names.size() ? names[i] : std::string(),
+                   value.tensor ? value.tensor->type.name : GetName(value.kind),
+                   value.tensor ? ShapeText(*value.tensor) : std::string());
       if (i >= kScreenTensors) table.rows.back().level = Level::kPage;
     }
   };
@@ -79,24 +79,15 @@ Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
     const auto share = etprof::Share(step.macs, summary.facts.macs.Whole());
     const std::string range =
         step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
-    const Cell empty = std::string();
-    std::vector<Cell> cells = {NodeCountsText(step.instruction_counts, false),
-                               range,
-                               empty,
-                               OptionalCell<Amount>(step.macs),
-                               OptionalCell<Share>(share),
-                               empty,
-                               empty};
-    if (step.delegate) {
-      const DelegateSummary& delegate = summary.delegates[*step.delegate];
-      cells[0] = fmt::format("{} #{}", method.delegates[*step.delegate].backend, *step.delegate);
-      if (delegate.nodes) {
-        cells[2] = Count{*delegate.nodes};
-        cells[5] = OptionalCell<Size>(delegate.constants);
-        cells[6] = TypesText(delegate);
-      }
-    }
-    table.rows.emplace_back(std::move(cells));
+    Row& row = table.AddRow(NodeCountsText(step.instruction_counts, false), range, "",
+                            OptionalCell<Amount>(step.macs), OptionalCell<Share>(share), "", "");
+    if (!step.delegate) continue;
+    const DelegateSummary& delegate = summary.delegates[*step.delegate];
+    row.cells[0] = fmt::format("{} #{}", method.delegates[*step.delegate].backend, *step.delegate);
+    if (!delegate.nodes) continue;
+    row.cells[2] = Count{*delegate.nodes};
+    row.cells[5] = OptionalCell<Size>(delegate.constants);
+    row.cells[6] = TypesText(delegate);
   }
   return table;
 }
@@ -252,8 +243,8 @@ Table MakePlannedPeakTable(const Method& method, const PlannedPeak& peak) {
                              : is_in(method.outputs, tensor.value) ? ", output"
                              : tensor.state                        ? ", state"
                                                                    : "";
-    table.rows.push_back({ShapeText(program_tensor) + role, Size{tensor.bytes}, Count{tensor.first},
-                          Count{tensor.last}, program_tensor.type.name});
+    table.AddRow(ShapeText(program_tensor) + role, Size{tensor.bytes}, Count{tensor.first},
+                 Count{tensor.last}, program_tensor.type.name);
   }
   return table;
 }
@@ -318,8 +309,8 @@ Table MakeMethodMetadataTable(const Program& program) {
       types.emplace_back(value.tensor ? value.tensor->type.name : GetName(value.kind));
     }
     if (std::ranges::adjacent_find(types, std::ranges::not_equal_to()) == types.end()) types.resize(1);
-    table.rows.push_back(
-        {method.name, fmt::format("{}", fmt::join(values, ", ")), fmt::format("{}", fmt::join(types, ", "))});
+    table.AddRow(method.name, fmt::format("{}", fmt::join(values, ", ")),
+                 fmt::format("{}", fmt::join(types, ", ")));
   }
   return table;
 }
@@ -338,7 +329,7 @@ Document MakeFileDocument(const std::string& file, Bytes bytes,
                     .section_kind = "method",
                     .facts = {TextOf(Size{bytes})}};
   Table table{.id = "sizes", .columns = {Left("part"), Right("size")}};
-  for (const auto& [name, size] : parts) table.rows.push_back({name, Size{size}});
+  for (const auto& [name, size] : parts) table.AddRow(name, Size{size});
   document.sections = {{"", {std::move(table)}}};
   return document;
 }
@@ -380,9 +371,9 @@ Document MakeInspectDocument(const DataFile& data, const std::string& file) {
       MakeFileDocument(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", data_bytes}});
   Table table{.id = "data", .columns = {Left("name").KeepsEnd(), Left("type"), Left("shape"), Right("size")}};
   for (const DataFileEntry& entry : data.entries) {
-    table.rows.push_back({entry.key, entry.layout ? entry.layout->type.name : std::string(),
-                          entry.layout ? ShapeText(entry.layout->shape) : std::string(),
-                          Size{data.segments[entry.segment].bytes}});
+    table.AddRow(entry.key, entry.layout ? entry.layout->type.name : std::string(),
+                 entry.layout ? ShapeText(entry.layout->shape) : std::string(),
+                 Size{data.segments[entry.segment].bytes});
   }
   document.facts.push_back(fmt::format("{} segments", data.segments.size()));
   document.sections.front().parts.emplace_back(std::move(table));

@@ -51,7 +51,7 @@ Table MakeOperatorUsesTable(const KernelView& view) {
               "Operators",
               {Names("operator"), Left("tile").WithDropPriority(1), Left("microkernel").WithWrapping()}};
   for (const xnnpack::OperatorUse& op : view.use.operators)
-    table.rows.push_back({op.name, TileCell(op), KernelText(op)});
+    table.AddRow(op.name, TileCell(op), KernelText(op));
   table.screen_rows = kScreenRows;
   table.min_name_width = 24;
   return table;
@@ -71,12 +71,11 @@ Table MakeMicrokernelsTable(const KernelView& view, std::initializer_list<Kernel
       if (kernel.status != status) continue;
       const xnnpack::Microkernel unparsed;
       const xnnpack::Microkernel& k = kernel.parsed ? *kernel.parsed : unparsed;
-      table.rows.push_back({kernel.name, GetName(status), kernel.parsed ? k.op : kernel.role, k.DataTypes(),
-                            kernel.parsed ? k.Shape() : std::string(), k.Isa(), k.variant,
-                            SmeText(kernel.parsed),
-                            status == KernelStatus::kSuperseded ? kernel.superseded_by
-                            : kernel.configs.empty()            ? std::string()
-                                                                : kernel.configs.front()});
+      table.AddRow(kernel.name, GetName(status), kernel.parsed ? k.op : kernel.role, k.DataTypes(),
+                   kernel.parsed ? k.Shape() : std::string(), k.Isa(), k.variant, SmeText(kernel.parsed),
+                   status == KernelStatus::kSuperseded ? kernel.superseded_by
+                   : kernel.configs.empty()            ? std::string()
+                                                       : kernel.configs.front());
     }
   }
   return table;
@@ -94,8 +93,8 @@ Section MakeKernelsSection(const KernelView& view) {
 }
 
 Section MakeKernelsSection(const KernelComparison& comparison) {
-  const std::string &off = comparison.baseline_label, &on = comparison.candidate_label;
-  Section section{fmt::format("{} against {}", on, off),
+  const std::string &baseline = comparison.baseline_label, &candidate = comparison.candidate_label;
+  Section section{fmt::format("{} against {}", candidate, baseline),
                   {Paragraph{fmt::format("{} {} the same status in both variants, {}.",
                                          CountedText(comparison.same.size(), "microkernel"),
                                          comparison.same.size() == 1 ? "has" : "have",
@@ -103,47 +102,47 @@ Section MakeKernelsSection(const KernelComparison& comparison) {
   const auto status = [](const std::optional<KernelStatus>& kernel_status) {
     return kernel_status ? Cell(GetName(*kernel_status)) : Cell();
   };
-  Table kernels{
-      .id = "compared_kernels",
-      .columns = {Left("microkernel"), Left("baseline", off), Left("candidate", on), Left("sme", "SME")}};
+  Table kernels{.id = "compared_kernels",
+                .columns = {Left("microkernel"), Left("baseline", baseline), Left("candidate", candidate),
+                            Left("sme", "SME")}};
   for (const auto& row : comparison.kernels)
-    kernels.rows.push_back({row.kernel, status(row.baseline), status(row.candidate), SmeText(row.parsed)});
+    kernels.AddRow(row.kernel, status(row.baseline), status(row.candidate), SmeText(row.parsed));
   section.parts.emplace_back(std::move(kernels));
   Table operators{.id = "compared_operators",
-                  .columns = {{"baseline_operator", "operator, " + off},
-                              {"candidate_operator", "operator, " + on},
-                              {"baseline_microkernel", "microkernel, " + off},
-                              {"candidate_microkernel", "microkernel, " + on}},
+                  .columns = {{"baseline_operator", "operator, " + baseline},
+                              {"candidate_operator", "operator, " + candidate},
+                              {"baseline_microkernel", "microkernel, " + baseline},
+                              {"candidate_microkernel", "microkernel, " + candidate}},
                   .level = Level::kPage};
   const auto kernel_or_unproven = [](const std::string& kernel) {
     return kernel.empty() ? "not proven" : kernel;
   };
   for (const auto& row : comparison.operators) {
-    operators.rows.push_back({row.baseline, row.candidate, kernel_or_unproven(row.baseline_kernel),
-                              kernel_or_unproven(row.candidate_kernel)});
+    operators.AddRow(row.baseline, row.candidate, kernel_or_unproven(row.baseline_kernel),
+                     kernel_or_unproven(row.candidate_kernel));
   }
   section.parts.emplace_back(std::move(operators));
   return section;
 }
 
 Section MakeKernelsSection(const OperatorEvidence& evidence) {
-  const std::string &off = evidence.baseline_label, &on = evidence.candidate_label;
-  Section section{
-      fmt::format("Operators of {} and {}", off, on),
-      {Paragraph{fmt::format("Delegated operators: {} with another name in {} than in {}, {} with the same. "
-                             "On KleidiAI's packed microkernels: {} in {}, {} in {}.",
-                             evidence.changed.size(), on, off, evidence.same.size(),
-                             evidence.CountKleidiai(&OperatorEvidence::Row::baseline_kleidiai), off,
-                             evidence.CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), on)}}};
+  const std::string &baseline = evidence.baseline_label, &candidate = evidence.candidate_label;
+  Section section{fmt::format("Operators of {} and {}", baseline, candidate),
+                  {Paragraph{fmt::format(
+                      "Delegated operators: {} with another name in {} than in {}, {} with the same. "
+                      "On KleidiAI's packed microkernels: {} in {}, {} in {}.",
+                      evidence.changed.size(), candidate, baseline, evidence.same.size(),
+                      evidence.CountKleidiai(&OperatorEvidence::Row::baseline_kleidiai), baseline,
+                      evidence.CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), candidate)}}};
   Table table{.id = "changed_operators",
-              .columns = {Left("baseline", off), Left("baseline_runs_on", "runs on").WithDropPriority(1),
-                          Left("candidate", on), Left("candidate_runs_on", "runs on")}};
+              .columns = {Left("baseline", baseline), Left("baseline_runs_on", "runs on").WithDropPriority(1),
+                          Left("candidate", candidate), Left("candidate_runs_on", "runs on")}};
   const auto runs_on = [](bool kleidiai, bool sme) {
     return std::string(sme ? "KleidiAI, SME" : kleidiai ? "KleidiAI" : "");
   };
   for (const auto& row : evidence.changed) {
-    table.rows.push_back({KnownTextCell(row.baseline), runs_on(row.baseline_kleidiai, row.baseline_sme),
-                          KnownTextCell(row.candidate), runs_on(row.candidate_kleidiai, row.candidate_sme)});
+    table.AddRow(KnownTextCell(row.baseline), runs_on(row.baseline_kleidiai, row.baseline_sme),
+                 KnownTextCell(row.candidate), runs_on(row.candidate_kleidiai, row.candidate_sme));
   }
   section.parts.emplace_back(std::move(table));
   return section;

@@ -310,10 +310,9 @@ class LadderDocument {
                 .level = Level::kBrief};
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       const LadderCell& cell = ladder_.latency.cells[t][l];
-      table.rows.push_back({GetName(l),
-                            ladder_.Measured({l, t}) ? OptionalCell<Time>(cell.ns) : Cell("does not run"),
-                            CellOrBlank<Speedup>(cell.over_below), CellOrBlank<Interval>(cell.over_below),
-                            CellOrBlank<Speedup>(cell.over_lowest), CellOrBlank<Interval>(cell.over_lowest)});
+      table.AddRow(GetName(l), ladder_.Measured({l, t}) ? OptionalCell<Time>(cell.ns) : Cell("does not run"),
+                   CellOrBlank<Speedup>(cell.over_below), CellOrBlank<Interval>(cell.over_below),
+                   CellOrBlank<Speedup>(cell.over_lowest), CellOrBlank<Interval>(cell.over_lowest));
     }
     return table;
   }
@@ -322,17 +321,14 @@ class LadderDocument {
   void AddThreads(const char* over, Table& table) const {
     for (const int threads : ladder_.threads) {
       const std::string id = fmt::format("threads_{}", threads);
-      table.columns.push_back(Right(id, CountedText(threads, "thread")));
-      table.columns.push_back(Right(id + over, ""));
+      table.AddColumns(Right(id, CountedText(threads, "thread")), Right(id + over, ""));
     }
   }
   Row MakeThreadsRow(const std::string& name, const LadderRow& of, std::size_t level,
                      const auto& speedup) const {
     Row row{name};
-    for (const std::vector<LadderCell>& levels : of.cells) {
-      row.cells.push_back(OptionalCell<Time>(levels[level].ns));
-      row.cells.push_back(speedup(levels[level]));
-    }
+    for (const std::vector<LadderCell>& levels : of.cells)
+      row.Add(OptionalCell<Time>(levels[level].ns), speedup(levels[level]));
     return row;
   }
 
@@ -344,7 +340,7 @@ class LadderDocument {
   Table MakeSettingsTable() const {
     Table table{.id = "ladder_settings", .columns = {Left("level")}, .level = Level::kBrief};
     AddThreads("_over_below", table);
-    table.columns.push_back(Right("scaling"));
+    table.AddColumns(Right("scaling"));
     const LadderRow& latency = ladder_.latency;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       Row row = MakeThreadsRow(GetName(l), latency, l,
@@ -353,7 +349,7 @@ class LadderDocument {
       for (const std::vector<LadderCell>& levels : latency.cells) {
         if (levels[l].over_fewest) scaling = ScalingCell(levels[l]);
       }
-      row.cells.push_back(std::move(scaling));
+      row.Add(std::move(scaling));
       table.rows.push_back(std::move(row));
     }
     return table;
@@ -477,15 +473,12 @@ class LadderDocument {
                          const std::vector<LadderRow>& rows, Level level) {
       Table table{id, title, {Left("name", what)}, {}, level};
       for (const LadderLevel& of : ladder_.levels) {
-        table.columns.push_back(Right(of.name, of.name));
-        table.columns.push_back(Right(of.name + "_over_below", ""));
+        table.AddColumns(Right(of.name), Right(of.name + "_over_below", ""));
       }
       for (const LadderRow& of : rows) {
-        Row& row = table.rows.emplace_back(Row{of.name});
-        for (const LadderCell& cell : of.cells[t]) {
-          row.cells.push_back(OptionalCell<Time>(cell.ns));
-          row.cells.push_back(CellOrBlank<Speedup>(cell.over_below));
-        }
+        Row& row = table.AddRow(of.name);
+        for (const LadderCell& cell : of.cells[t])
+          row.Add(OptionalCell<Time>(cell.ns), CellOrBlank<Speedup>(cell.over_below));
       }
       section.parts.emplace_back(std::move(table));
     };

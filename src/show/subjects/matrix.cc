@@ -60,13 +60,10 @@ Table MakeMatrixTable(const Report& report, const Matrix& matrix, const char* id
 }
 
 void AddMatrixRow(const MatrixRow& of, const std::string& name, Level level, Table& table) {
-  Row row{name, OptionalCell<Time>(of.baseline_ns)};
-  for (const MatrixCell& cell : of.against) {
-    row.cells.push_back(OptionalCell<Time>(cell.candidate_ns));
-    row.cells.push_back(Speedup{cell, cell.efficiency});
-  }
+  Row& row = table.AddRow(name, OptionalCell<Time>(of.baseline_ns));
   row.level = level;
-  table.rows.push_back(std::move(row));
+  for (const MatrixCell& cell : of.against)
+    row.Add(OptionalCell<Time>(cell.candidate_ns), Speedup{cell, cell.efficiency});
 }
 
 template <typename T>
@@ -75,13 +72,10 @@ void AddCosts(const Matrix& matrix, const char* name, StartupCost StartupCosts::
     return (costs.*member).baseline && (costs.*member).candidate;
   });
   if (!known) return;
-  Row row{name, OptionalCell<T>((matrix.costs.front().*member).baseline)};
-  for (const StartupCosts& costs : matrix.costs) {
-    row.cells.push_back(OptionalCell<T>((costs.*member).candidate));
-    row.cells.push_back(CostVerdict(costs.*member));
-  }
+  Row& row = table.AddRow(name, OptionalCell<T>((matrix.costs.front().*member).baseline));
   row.level = Level::kPage;
-  table.rows.push_back(std::move(row));
+  for (const StartupCosts& costs : matrix.costs)
+    row.Add(OptionalCell<T>((costs.*member).candidate), CostVerdict(costs.*member));
 }
 
 }  // namespace

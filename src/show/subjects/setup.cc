@@ -23,10 +23,8 @@ Table MakeGroupChecksTable(const DoctorGroup& group) {
               .columns = {Left("state"), Left("check"), Left("found"),
                           Left("remedy").WithWrapping().WithLevel(Level::kPage)}};
   for (const DoctorCheck& check : group.checks) {
-    table.rows.push_back(
-        {Cell(GetName(check.state), ToneOfCheck(check.state)), check.name, check.found, check.remedy});
-    if (!check.remedy.empty())
-      table.rows.push_back(Row({"", "", "-> " + check.remedy, ""}, Row::Role::kRest));
+    table.AddRow(Cell(GetName(check.state), ToneOfCheck(check.state)), check.name, check.found, check.remedy);
+    if (!check.remedy.empty()) table.AddRow("", "", "-> " + check.remedy, "").role = Row::Role::kRest;
   }
   return table;
 }
@@ -49,9 +47,9 @@ Table MakeTestStepsTable(const QuickTestResult& result) {
   Table table{.id = "steps",
               .columns = {Left("step"), Left("result"), Right("time"), Left("said", "").WithWrapping()}};
   for (const QuickTestStep& step : result.steps) {
-    table.rows.push_back({step.name, StepResultCell(step.state),
-                          step.seconds > 0 ? Cell(Duration{1e9 * step.seconds}) : Cell(""),
-                          step.message.empty() ? "not tried" : step.message});
+    table.AddRow(step.name, StepResultCell(step.state),
+                 step.seconds > 0 ? Cell(Duration{1e9 * step.seconds}) : Cell(""),
+                 step.message.empty() ? "not tried" : step.message);
   }
   return table;
 }

@@ -111,12 +111,11 @@ class SuiteDocument {
     for (std::size_t i = 0; i < suite_.devices.size(); ++i)
       table.columns.push_back(VariantColumn(fmt::format("device_{}", i + 1), suite_.devices[i]));
     for (const auto& program : programs_) {
-      Row row{program.first, program.second};
+      Row& row = table.AddRow(program.first, program.second);
       for (const std::string& device : suite_.devices) {
         const SuiteCellReport* const cell = FindCell(program, device);
-        row.cells.push_back(cell == nullptr ? Cell("") : make_cell(*cell));
+        row.Add(cell == nullptr ? Cell("") : make_cell(*cell));
       }
-      table.rows.push_back(std::move(row));
     }
     return table;
   }
@@ -176,11 +175,11 @@ class SuiteDocument {
       Quantity quantity;
       quantity.estimate = variant.estimate;
       quantity.verdict = variant.verdict;
-      table.rows.push_back({PairName(variant), variant.device.empty() ? "all" : variant.device,
-                            variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
-                            variant.estimate ? Cell(Interval{quantity}) : Cell(),
-                            variant.estimate ? etprof::GetName(variant.verdict) : "needs two models",
-                            Count{variant.models}, Count{variant.ratios}});
+      table.AddRow(PairName(variant), variant.device.empty() ? "all" : variant.device,
+                   variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
+                   variant.estimate ? Cell(Interval{quantity}) : Cell(),
+                   variant.estimate ? etprof::GetName(variant.verdict) : "needs two models",
+                   Count{variant.models}, Count{variant.ratios});
     }
     return table;
   }
@@ -201,10 +200,10 @@ class SuiteDocument {
                     Right("latency").WithDropPriority(2), Right("baseline").WithDropPriority(1),
                     Right("speedup"), Right("interval"), Left("verdict").Decides()}};
     for (const SuiteDtype& dtype : suite_.dtypes) {
-      table.rows.push_back({dtype.model, dtype.device, dtype.candidate, dtype.baseline,
-                            OptionalCell<Duration>(dtype.latency.candidate_ns),
-                            OptionalCell<Duration>(dtype.latency.baseline_ns), Speedup{dtype.latency},
-                            Interval{dtype.latency}, etprof::GetName(dtype.latency.verdict)});
+      table.AddRow(dtype.model, dtype.device, dtype.candidate, dtype.baseline,
+                   OptionalCell<Duration>(dtype.latency.candidate_ns),
+                   OptionalCell<Duration>(dtype.latency.baseline_ns), Speedup{dtype.latency},
+                   Interval{dtype.latency}, etprof::GetName(dtype.latency.verdict));
     }
     return table;
   }
@@ -278,13 +277,13 @@ class SuiteDocument {
       for (std::size_t i = 0; i < cell.settings.size() && i <= cell.pairs.size(); ++i) {
         const SuiteSetting& setting = cell.settings[i];
         const Quantity* const latency = i > 0 ? &cell.pairs[i - 1].latency : nullptr;
-        table.rows.push_back(
-            {cell.model, cell.device, setting.label,
-             setting.latency_ns ? Cell(Time{*setting.latency_ns}) : UnsureVerdict(stats::Verdict::kContended),
-             latency != nullptr ? Cell(Speedup{*latency}) : Cell(""),
-             latency != nullptr ? Cell(Interval{*latency}) : Cell(""),
-             latency != nullptr ? etprof::GetName(latency->verdict) : "", SqnrCell(setting),
-             OptionalCell<Size>(setting.peak_memory), OptionalCell<Time>(setting.load_ns)});
+        table.AddRow(
+            cell.model, cell.device, setting.label,
+            setting.latency_ns ? Cell(Time{*setting.latency_ns}) : UnsureVerdict(stats::Verdict::kContended),
+            latency != nullptr ? Cell(Speedup{*latency}) : Cell(""),
+            latency != nullptr ? Cell(Interval{*latency}) : Cell(""),
+            latency != nullptr ? etprof::GetName(latency->verdict) : "", SqnrCell(setting),
+            OptionalCell<Size>(setting.peak_memory), OptionalCell<Time>(setting.load_ns));
       }
     }
     return table;
@@ -352,8 +351,8 @@ class SuiteDocument {
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         const GateVerdict& gate = pair.gate;
-        table.rows.push_back({SuiteCellName(cell), PairName(pair),
-                              ChangeCell(gate.growth, gate.low, gate.high), ResultCell(gate.decision)});
+        table.AddRow(SuiteCellName(cell), PairName(pair), ChangeCell(gate.growth, gate.low, gate.high),
+                     ResultCell(gate.decision));
       }
     }
     return table;
@@ -376,10 +375,10 @@ class SuiteDocument {
     std::ranges::stable_sort(all, std::greater(), [](const OperatorOfCell& row) { return row.op->self_ns; });
     if (all.size() > kMaxSuiteOperators) all.resize(kMaxSuiteOperators);
     for (const auto& [cell, op] : all) {
-      table.rows.push_back(
-          {op->name, cell->model, cell->dtype, cell->device,
-           cell->Contended() ? UnsureVerdict(stats::Verdict::kContended) : Cell(Duration{op->self_ns}),
-           Share{op->share}});
+      table.AddRow(
+          op->name, cell->model, cell->dtype, cell->device,
+          cell->Contended() ? UnsureVerdict(stats::Verdict::kContended) : Cell(Duration{op->self_ns}),
+          Share{op->share});
     }
     return table;
   }
@@ -391,7 +390,7 @@ class SuiteDocument {
                 .screen_rows = kScreenSuiteFailures};
     for (const SuiteCellReport& cell : suite_.cells) {
       if (cell.reason.empty()) continue;
-      table.rows.push_back({cell.model, cell.dtype, cell.device, etprof::GetName(cell.status), cell.reason});
+      table.AddRow(cell.model, cell.dtype, cell.device, etprof::GetName(cell.status), cell.reason);
     }
     return table;
   }
@@ -421,16 +420,16 @@ class SuiteDocument {
                             Left("run_directory", "results").WithDropPriority(1)}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
-        table.rows.push_back({cell.model, cell.dtype, cell.device, PairName(pair),
-                              OptionalCell<Duration>(pair.latency.baseline_ns),
-                              OptionalCell<Duration>(pair.latency.candidate_ns), Speedup{pair.latency},
-                              Interval{pair.latency}, etprof::GetName(pair.latency.verdict),
-                              Count{pair.launches}, cell.folder});
+        table.AddRow(cell.model, cell.dtype, cell.device, PairName(pair),
+                     OptionalCell<Duration>(pair.latency.baseline_ns),
+                     OptionalCell<Duration>(pair.latency.candidate_ns), Speedup{pair.latency},
+                     Interval{pair.latency}, etprof::GetName(pair.latency.verdict), Count{pair.launches},
+                     cell.folder);
       }
       if (cell.pairs.empty()) {
-        table.rows.push_back({cell.model, cell.dtype, cell.device, cell.experiment, Cell(),
-                              OptionalCell<Duration>(cell.latency_ns), Cell(), Cell(),
-                              etprof::GetName(cell.status), Count{cell.launches}, cell.folder});
+        table.AddRow(cell.model, cell.dtype, cell.device, cell.experiment, Cell(),
+                     OptionalCell<Duration>(cell.latency_ns), Cell(), Cell(), etprof::GetName(cell.status),
+                     Count{cell.launches}, cell.folder);
       }
     }
     return table;

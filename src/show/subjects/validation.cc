@@ -31,9 +31,8 @@ Table MakeValidationFindingsTable(const Validation& validation) {
                           Left("problem").WithWrapping().WithLevel(Level::kPage)}};
   for (const Finding& finding : validation.findings) {
     const Tone tone = finding.severity == Finding::Severity::kBroken ? Tone::kBad : Tone::kUnsure;
-    table.rows.push_back(
-        {Cell(GetName(finding.severity), tone), finding.check, finding.file, finding.problem});
-    table.rows.push_back(Row({"", "", finding.problem, ""}, Row::Role::kRest));
+    table.AddRow(Cell(GetName(finding.severity), tone), finding.check, finding.file, finding.problem);
+    table.AddRow("", "", finding.problem, "").role = Row::Role::kRest;
   }
   return table;
 }
@@ -43,9 +42,9 @@ Table MakeValidatedRunsTable(const Validations& validations) {
               .columns = {Left("run"), Left("result"), Right("broken"), Right("warnings")},
               .level = Level::kPage};
   for (const Validation& validation : validations.runs) {
-    table.rows.push_back({validation.run, Cell(ValidityText(validation), ValidityTone(validation)),
-                          Count{validation.Count(Finding::Severity::kBroken)},
-                          Count{validation.Count(Finding::Severity::kWarning)}});
+    table.AddRow(validation.run, Cell(ValidityText(validation), ValidityTone(validation)),
+                 Count{validation.Count(Finding::Severity::kBroken)},
+                 Count{validation.Count(Finding::Severity::kWarning)});
   }
   return table;
 }

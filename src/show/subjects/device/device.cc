@@ -95,9 +95,9 @@ Table MakeComputePeaksTable(const protocol::Peaks& peaks) {
                           Right("median_below", "median below"), Left("instruction")}};
   const double cycles = peaks.clock_hz * peaks.threads;
   for (const protocol::ComputePeak& peak : peaks.compute) {
-    table.rows.push_back({peak.level, peak.dtype, Amount{peak.macs.best}, Amount{2 * peak.macs.best},
-                          cycles > 0 ? Cell(Number{peak.macs.best / cycles, ""}) : Cell(),
-                          MedianBelowBest(peak.macs), peak.instruction});
+    table.AddRow(peak.level, peak.dtype, Amount{peak.macs.best}, Amount{2 * peak.macs.best},
+                 cycles > 0 ? Cell(Number{peak.macs.best / cycles, ""}) : Cell(), MedianBelowBest(peak.macs),
+                 peak.instruction);
   }
   return table;
 }
@@ -108,8 +108,8 @@ Table MakeMemoryPeaksTable(const protocol::Peaks& peaks) {
                           Right("working_set", "working set"), Right("capacity"),
                           Right("median_below", "median below")}};
   for (const protocol::MemoryPeak& peak : peaks.memory) {
-    table.rows.push_back({peak.level, peak.access, Amount{peak.bytes.best}, Size{peak.working_set_bytes},
-                          CellOrBlank<Size>(peak.capacity_bytes), MedianBelowBest(peak.bytes)});
+    table.AddRow(peak.level, peak.access, Amount{peak.bytes.best}, Size{peak.working_set_bytes},
+                 CellOrBlank<Size>(peak.capacity_bytes), MedianBelowBest(peak.bytes));
   }
   return table;
 }
@@ -124,11 +124,10 @@ Document MakeDeviceListDocument(const std::vector<DeviceSurvey>& devices,
                           Right("free_memory", "free memory"), Left("state")}};
   for (const DeviceSurvey& device : devices) {
     if (!device.problem.empty()) {
-      table.rows.push_back({device.name, "", "", "", Cell("cannot be used", Tone::kBad)});
+      table.AddRow(device.name, "", "", "", Cell("cannot be used", Tone::kBad));
     } else {
-      table.rows.push_back(
-          {device.name, device.properties.platform, HasSme2(device.properties) ? "yes" : "no",
-           OptionalCell<Size>(device.properties.memory_available), Cell("ready", Tone::kGood)});
+      table.AddRow(device.name, device.properties.platform, HasSme2(device.properties) ? "yes" : "no",
+                   OptionalCell<Size>(device.properties.memory_available), Cell("ready", Tone::kGood));
     }
   }
   document.sections = {{"", {std::move(table)}}};
@@ -142,8 +141,8 @@ Document MakeCpuFeaturesDocument(const CpuFeatures& cpu) {
                     .section_kind = "section"};
   Table table{.id = "features", .columns = {Left("feature"), Left("here"), Left("needs")}};
   for (const isa::Feature& feature : isa::Features(cpu.architecture)) {
-    table.rows.push_back({std::string(feature.name), cpu.Has(feature.name) ? "yes" : "no",
-                          fmt::format("{}", fmt::join(feature.needs, ", "))});
+    table.AddRow(std::string(feature.name), cpu.Has(feature.name) ? "yes" : "no",
+                 fmt::format("{}", fmt::join(feature.needs, ", ")));
   }
   Facts facts{"cpu", ""};
   if (cpu.widest) {

@@ -97,9 +97,9 @@ Section MakeDevicesSection(const DevicesReport& report) {
                           Left("governor").WithDropPriority(3), Left("system").WithDropPriority(1)}};
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const Report& run = report.runs[i];
-    table.rows.push_back({report.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform,
-                          CpuText(run), fmt::format("{}", fmt::join(FeaturesOfRun(run), " ")),
-                          GovernorText(run.run.device), SystemText(run)});
+    table.AddRow(report.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform, CpuText(run),
+                 fmt::format("{}", fmt::join(FeaturesOfRun(run), " ")), GovernorText(run.run.device),
+                 SystemText(run));
   }
   return {"Devices", {std::move(table)}};
 }
@@ -120,7 +120,7 @@ Section MakeLatencySection(const DevicesReport& report, const ModelSection& mode
                           Left("against", "compared with").WithDropPriority(2), Right("speedup"),
                           Left("speedup", "CI").WithDropPriority(3), Right("launches").WithDropPriority(1)}};
   List differences{"different configurations"};
-  std::set<std::string> firsts;  // the devices that others are compared with
+  std::set<std::string> first_devices;  // the devices that others are compared with
   for (const DeviceRow& row : model.experiments) {
     for (std::size_t device = 0; device < row.cells.size(); ++device) {
       const ReportExperiment* experiment = report.ExperimentOf(model, row, device);
@@ -128,21 +128,21 @@ Section MakeLatencySection(const DevicesReport& report, const ModelSection& mode
       std::optional<Quantity> compared;
       if (row.first && device != *row.first && row.cells[device].against_first.candidate_ns) {
         compared = row.cells[device].against_first;
-        firsts.insert(model.devices[*row.first].name);
+        first_devices.insert(model.devices[*row.first].name);
       }
-      table.rows.push_back(
-          {RowName(row), ColumnTitle(model.devices[device]), OptionalCell<Time>(experiment->latency.p50),
-           MedianBounds(RunOf(report, model, device).run.experiments[experiment->index], *experiment),
-           compared ? Cell(ColumnTitle(model.devices[*row.first])) : Cell(""), CellOrBlank<Speedup>(compared),
-           CellOrBlank<Interval>(compared),
-           experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell()});
+      table.AddRow(RowName(row), ColumnTitle(model.devices[device]),
+                   OptionalCell<Time>(experiment->latency.p50),
+                   MedianBounds(RunOf(report, model, device).run.experiments[experiment->index], *experiment),
+                   compared ? Cell(ColumnTitle(model.devices[*row.first])) : Cell(""),
+                   CellOrBlank<Speedup>(compared), CellOrBlank<Interval>(compared),
+                   experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell());
     }
     for (const std::string& difference : row.differences)
       differences.items.emplace_back(RowName(row) + ": " + difference);
   }
-  if (firsts.size() == 1) table.columns[5].KeepsDifference().title = "vs. " + *firsts.begin();
+  if (first_devices.size() == 1) table.columns[5].KeepsDifference().title = "vs. " + *first_devices.begin();
   Section section{ModelPrefix(report, model) + "Latency across platforms", {std::move(table)}};
-  if (!firsts.empty()) section.AddText(UnpairedText(model.distinct_devices));
+  if (!first_devices.empty()) section.AddText(UnpairedText(model.distinct_devices));
   section.AddUnlessEmpty(std::move(differences));
   return section;
 }
@@ -163,10 +163,9 @@ Section MakeSpeedupsSection(const DevicesReport& report, const ModelSection& mod
       std::string sample = SampleText(pair->comparison);
       if (sample.empty())
         sample = pair->comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs";
-      table.rows.push_back({row.candidate_label + " vs. " + row.baseline_label,
-                            ColumnTitle(model.devices[device]), OptionalCell<Time>(latency.baseline_ns),
-                            OptionalCell<Time>(latency.candidate_ns), Speedup{latency}, Interval{latency},
-                            GetName(latency.verdict), std::move(sample)});
+      table.AddRow(row.candidate_label + " vs. " + row.baseline_label, ColumnTitle(model.devices[device]),
+                   OptionalCell<Time>(latency.baseline_ns), OptionalCell<Time>(latency.candidate_ns),
+                   Speedup{latency}, Interval{latency}, GetName(latency.verdict), std::move(sample));
     }
   }
   return {ModelPrefix(report, model) + "Speedup per platform",
@@ -180,13 +179,13 @@ Section MakeSpeedupsSection(const DevicesReport& report, const ModelSection& mod
 // The experiment that most devices measured; among equals the last, which is a comparison's candidate.
 const DeviceRow* DefaultRow(const ModelSection& model) {
   const DeviceRow* best = nullptr;
-  std::ptrdiff_t most = 1;
+  std::ptrdiff_t max_devices = 1;
   for (const DeviceRow& row : model.experiments) {
     const auto devices =
-        std::ranges::count_if(row.cells, [](const DeviceCell& one) { return one.experiment.has_value(); });
-    if (devices < most) continue;
+        std::ranges::count_if(row.cells, [](const DeviceCell& cell) { return cell.experiment.has_value(); });
+    if (devices < max_devices) continue;
     best = &row;
-    most = devices;
+    max_devices = devices;
   }
   return best;
 }
@@ -203,8 +202,7 @@ Section MakeCategoriesSection(const DevicesReport& report, const ModelSection& m
     if (experiment != nullptr && experiment->MeanExecute().value_or(0) <= 0) experiment = nullptr;
     experiments.push_back(experiment);
     const std::string id = fmt::format("device_{}", device + 1);
-    table.columns.push_back(Right(id, ColumnTitle(model.devices[device])));
-    table.columns.push_back(Right(id + "_share", ""));
+    table.AddColumns(Right(id, ColumnTitle(model.devices[device])), Right(id + "_share", ""));
     if (experiment == nullptr) continue;
     for (const AdditiveRow& group : experiment->groups.rows) {
       if (group.total != 0 && std::ranges::find(groups, group.name) == groups.end())
@@ -212,13 +210,13 @@ Section MakeCategoriesSection(const DevicesReport& report, const ModelSection& m
     }
   }
   const auto add = [&](const std::string& name, Row::Role role, const auto& time_of) {
-    Row added{{name}, role};
+    Row& added = table.AddRow(name);
+    added.role = role;
     for (const ReportExperiment* experiment : experiments) {
       const double ns = experiment != nullptr ? time_of(*experiment) : 0;
-      added.cells.push_back(experiment != nullptr ? Cell(Time{ns}) : Cell());
-      added.cells.push_back(experiment != nullptr ? Cell(Share{ns / *experiment->MeanExecute()}) : Cell(""));
+      added.Add(experiment != nullptr ? Cell(Time{ns}) : Cell(),
+                experiment != nullptr ? Cell(Share{ns / *experiment->MeanExecute()}) : Cell(""));
     }
-    table.rows.push_back(std::move(added));
   };
   for (const std::string& name : groups) {
     add(name, Row::Role::kPart, [&](const ReportExperiment& experiment) {

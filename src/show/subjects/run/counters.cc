@@ -138,8 +138,7 @@ Table MakeInstructionsTable(const std::vector<InstructionsRow>& counted) {
               .columns = {Left("operator"), Right("instructions"), Right("share", "% of all")}};
   const double whole = rows.empty() ? 0 : rows.front().instructions;
   for (const InstructionsRow& row : rows)
-    table.rows.push_back(
-        {row.name, Amount(row.instructions), Share{whole > 0 ? row.instructions / whole : 0}});
+    table.AddRow(row.name, Amount(row.instructions), Share{whole > 0 ? row.instructions / whole : 0});
   int drop_priority = static_cast<int>(std::size(kKinds));
   for (const KindColumn& kind : kKinds) {
     const auto count = [&](const InstructionsRow& row) { return row.Kind(kind.counter).value_or(0); };

@@ -30,9 +30,9 @@ Table MakeReportedValuesTable(const ReportExperiment& experiment) {
   table.screen_rows = kScreenValues;
   table.hidden_rows_hint = "in `--csv=delegate_values`";
   for (const ReportedValue& reported : experiment.profile->reported) {
-    table.rows.push_back({reported.name, KnownTextCell(reported.backend), Count{reported.instruction},
-                          GetName(reported.kind), KnownTextCell(reported.unit), ValueCell(reported),
-                          Count{reported.values.n}});
+    table.AddRow(reported.name, KnownTextCell(reported.backend), Count{reported.instruction},
+                 GetName(reported.kind), KnownTextCell(reported.unit), ValueCell(reported),
+                 Count{reported.values.n});
   }
   return table;
 }
@@ -44,9 +44,9 @@ Table MakeDelegateMetadataTable(const ReportExperiment& experiment) {
                           Right("size"), Left("text", "metadata of the first").WithMaxWidth(40)}};
   for (const DelegateMetadata& metadata : experiment.profile->metadata) {
     const std::string suffix = metadata.varies ? " (others differ)" : "";
-    table.rows.push_back({metadata.event, KnownTextCell(metadata.backend), Count{metadata.instruction},
-                          Count{metadata.events}, Size{metadata.size},
-                          (metadata.text.empty() ? "no text, or a long one" : metadata.text) + suffix});
+    table.AddRow(metadata.event, KnownTextCell(metadata.backend), Count{metadata.instruction},
+                 Count{metadata.events}, Size{metadata.size},
+                 (metadata.text.empty() ? "no text, or a long one" : metadata.text) + suffix);
   }
   return table;
 }

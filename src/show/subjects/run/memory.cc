@@ -45,12 +45,10 @@ Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
   const protocol::MemorySnapshot* const moments[] = {find_moment("loaded"), find_moment("first_run"),
                                                      find_moment("steady")};
   const auto add = [&](std::string_view name, auto value, Cell allocated, Cell estimate) {
-    std::vector<Cell> cells = {std::string(name)};
+    Row& row = table.AddRow(std::string(name));
     for (const protocol::MemorySnapshot* const moment : moments)
-      cells.push_back(moment == nullptr ? Cell() : Size{value(*moment)});
-    cells.push_back(std::move(allocated));
-    cells.push_back(std::move(estimate));
-    table.rows.emplace_back(std::move(cells));
+      row.Add(moment == nullptr ? Cell() : Size{value(*moment)});
+    row.Add(std::move(allocated), std::move(estimate));
   };
   for (std::size_t i = 0; i < memory.moments.back().parts.size(); ++i) {
     const protocol::MemoryPart& part = memory.moments.back().parts[i];
@@ -69,8 +67,8 @@ Table MakeCreatedOperatorsTable(const MemoryReport& memory) {
                           Right("largest", "largest block").WithDropPriority(3)}};
   for (const auto* const op :
        SortByDecreasing(memory.operators, [](const auto& created) { return created.bytes; })) {
-    table.rows.push_back(
-        {KnownTextCell(op->name), Count{op->delegate}, op->function, Size{op->bytes}, Size{op->largest}});
+    table.AddRow(KnownTextCell(op->name), Count{op->delegate}, op->function, Size{op->bytes},
+                 Size{op->largest});
   }
   table.screen_rows = kScreenMemoryRows;
   table.hidden_rows_hint = "in its `_watch.json`";
@@ -89,8 +87,7 @@ Table MakeLoadTable(const protocol::LoadTimes& load) {
   Table table{.id = "load_time", .columns = {Left("part", "load time"), Right("time"), Right("share")}};
   const auto add = [&](std::string_view name, std::int64_t ns, Row::Role role) {
     const auto total = static_cast<double>(load.total_ns), part = static_cast<double>(ns);
-    table.rows.push_back(
-        Row({std::string(name), Time{part}, total > 0 ? Cell(Share{part / total}) : Cell()}, role));
+    table.AddRow(std::string(name), Time{part}, total > 0 ? Cell(Share{part / total}) : Cell()).role = role;
   };
   for (const protocol::LoadTime& part : load.parts) {
     if (part.part == protocol::LoadPart::kPack && part.ns == 0) continue;  // 0 on CPUs without KleidiAI
@@ -113,13 +110,12 @@ Table MakeDelegateMemoryTable(const MemoryReport& memory) {
       if (j != i && delegate.workspace >= 0 && memory.delegates[j].workspace == delegate.workspace)
         sharing_delegates.push_back(std::to_string(j));
     }
-    table.rows.push_back(
-        {Count{i}, number(delegate.workspace),
-         delegate.workspace_bytes < 0 ? Cell() : Size{delegate.workspace_bytes},
-         sharing_delegates.empty() ? Cell("none")
-                                   : Cell(fmt::format("{}", fmt::join(sharing_delegates, ", "))),
-         delegate.weights_cache < 0 ? Cell("its own")
-                                    : Cell(fmt::format("in cache {}", delegate.weights_cache))});
+    table.AddRow(Count{i}, number(delegate.workspace),
+                 delegate.workspace_bytes < 0 ? Cell() : Size{delegate.workspace_bytes},
+                 sharing_delegates.empty() ? Cell("none")
+                                           : Cell(fmt::format("{}", fmt::join(sharing_delegates, ", "))),
+                 delegate.weights_cache < 0 ? Cell("its own")
+                                            : Cell(fmt::format("in cache {}", delegate.weights_cache)));
   }
   table.screen_rows = kScreenMemoryRows;
   table.hidden_rows_hint = "in its `_watch.json`";
@@ -175,7 +171,7 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
                   Level::kUsual};
   Table owners{"memory_change", "", columns("owner", "resident")};
   const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
-    table.rows.push_back({std::string(name), Size{before}, Size{after}, SizeChange(before, after)});
+    table.AddRow(std::string(name), Size{before}, Size{after}, SizeChange(before, after));
   };
   const protocol::MemorySnapshot &before = baseline.moments.back(), &after = candidate.moments.back();
   for (const auto& [owner, name] : kOwners) add(owners, name, before.Resident(owner), after.Resident(owner));

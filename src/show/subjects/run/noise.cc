@@ -40,7 +40,7 @@ Table MakeNoiseTable(const OutputBudget& budget, const ReportExperiment& experim
        {Right("layer_self", "layer's own time"),
         [&](const Value& value) { return CellOrBlank<Time>(ModuleSelfTime(experiment, value.module)); }}},
       budget.values);
-  table.rows.push_back({"interaction", "", "", OptionalCell<Share>(budget.interaction), "", "", ""});
+  table.AddRow("interaction", "", "", OptionalCell<Share>(budget.interaction), "", "", "");
   return table;
 }
 

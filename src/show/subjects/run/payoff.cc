@@ -42,21 +42,16 @@ Table MakePayoffTable(const Payoff& payoff) {
   Table table{.id = "isa_threads", .columns = {Names("name", "")}};
   for (std::size_t t = 0; t < payoff.threads.size(); ++t) {
     const std::string id = fmt::format("threads_{}", payoff.threads[t]);
-    table.columns.push_back(Right(id, CountedText(payoff.threads[t], "thread")));
-    table.columns.push_back({id, "CI", false, static_cast<int>(payoff.threads.size() - t)});
+    table.AddColumns(Right(id, CountedText(payoff.threads[t], "thread")),
+                     Left(id, "CI").WithDropPriority(static_cast<int>(payoff.threads.size() - t)));
   }
-  table.columns.push_back(Left("no_longer_from", "no longer").Decides());
+  table.AddColumns(Left("no_longer_from", "no longer").Decides());
   const auto add = [&](const PayoffRow& of, Level level) {
-    Row row{of.name};
-    for (const std::optional<Quantity>& speedups : of.speedups) {
-      row.cells.push_back(OptionalCell<Speedup>(speedups));
-      row.cells.push_back(OptionalCell<Interval>(speedups));
-    }
-    row.cells.push_back(of.stops   ? Cell("from " + CountedText(*of.stops, "thread"))
-                        : of.never ? Cell("at any number")
-                                   : Cell(""));
+    Row& row = table.AddRow(of.name);
     row.level = level;
-    table.rows.push_back(std::move(row));
+    for (const std::optional<Quantity>& speedup : of.speedups)
+      row.Add(OptionalCell<Speedup>(speedup), OptionalCell<Interval>(speedup));
+    row.Add(of.stops ? "from " + CountedText(*of.stops, "thread") : of.never ? "at any number" : "");
   };
   add(payoff.latency, Level::kBrief);
   // Rows that stop paying off come first, since they are the question; the others follow by time.

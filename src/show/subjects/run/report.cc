@@ -312,10 +312,10 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
         verdict =
             Cell(VerdictWithBaseline(quantity, pair->comparison.baseline_label), ToneOf(Speedup{quantity}));
     }
-    table.rows.push_back({folder.empty() ? experiment.label : folder + ": " + experiment.label,
-                          OptionalCell<Duration>(latency.p50), tail.value ? tail.name : "",
-                          CellOrBlank<Duration>(tail.value), OptionalCell<Share>(latency.cv),
-                          Count{latency.n}, LargestGroup(experiment), verdict});
+    table.AddRow(folder.empty() ? experiment.label : folder + ": " + experiment.label,
+                 OptionalCell<Duration>(latency.p50), tail.value ? tail.name : "",
+                 CellOrBlank<Duration>(tail.value), OptionalCell<Share>(latency.cv), Count{latency.n},
+                 LargestGroup(experiment), verdict);
   }
   for (const std::string& warning : report.warnings) {
     Note note{warning, "warning"};

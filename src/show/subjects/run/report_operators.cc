@@ -35,19 +35,14 @@ Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& 
   for (std::size_t i = 0; i < experiment.operators.size(); ++i) {
     const OperatorRow& operator_row = experiment.operators[i];
     const Operator& op = experiment.profile->operators[operator_row.op];
-    Row row{
-        op.name + names.Location(operator_row.op),
-        std::string(GroupName(op.category.group)),
-        RunsOn(op),
-        op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(),
-        Time{operator_row.mean_self},
-        Share{operator_row.share},
-        OptionalCell<Time>(operator_row.self.p50),
+    Row& row = table.AddRow(
+        op.name + names.Location(operator_row.op), std::string(GroupName(op.category.group)), RunsOn(op),
+        op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(), Time{operator_row.mean_self},
+        Share{operator_row.share}, OptionalCell<Time>(operator_row.self.p50),
         operator_row.self.n >= stats::kMinValuesForP99 ? OptionalCell<Time>(operator_row.self.p99) : Cell(),
-        OptionalCell<Share>(operator_row.self.cv)};
+        OptionalCell<Share>(operator_row.self.cv));
     if (i >= kTopOperators) row.level = Level::kPage;
     if (i >= kPageOperators && operator_row.share < kAlwaysListedShare) row.level = Level::kFolded;
-    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -108,8 +103,8 @@ class PairChanges {
         comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(delta(match)); },
         [](const OperatorMatch& match) { return match.change.has_value(); });
     for (const OperatorMatch* const match : changed) {
-      table.rows.push_back(
-          {match->change->Text(), BaselineTimeCell(*match), CandidateTimeCell(*match), Time{delta(*match)}});
+      table.AddRow(match->change->Text(), BaselineTimeCell(*match), CandidateTimeCell(*match),
+                   Time{delta(*match)});
       if (table.rows.size() > kPageOperators) table.rows.back().level = Level::kFolded;
     }
     return table;
@@ -181,9 +176,9 @@ class PairChanges {
       const bool in_baseline = match->baseline.has_value();
       const std::size_t op = in_baseline ? *match->baseline : *match->candidate;
       const Profile& profile = *report_.experiments[in_baseline ? pair_.baseline : pair_.candidate].profile;
-      table.rows.push_back({(in_baseline ? baseline_names_ : candidate_names_).FullName(op),
-                            in_baseline ? comparison_.baseline_label : comparison_.candidate_label,
-                            LayerName(profile, op).value_or(""), Time{std::fabs(Saved(*match))}});
+      table.AddRow((in_baseline ? baseline_names_ : candidate_names_).FullName(op),
+                   in_baseline ? comparison_.baseline_label : comparison_.candidate_label,
+                   LayerName(profile, op).value_or(""), Time{std::fabs(Saved(*match))});
     }
     return table;
   }
@@ -223,8 +218,7 @@ Table MakePlacesTable(const ReportExperiment& experiment, const std::string& suf
     if (row.total == 0 && row.operators == 0) continue;
     const double share =
         places.total > 0 ? static_cast<double>(row.total) / static_cast<double>(places.total) : 0;
-    table.rows.push_back(
-        {row.name, Count{row.operators}, Time{MeanPerRun(row.total, places.runs)}, Share{share}});
+    table.AddRow(row.name, Count{row.operators}, Time{MeanPerRun(row.total, places.runs)}, Share{share});
   }
   return table;
 }
@@ -240,15 +234,12 @@ Table MakePortableTable(const ReportExperiment& experiment) {
     const Profile& profile = *experiment.profile;
     const Operator& op = profile.operators[operator_row.op];
     if (!op.portable) continue;
-    Row row{op.type,
-            std::string(op.category.name),
-            LayerName(profile, operator_row.op).value_or(""),
-            SourceLineName(profile, operator_row.op).value_or(""),
-            Time{operator_row.mean_self},
-            Share{operator_row.share},
-            profile.program ? profile.program->operators[operator_row.op].not_delegated_reason : ""};
-    if (table.rows.size() >= kPageOperators) row.level = Level::kFolded;
-    table.rows.push_back(std::move(row));
+    Row& row =
+        table.AddRow(op.type, std::string(op.category.name), LayerName(profile, operator_row.op).value_or(""),
+                     SourceLineName(profile, operator_row.op).value_or(""), Time{operator_row.mean_self},
+                     Share{operator_row.share},
+                     profile.program ? profile.program->operators[operator_row.op].not_delegated_reason : "");
+    if (table.rows.size() > kPageOperators) row.level = Level::kFolded;
   }
   return table;
 }

@@ -190,10 +190,10 @@ Table MakeExperimentsTable(const Report& report) {
     const ExperimentData& data = report.run.experiments[experiment.index];
     has_conditions =
         has_conditions || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
-    table.rows.push_back({experiment.label, report.bare ? Cell() : Cell(Count{experiment.threads}),
-                          KnownTextCell(data.isa), KnownTextCell(data.cpus),
-                          KnownTextCell(data.runner.filename().string()),
-                          KnownTextCell(data.executorch_version), KnownTextCell(data.operator_clock)});
+    table.AddRow(experiment.label, report.bare ? Cell() : Cell(Count{experiment.threads}),
+                 KnownTextCell(data.isa), KnownTextCell(data.cpus),
+                 KnownTextCell(data.runner.filename().string()), KnownTextCell(data.executorch_version),
+                 KnownTextCell(data.operator_clock));
   }
   if (!has_conditions) table.rows.clear();
   return table;
@@ -209,7 +209,7 @@ Table MakeConditionsTable(const Report& report) {
   if (report.bare) return table;
   for (const ReportExperiment& experiment : report.experiments) {
     for (const Fact& fact : ExperimentFacts(report, experiment).facts)
-      table.rows.push_back({experiment.label, fact.name, fact.value});
+      table.AddRow(experiment.label, fact.name, fact.value);
   }
   return table;
 }

@@ -196,9 +196,9 @@ Section MakeSideBySideSection(const Report& report) {
   for (std::size_t i = 1; i < table.columns.size(); ++i)
     table.columns[i].drop_priority = static_cast<int>(table.columns.size() - i);
   const auto add = [&](const std::string& name, Row::Role role, const auto& value) {
-    std::vector<Cell> cells = {name};
-    for (const ReportExperiment* const variant : variants) cells.push_back(value(*variant));
-    table.rows.push_back({std::move(cells), role});
+    Row& row = table.AddRow(name);
+    row.role = role;
+    for (const ReportExperiment* const variant : variants) row.Add(value(*variant));
   };
   const std::vector<AdditiveRow>& groups = variants.front()->groups.rows;
   std::vector<std::size_t> order;
@@ -339,8 +339,8 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     table.units_by_row = true;
     const auto add = [&]<typename CostCell>(const char* name, const StartupCost& cost, CostCell) {
       if (cost.baseline && cost.candidate) {
-        table.rows.push_back({name, CostCell{*cost.baseline}, CostCell{*cost.candidate},
-                              KnownTextCell(CostVerdict(cost)), CostInterval(cost)});
+        table.AddRow(name, CostCell{*cost.baseline}, CostCell{*cost.candidate},
+                     KnownTextCell(CostVerdict(cost)), CostInterval(cost));
       }
     };
     add("Load", pair.costs.load, Duration(0));

@@ -40,11 +40,11 @@ Table MakeRooflineTable(const ReportExperiment& experiment) {
   table.screen_rows = kPageRows;
   table.span = {roofline.covered_ns, roofline.covered_ns};
   for (const RooflineRow& row : roofline.rows) {
-    table.rows.push_back({experiment.profile->operators[row.op].name,
-                          LayerName(*experiment.profile, row.op).value_or(""), Time{row.time.ns},
-                          RateCell(static_cast<double>(row.flops()), row.time),
-                          RateCell(static_cast<double>(row.bytes), row.time), BoundText(row),
-                          Share{row.share()}, Time{std::max(0.0, row.gap_ns())}});
+    table.AddRow(experiment.profile->operators[row.op].name,
+                 LayerName(*experiment.profile, row.op).value_or(""), Time{row.time.ns},
+                 RateCell(static_cast<double>(row.flops()), row.time),
+                 RateCell(static_cast<double>(row.bytes), row.time), BoundText(row), Share{row.share()},
+                 Time{std::max(0.0, row.gap_ns())});
     if (table.rows.size() > kLetteredRows) table.rows.back().level = Level::kPage;
   }
   return table;

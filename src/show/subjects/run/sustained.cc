@@ -40,11 +40,10 @@ Table MakeSustainedTable(const Sustained& sustained) {
       .level = Level::kPage};
   const double length = sustained.seconds / static_cast<double>(kStretches);
   for (const SustainedPoint& point : CondenseSustained(sustained, kStretches)) {
-    table.rows.push_back({LengthText(length * std::ceil(point.seconds / length)), Count{point.runs},
-                          Time{point.median_ns}, Time{point.p95_ns},
-                          point.mhz ? Gigahertz(*point.mhz) : Cell(),
-                          point.cap_mhz ? Gigahertz(*point.cap_mhz) : Cell(),
-                          point.celsius ? Celsius(*point.celsius) : Cell()});
+    table.AddRow(LengthText(length * std::ceil(point.seconds / length)), Count{point.runs},
+                 Time{point.median_ns}, Time{point.p95_ns}, point.mhz ? Gigahertz(*point.mhz) : Cell(),
+                 point.cap_mhz ? Gigahertz(*point.cap_mhz) : Cell(),
+                 point.celsius ? Celsius(*point.celsius) : Cell());
   }
   return table;
 }

@@ -64,12 +64,12 @@ std::vector<Section> MakeProvenKernelSections(const std::vector<WatchedExperimen
                             Right("calls").WithDropPriority(2), Right("threads").WithDropPriority(3)}};
     for (const WatchedRow& row : experiment.rows) {
       if (row.code.empty()) {
-        table.rows.push_back({row.name, Cell(), Cell(), Cell(), Cell()});
+        table.AddRow(row.name, Cell(), Cell(), Cell(), Cell());
         continue;
       }
       const Functions kernels = row.Kernels();
-      table.rows.push_back({row.name, row.code, FunctionNames(kernels), Count{CountCalls(kernels)},
-                            Count{CountThreads(kernels)}});
+      table.AddRow(row.name, row.code, FunctionNames(kernels), Count{CountCalls(kernels)},
+                   Count{CountThreads(kernels)});
     }
     table.screen_rows = kScreenWatched;
     table.hidden_rows_hint = "in its `_watch.json`";
@@ -99,10 +99,10 @@ std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& ex
       const ThreadUse& use = row->threads;
       const auto runs = static_cast<double>(std::max<std::int64_t>(use.runs, 1));
       const double whole = static_cast<double>(use.time_ns) * static_cast<double>(use.threads.size());
-      table.rows.push_back(
-          {row->name, Time{static_cast<double>(use.time_ns) / runs}, Count{use.Tasks() / use.runs},
-           OptionalCell<Share>(use.Efficiency()), OptionalCell<Share>(use.BusiestShare()),
-           whole > 0 ? Cell(Share{1 - static_cast<double>(use.BusyNs()) / whole}) : Cell(), CauseText(use)});
+      table.AddRow(row->name, Time{static_cast<double>(use.time_ns) / runs}, Count{use.Tasks() / use.runs},
+                   OptionalCell<Share>(use.Efficiency()), OptionalCell<Share>(use.BusiestShare()),
+                   whole > 0 ? Cell(Share{1 - static_cast<double>(use.BusyNs()) / whole}) : Cell(),
+                   CauseText(use));
     }
     table.screen_rows = kScreenWatched;
     table.hidden_rows_hint = "in its `_watch.json`";
