@@ -14,7 +14,6 @@
 #include "core/text/text.h"
 #include "core/units.h"
 #include "show/formats/page/gzip.h"
-#include "show/formats/trace/trace_contents.h"
 #include "show/formats/trace/trace_writer.h"
 
 namespace etprof {

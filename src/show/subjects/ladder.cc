@@ -67,9 +67,9 @@ class LadderDocument {
     Section main{"ISA ladder", Level::kBrief};
     for (const std::string& text : Paragraphs()) main.AddText(text);
     main.AddUnlessEmpty(MakeThreadDependenceList());
-    const bool one = ladder_.threads.size() == 1;
-    main.parts.emplace_back(one ? MakeLevelsTable(0) : MakeSettingsTable());
-    if (!one) main.parts.emplace_back(MakeScalingTable());
+    const bool one_count = ladder_.threads.size() == 1;
+    main.parts.emplace_back(one_count ? MakeLevelsTable(0) : MakeSettingsTable());
+    if (!one_count) main.parts.emplace_back(MakeScalingTable());
     main.parts.emplace_back(MakeRowsTable("ladder_groups", "self time", ladder_.groups));
     Table categories = MakeRowsTable("ladder_categories", "category", ladder_.categories);
     categories.level = Level::kPage;
@@ -371,24 +371,26 @@ class LadderDocument {
   // levels; for several, it names the levels that change the time at each.
   Table MakeRowsTable(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
     const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
-    const bool one = ladder_.threads.size() == 1;
+    const bool one_count = ladder_.threads.size() == 1;
     std::vector<Table::ColumnWithCells<LadderRow>> columns = {
         {Names("name", title), &LadderRow::name},
         {Right("lowest", GetName(lowest)),
-         [=](const LadderRow& row) { return OptionalCell<Time>(row.cells[0][lowest].ns); }, one},
+         [=](const LadderRow& row) { return OptionalCell<Time>(row.cells[0][lowest].ns); }, one_count},
         {Right("highest", GetName(highest)),
-         [=](const LadderRow& row) { return OptionalCell<Time>(row.cells[0][highest].ns); }, one},
+         [=](const LadderRow& row) { return OptionalCell<Time>(row.cells[0][highest].ns); }, one_count},
         {Right("over_lowest", "speedup"),
-         [=](const LadderRow& row) { return CellOrBlank<Speedup>(row.cells[0][highest].over_lowest); }, one},
+         [=](const LadderRow& row) { return CellOrBlank<Speedup>(row.cells[0][highest].over_lowest); },
+         one_count},
         {Left("levels").WithDropPriority(1),
          [&](const LadderRow& row) { return report_.emulated ? Cell("") : Cell(LevelBars(row.cells[0])); },
-         one}};
+         one_count}};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
       const int threads = ladder_.threads[t];
-      columns.push_back({(one ? Left("changed_by", "changed by")
-                              : Left(fmt::format("threads_{}", threads), CountedText(threads, "thread")))
-                             .Decides(),
-                         [this, t](const LadderRow& row) { return ChangedBy(row, t); }});
+      columns.push_back(
+          {(one_count ? Left("changed_by", "changed by")
+                      : Left(fmt::format("threads_{}", threads), CountedText(threads, "thread")))
+               .Decides(),
+           [this, t](const LadderRow& row) { return ChangedBy(row, t); }});
     }
     Table table{.id = id};
     table.Fill(columns, rows);
@@ -461,14 +463,14 @@ class LadderDocument {
 
   // All levels at one number of threads.
   Section MakeLevelsSection(std::size_t t) const {
-    const bool one = ladder_.threads.size() == 1;
+    const bool one_count = ladder_.threads.size() == 1;
     Section section{
-        "ISA ladder by level" + (one ? "" : ", " + CountedText(ladder_.threads[t], "thread")),
+        "ISA ladder by level" + (one_count ? "" : ", " + CountedText(ladder_.threads[t], "thread")),
         Level::kPage,
         {Paragraph{fmt::format("Speedups are over the level below unless a heading says otherwise, "
                                "paired by launch. \"same\": within {}. {}",
                                Margin(), UndefinedText(report_))}}};
-    if (!one) section.parts.emplace_back(MakeLevelsTable(t));
+    if (!one_count) section.parts.emplace_back(MakeLevelsTable(t));
     const auto add = [&](const char* id, const char* title, const char* what,
                          const std::vector<LadderRow>& rows, Level level) {
       Table table{id, title, {Left("name", what)}, {}, level};

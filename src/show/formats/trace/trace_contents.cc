@@ -1,5 +1,3 @@
-#include "show/formats/trace/trace_contents.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,8 @@
 #include "profile/analysis/placed_spans.h"
 #include "profile/analysis/sampled_runs.h"
 #include "report/kernels/matrix_kernels.h"
-#include "report/kernels/watched.h"
+#include "report/kernels/placed_watch.h"
+#include "show/formats/trace/trace_writer.h"
 
 namespace etprof {
 namespace {
