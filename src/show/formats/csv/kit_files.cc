@@ -175,9 +175,8 @@ struct E2eLatencyRow {
   static void Describe(auto& v) {
     using Record = const E2eLatencyRow&;
     const auto latency = [&](const char* name, auto member, std::string_view meaning) {
-      v(
-          name, [member](Record record) { return record.experiment.latency.*member; },
-          kMs.WithMeaning(meaning));
+      v(name, [member](Record record) { return record.experiment.latency.*member; },
+        {.meaning = meaning, .scale = 1e6});
     };
     v("model_name", [](Record record) { return record.experiment.profile->model_id; }, {.meaning = kModelId});
     v("num_runs", [](Record record) { return record.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
@@ -257,9 +256,8 @@ struct RobustStatsJson {
                                    : std::nullopt;
                       },
                       {.meaning = "of `count` above"});
-               object(
-                   "values", [](J json) { return json.robust.outliers; },
-                   kMs.WithMeaning("milliseconds, in the order in which they were measured"));
+               object("values", [](J json) { return json.robust.outliers; },
+                      {.meaning = "milliseconds, in the order in which they were measured", .scale = 1e6});
                object.Object("bounds",
                              [](auto& bounds) {
                                bounds("lower", [](J json) { return json.robust.fences.low; },
@@ -289,9 +287,8 @@ struct RobustStatsJson {
                  {.meaning = "standard deviation over mean"});
         },
         {.meaning = "of the runs within the fences"});
-    v(
-        "latencies_ms", [](J json) -> const auto& { return json.series.ns; },
-        kMs.WithMeaning("in the order in which they were measured"));
+    v("latencies_ms", [](J json) -> const auto& { return json.series.ns; },
+      {.meaning = "in the order in which they were measured", .scale = 1e6});
     v("run_indices", [](J json) -> const auto& { return json.series.run; },
       {.meaning = "of each latency: its place among the recorded runs, or in the ETDump where the latency is "
                   "the traced one"});
@@ -359,12 +356,10 @@ struct RobustSideJson {
   static void Describe(auto& v) {
     using J = const RobustSideJson&;
     v("name", [](J json) -> const auto& { return json.name; }, {.meaning = "label of the experiment"});
-    v(
-        "median_ms", [](J json) { return json.robust.inside.p50; },
-        kMs.WithMeaning("of the runs within Tukey's fences"));
-    v(
-        "trimmed_mean_ms", [](J json) { return json.robust.all.trimmed_mean_5; },
-        kMs.WithMeaning("without the lowest and the highest 5% of all runs"));
+    v("median_ms", [](J json) { return json.robust.inside.p50; },
+      {.meaning = "of the runs within Tukey's fences", .scale = 1e6});
+    v("trimmed_mean_ms", [](J json) { return json.robust.all.trimmed_mean_5; },
+      {.meaning = "without the lowest and the highest 5% of all runs", .scale = 1e6});
     v("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
       {.meaning = "of the runs within Tukey's fences: standard deviation over mean"});
     v("count", [](J json) { return json.robust.all.n; }, {.meaning = "all runs that the latency is of"});

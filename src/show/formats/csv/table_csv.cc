@@ -50,12 +50,11 @@ struct LatencyCsvRow : ExperimentCsvRow {
     ExperimentCsvRow::Describe(v);
     using L = const LatencyCsvRow&;
     const auto bound = [&](const char* key, double LatencyInterval::*member) {
-      v(
-          key,
-          [member](L row) {
-            return row.experiment.interval ? std::optional(*row.experiment.interval.*member) : std::nullopt;
-          },
-          kMs.WithMeaning("of the median, over launches"));
+      v(key,
+        [member](L row) {
+          return row.experiment.interval ? std::optional(*row.experiment.interval.*member) : std::nullopt;
+        },
+        {.meaning = "of the median, over launches", .scale = 1e6});
     };
     v("latency_from", [](L row) { return row.experiment.LatencySource(); }, kLatencySource);
     v("runs", &Distribution::n, {.meaning = kRunsOfLatency});
@@ -93,9 +92,8 @@ struct BreakdownCsvRow : ExperimentCsvRow {
     using Record = const BreakdownCsvRow&;
     v(kColumn, [](Record record) { return record.row.name; }, {.meaning = kMeaning});
     v("total_ms", [](Record record) { return record.row.total; }, kSelfTotal);
-    v(
-        "mean_ms", [](Record record) { return QuotientIfDefined(record.row.total, record.whole.runs); },
-        kMs.WithMeaning(kMeanOverRuns));
+    v("mean_ms", [](Record record) { return QuotientIfDefined(record.row.total, record.whole.runs); },
+      {.meaning = kMeanOverRuns, .scale = 1e6});
     v("pct_total", [](Record record) { return MaybePercent(record.row.total, record.whole.total); },
       {.meaning = kPercentOfMethod});
     v("operators", [](Record record) { return record.row.operators; }, {.meaning = kOperatorsOfRow});
@@ -188,9 +186,8 @@ struct LayerCsvRow : ExperimentCsvRow {
     v("depth", &LayerCsvRow::depth, {.meaning = "of the module; 0: the model; empty: no module"});
     v("total_ms", &LayerCsvRow::total,
       {.meaning = "self time of all that runs in it, over the common set; modules are nested", .scale = 1e6});
-    v(
-        "mean_ms", [](Record record) { return QuotientIfDefined(record.total, record.whole().runs); },
-        kMs.WithMeaning(kMeanOverRuns));
+    v("mean_ms", [](Record record) { return QuotientIfDefined(record.total, record.whole().runs); },
+      {.meaning = kMeanOverRuns, .scale = 1e6});
     v("pct_total", [](Record record) { return MaybePercent(record.total, record.whole().total); },
       {.meaning = "of `Method::execute`"});
     v("self_ms", &LayerCsvRow::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});

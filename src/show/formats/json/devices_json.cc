@@ -33,20 +33,17 @@ struct DeviceJson {
     v("method", [](J json) { return json.Run().method; }, {.meaning = "that ran"});
     v("status", [](J json) { return json.Run().status; },
       {.meaning = "of the measurement; `running` also means killed"});
-    v(
-        "generated_at", [](J json) { return json.Run().generated_at; },
-        kTextOrNull.WithMeaning("when the measurement began, UTC"));
-    v(
-        "platform", [](J json) { return json.Run().platform; },
-        kTextOrNull.WithMeaning("of the device, as in the manifest"));
+    v("generated_at", [](J json) { return json.Run().generated_at; },
+      {.meaning = "when the measurement began, UTC", .or_null = true, .non_empty = true});
+    v("platform", [](J json) { return json.Run().platform; },
+      {.meaning = "of the device, as in the manifest", .or_null = true, .non_empty = true});
     v("cpu_model", &DeviceProperties::cpu_model, kTextOrNull.WithMeaning("as the system calls it"));
     v("cores", [](J json) { return json.of.cores > 0 ? std::optional(json.of.cores) : std::nullopt; },
       {.meaning = "CPUs online", .least = 1});
     v("features", [](J json) { return show::FeaturesOfRun(json.report.runs[json.index]); },
       {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
-    v(
-        "governor", [](J json) { return GovernorText(json.Run().device); },
-        kTextOrNull.WithMeaning("of the CPUs' frequencies"));
+    v("governor", [](J json) { return GovernorText(json.Run().device); },
+      {.meaning = "of the CPUs' frequencies", .or_null = true, .non_empty = true});
     v("os", &DeviceProperties::os, kTextOrNull.WithMeaning("of the device"));
     v("kernel", &DeviceProperties::kernel, kTextOrNull.WithMeaning("of the device"));
     v("virtualization", &DeviceProperties::virtualization,
@@ -74,9 +71,8 @@ struct GroupJson {
 
   static constexpr const char* kSchemaName = "group";
   static void Describe(auto& v) {
-    v(
-        "name", [](const GroupJson& json) { return json.row.name; },
-        kName.WithMeaning("what the operators compute"));
+    v("name", [](const GroupJson& json) { return json.row.name; },
+      {.meaning = "what the operators compute", .non_empty = true});
     v("mean_ms", &GroupJson::Mean,
       {.meaning = "self time of a run", .least = 0, .scale = 1e6, .or_null = true});
     v("share", &GroupJson::Share, {.meaning = "of that device's whole inference", .least = 0, .most = 1});
@@ -125,20 +121,17 @@ struct CellJson {
   static constexpr const char* kSchemaName = "experiment_on_device";
   static void Describe(auto& v) {
     using J = const CellJson&;
-    v(
-        "device", [](J json) { return json.model.devices[json.device].name; },
-        kName.WithMeaning("its name in `devices`"));
+    v("device", [](J json) { return json.model.devices[json.device].name; },
+      {.meaning = "its name in `devices`", .non_empty = true});
     v("experiment", [](J json) { return json.Data().name; }, {.meaning = "its name in that run"});
     v("emulated", [](J json) { return json.Data().emulated; },
       {.meaning = "the CPU was emulated: times are not meaningful"});
-    v(
-        "median_ms", [](J json) { return json.experiment.latency.p50; },
-        kNonNegativeMs.WithMeaning("of the latency"));
+    v("median_ms", [](J json) { return json.experiment.latency.p50; },
+      {.meaning = "of the latency", .least = 0, .scale = 1e6});
     v("median_low_ms", [](J json) { return json.End(&LatencyInterval::low); },
       {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
-    v(
-        "median_high_ms", [](J json) { return json.End(&LatencyInterval::high); },
-        kNonNegativeMs.WithMeaning("of its 95 % interval over the device's launches"));
+    v("median_high_ms", [](J json) { return json.End(&LatencyInterval::high); },
+      {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
     v(
         "latency_from", [](J json) { return LatencySourceName(json.experiment.latency_from_trace); },
         kLatencySource);
@@ -185,12 +178,10 @@ struct PairCellJson {
   static void Describe(auto& v) {
     using J = const PairCellJson&;
     v("device", &PairCellJson::device, kName.WithMeaning("its name in `devices`"));
-    v(
-        "baseline_ms", [](J json) { return json.comparison.latency.baseline_ns; },
-        kNonNegativeMs.WithMeaning("median latency"));
-    v(
-        "candidate_ms", [](J json) { return json.comparison.latency.candidate_ns; },
-        kNonNegativeMs.WithMeaning("median latency"));
+    v("baseline_ms", [](J json) { return json.comparison.latency.baseline_ns; },
+      {.meaning = "median latency", .least = 0, .scale = 1e6});
+    v("candidate_ms", [](J json) { return json.comparison.latency.candidate_ns; },
+      {.meaning = "median latency", .least = 0, .scale = 1e6});
     v("pairing", [](J json) { return json.comparison.pairing; },
       {.meaning =
            "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});

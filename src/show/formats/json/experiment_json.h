@@ -184,9 +184,8 @@ struct ExperimentJson {
              {.meaning = "of the headline's runs, for a chart"});
     v.Object("latency_ecdf",
              [](auto& object) {
-               object(
-                   "ms", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::value); },
-                   kMs.WithMeaning("latency, rising"));
+               object("ms", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::value); },
+                      {.meaning = "latency, rising", .scale = 1e6});
                object("share", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::share); },
                       {.meaning = "of runs that took no longer", .least = 0});
              },

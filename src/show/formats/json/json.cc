@@ -35,12 +35,10 @@ struct EtdumpJson {
     v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
     v("runs", [](J json) { return json.of.groups.runs; },
       {.meaning = "of the common set, which the totals are over"});
-    v(
-        "category_totals_ms", [](J json) { return MakeTotals(json.of.groups); },
-        kMs.WithMeaning("self time by group"));
-    v(
-        "fine_category_totals_ms", [](J json) { return MakeTotals(json.of.categories); },
-        kMs.WithMeaning("self time by category"));
+    v("category_totals_ms", [](J json) { return MakeTotals(json.of.groups); },
+      {.meaning = "self time by group", .scale = 1e6});
+    v("fine_category_totals_ms", [](J json) { return MakeTotals(json.of.categories); },
+      {.meaning = "self time by category", .scale = 1e6});
   }
 };
 
