@@ -5,8 +5,6 @@
 
 #include "core/units.h"
 #include "report/kernels/watched.h"
-#include "report/report.h"
-#include "show/subjects/run/operator_names.h"
 #include "show/subjects/run/report_parts.h"
 #include "show/wording.h"
 

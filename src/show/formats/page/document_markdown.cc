@@ -134,9 +134,7 @@ class SectionMarkdown {
     }
   }
 
-  void WritePart(const show::Chart&) {}          // a table next to it has its values
-  void WritePart(const show::RooflineChart&) {}  // a table next to it has its values
-  void WritePart(const show::Distributions&) {}
+  void WritePart(const auto&) {}  // charts: tables next to them have their values
 
   // Writes the content under its heading, or folded; writes nothing if the content is empty.
   void WriteFoldable(show::Level level, const std::string& title, int depth,

@@ -98,8 +98,6 @@ Table MakeCountersTable(const std::vector<CountersRow>& counters) {
   return table;
 }
 
-constexpr std::size_t kScreenInstructionRows = 20;
-
 struct KindColumn {
   const char *counter, *title;
 };
@@ -147,7 +145,7 @@ Table MakeInstructionsTable(const std::vector<InstructionsRow>& counted) {
     table.columns.push_back({kind.counter, kind.title, true, drop_priority});
     for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(Amount(count(rows[i])));
   }
-  table.screen_rows = kScreenInstructionRows + 1;
+  table.screen_rows = kScreenOperators + 1;
   table.hidden_rows_hint = "in its `_instructions.csv`";
   return table;
 }

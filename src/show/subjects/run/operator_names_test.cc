@@ -1,8 +1,8 @@
-#include "show/subjects/run/operator_names.h"
-
 #include <gtest/gtest.h>
 
-namespace etprof {
+#include "show/subjects/run/report_parts.h"
+
+namespace etprof::show {
 namespace {
 
 TEST(OperatorNames, AddLocationsOnlyToDuplicateNames) {
@@ -62,4 +62,4 @@ TEST(OperatorNames, FrameworkSpanIsNamedOverhead) {
 }
 
 }  // namespace
-}  // namespace etprof
+}  // namespace etprof::show
