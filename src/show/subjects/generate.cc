@@ -21,7 +21,7 @@ constexpr double kMinShownExcess = 0.02;
 std::string TokensText(std::int64_t count) { return TextOf(Count{count}); }
 
 // "as it is, 2 threads"
-std::string SideName(const GenerateSide& side, const GenerateReport& generate) {
+std::string VariantName(const GenerateSide& side, const GenerateReport& generate) {
   const bool several = std::ranges::any_of(generate.sides, [&](const GenerateSide& other) {
     return other.threads != generate.sides.front().threads;
   });
@@ -68,7 +68,7 @@ Table MakeGenerateTestsTable(const GenerateReport& generate) {
       const auto test = std::ranges::find(side.tests, name, &GenerateTest::name);
       if (test == side.tests.end()) continue;
       Row& row = table.AddRow(name);
-      if (several) row.Add(SideName(side, generate));
+      if (several) row.Add(VariantName(side, generate));
       row.Add(OptionalNumberCell(test->Rate(test->ns)), OptionalNumberCell(test->Rate(test->high)),
               OptionalNumberCell(test->Rate(test->low)), OptionalCell<Time>(test->PerToken()));
       AddSpeedup(generate, s, name, row);
@@ -86,8 +86,9 @@ Table MakeEncodersTable(const GenerateReport& generate) {
   for (std::size_t s = 0; s < generate.sides.size(); ++s) {
     for (const GenerateTest& test : generate.sides[s].tests) {
       if (!test.IsEncoder()) continue;
-      Row& row = table.AddRow(test.name, SideName(generate.sides[s], generate), OptionalCell<Time>(test.ns),
-                              OptionalCell<Time>(test.low), OptionalCell<Time>(test.high));
+      Row& row =
+          table.AddRow(test.name, VariantName(generate.sides[s], generate), OptionalCell<Time>(test.ns),
+                       OptionalCell<Time>(test.low), OptionalCell<Time>(test.high));
       AddSpeedup(generate, s, test.name, row);
     }
   }
@@ -114,7 +115,7 @@ Table MakeFirstTokenTable(const GenerateReport& generate) {
       if (!first) return;
       const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
       Row& row =
-          table.AddRow(SideName(generate.sides[s], generate) + ", " + process, Count{first->prompt},
+          table.AddRow(VariantName(generate.sides[s], generate) + ", " + process, Count{first->prompt},
                        time(first->total), OptionalCell<Time>(first->low), OptionalCell<Time>(first->high),
                        first->load > 0 ? time(first->load) : Cell(""));
       if (has_encoders) row.Add(time(first->encode));
@@ -142,13 +143,13 @@ Table MakeStepKernelsTable(const GenerateReport& generate) {
     std::string name = kernel->tokens == 1 ? "decoding" : "prefill of " + TokensText(kernel->tokens);
     if (!kernel->method.empty()) name = kernel->tokens == 1 ? kernel->method : kernel->method + ", " + name;
     Row& row = table.AddRow(kernel->kernel.empty() ? "XNNPACK's own" : kernel->kernel, name);
-    if (generate.sides.size() > 1) row.Add(SideName(*side, generate));
+    if (generate.sides.size() > 1) row.Add(VariantName(*side, generate));
     row.Add(Count{kernel->operators}, kernel->code);
   }
   return table;
 }
 
-bool HasFloor(const DecodeLine& line) {
+bool HasMemoryTimes(const DecodeLine& line) {
   return std::ranges::any_of(line.memory_ns, [](const auto& ns) { return ns.has_value(); });
 }
 
@@ -197,13 +198,13 @@ Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part
   }
   if (!is_main_table) return table;
   add({"Untraced"}, line.ns, line.line);
-  if (HasFloor(line)) add({"Reading memory"}, line.memory_ns, std::nullopt);
+  if (HasMemoryTimes(line)) add({"Reading memory"}, line.memory_ns, std::nullopt);
   return table;
 }
 
 // States the share of the measured bandwidth that the steps reach.
-std::string FloorText(const DecodeLine& line) {
-  if (!HasFloor(line)) return "";
+std::string BandwidthText(const DecodeLine& line) {
+  if (!HasMemoryTimes(line)) return "";
   std::optional<double> lowest, highest;
   for (std::size_t i = 0; i < line.positions.size(); ++i) {
     if (!line.memory_ns[i] || !line.ns[i] || *line.ns[i] <= 0) continue;
@@ -245,8 +246,9 @@ Chart MakePositionChart(const GenerateReport& generate) {
       }
       chart.series.push_back(std::move(series));
     };
-    add(SideName(side, generate), side.line->ns);
-    if (HasFloor(*side.line)) add(SideName(side, generate) + ", reading memory", side.line->memory_ns);
+    add(VariantName(side, generate), side.line->ns);
+    if (HasMemoryTimes(*side.line))
+      add(VariantName(side, generate) + ", reading memory", side.line->memory_ns);
   }
   return chart;
 }
@@ -299,8 +301,8 @@ std::string GenerationText(const GeneratedText& text) {
 
 std::string TextDifferenceText(const GenerateReport& generate, const GeneratePair& pair) {
   if (!pair.texts_compared) return "";
-  const std::string names = fmt::format("{} and {}", SideName(generate.sides[pair.baseline], generate),
-                                        SideName(generate.sides[pair.candidate], generate));
+  const std::string names = fmt::format("{} and {}", VariantName(generate.sides[pair.baseline], generate),
+                                        VariantName(generate.sides[pair.candidate], generate));
   if (!pair.first_difference) return names + " generate the same tokens.";
   return fmt::format("{} generate the same {} and then differ.", names,
                      CountedText(*pair.first_difference, "token"));
@@ -315,8 +317,8 @@ Answer MakeGenerateAnswer(const GenerateReport& generate, const GeneratePair& pa
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", row.test, MakeVerdictTexts(row.quantity).verdict);
   }
-  return {fmt::format("{} over {}: {}", SideName(generate.sides[pair.candidate], generate),
-                      SideName(generate.sides[pair.baseline], generate), text),
+  return {fmt::format("{} over {}: {}", VariantName(generate.sides[pair.candidate], generate),
+                      VariantName(generate.sides[pair.baseline], generate), text),
           "", tone};
 }
 
@@ -351,7 +353,7 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
       if (!side.first_token || side.first_token->features == 0) continue;
       first_token.AddText(
           fmt::format("{}: before the prompt stand {} that encoders give, whose prefill is in `prefill`.",
-                      SideName(side, generate), CountedText(side.first_token->features, "embedding")));
+                      VariantName(side, generate), CountedText(side.first_token->features, "embedding")));
     }
   }
   if (!report.emulated) first_token.AddUnlessEmpty(MakeEncodersTable(generate));
@@ -364,13 +366,13 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
   if (Chart chart = MakePositionChart(generate); !chart.positions.empty() && !report.emulated)
     document.sections.push_back({"Latency by position", Level::kPage, {std::move(chart)}});
   for (const GenerateSide& side : generate.sides) {
-    const std::string suffix = generate.sides.size() > 1 ? ": " + SideName(side, generate) : "";
+    const std::string suffix = generate.sides.size() > 1 ? ": " + VariantName(side, generate) : "";
     Section section{"Decoding by position" + suffix, Level::kUsual};
     if (side.line && !report.emulated) {
       const DecodeLine& line = *side.line;
       section.AddUnlessEmpty(MakeDecodeTable(line, line.parts, "decode_by_position", "part"));
       section.AddText(PositionLineText(*side.line));
-      section.AddText(FloorText(*side.line));
+      section.AddText(BandwidthText(*side.line));
       section.AddUnlessEmpty(MakeDecodeTable(line, line.operators, "decode_by_operator", "operator"));
       section.AddUnlessEmpty(MakeDecodeTable(line, line.layers, "decode_by_layer", "layer"));
     }

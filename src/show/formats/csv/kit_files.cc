@@ -349,12 +349,12 @@ struct ComparisonRow {
   }
 };
 
-struct RobustSideJson {
+struct RobustVariantJson {
   const std::string& name;
   RobustLatency robust;
 
   static void Describe(auto& v) {
-    using J = const RobustSideJson&;
+    using J = const RobustVariantJson&;
     v("name", [](J json) -> const auto& { return json.name; }, {.meaning = "label of the experiment"});
     v("median_ms", [](J json) { return json.robust.inside.p50; },
       {.meaning = "of the runs within Tukey's fences", .scale = 1e6});
@@ -368,7 +368,7 @@ struct RobustSideJson {
 
 struct RobustComparisonJson {
   const Comparison& comparison;
-  RobustSideJson baseline, candidate;
+  RobustVariantJson baseline, candidate;
 
   std::string Text() const {
     const VerdictTexts texts = MakeVerdictTexts(comparison.latency);
@@ -542,12 +542,13 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
 }
 
 void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out) {
-  const auto make_side = [&](const std::string& name, std::size_t experiment) {
-    return RobustSideJson{
+  const auto make_variant = [&](const std::string& name, std::size_t experiment) {
+    return RobustVariantJson{
         name, DescribeWithoutOutliers(CollectLatencySeries(report, report.experiments[experiment]).ns)};
   };
-  const RobustComparisonJson json{pair.comparison, make_side(pair.comparison.baseline_label, pair.baseline),
-                                  make_side(pair.comparison.candidate_label, pair.candidate)};
+  const RobustComparisonJson json{pair.comparison,
+                                  make_variant(pair.comparison.baseline_label, pair.baseline),
+                                  make_variant(pair.comparison.candidate_label, pair.candidate)};
   WriteJson(json, 2, out);
 }
 
