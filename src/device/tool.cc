@@ -94,9 +94,13 @@ ToolResult RunTool(const std::vector<std::string>& arguments, const ToolOptions&
   return result;
 }
 
+std::string EnvironmentVariable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 std::vector<std::string> ClientCommand(const char* variable, const std::string& default_program) {
-  const char* value = std::getenv(variable);
-  std::vector<std::string> arguments = SplitCommand(value == nullptr ? "" : value);
+  std::vector<std::string> arguments = SplitCommand(EnvironmentVariable(variable));
   if (arguments.empty()) arguments.push_back(default_program);
   return arguments;
 }

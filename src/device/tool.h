@@ -53,6 +53,9 @@ struct ToolResult {
 // as Device::Start does, and Error (kInterrupted).
 ToolResult RunTool(const std::vector<std::string>& arguments, const ToolOptions& options = {});
 
+// The value of an environment variable; empty if it is not set.
+std::string EnvironmentVariable(const char* name);
+
 // The command that starts a client program of this machine: the words of the environment variable, or
 // `default_program` if the variable is unset or blank.
 std::vector<std::string> ClientCommand(const char* variable, const std::string& default_program);

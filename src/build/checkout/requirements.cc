@@ -5,12 +5,12 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/file/file.h"
 #include "device/executable.h"
+#include "device/tool.h"
 
 namespace etprof {
 
@@ -152,8 +152,8 @@ std::string PythonProblem(const std::optional<HostPython>& python) {
 
 std::optional<NdkVariable> FindNdk() {
   for (const char* variable : {"ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT"}) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && *value != '\0') return NdkVariable{variable, value};
+    if (const std::string folder = EnvironmentVariable(variable); !folder.empty())
+      return NdkVariable{variable, folder};
   }
   return std::nullopt;
 }

@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <string_view>
 #include <tuple>
 
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal.h"
 #include "core/error.h"
 #include "core/file/file.h"
+#include "device/tool.h"
 #include "show/formats.h"
 #include "show/formats/export/test_suite.h"
 #include "show/gates.h"
@@ -23,8 +22,8 @@ namespace etprof {
 
 CheckOutputs CheckOutputs::Resolved() const {
   if (github_summary != "true") return *this;
-  const char* file = std::getenv("GITHUB_STEP_SUMMARY");
-  if (file == nullptr || *file == '\0') {
+  const std::string file = EnvironmentVariable("GITHUB_STEP_SUMMARY");
+  if (file.empty()) {
     throw Error(ExitCode::kUsage, "`--github-summary` needs GITHUB_STEP_SUMMARY, which is not set")
         .Remedy("name a file: `--github-summary=FILE`");
   }
@@ -44,11 +43,9 @@ void CheckOutputs::Write(const show::TestSuite& suite, const show::Document& doc
         .InFile(github_summary)
         .Remedy("name another file with `--github-summary=FILE`");
   }
-  const char* const actions = std::getenv("GITHUB_ACTIONS");
-  const char* const workspace = std::getenv("GITHUB_WORKSPACE");
-  if (actions == nullptr || std::string_view(actions) != "true") return;
+  if (EnvironmentVariable("GITHUB_ACTIONS") != "true") return;
   std::ostringstream annotations;
-  RenderGithubAnnotations(suite, workspace == nullptr ? "" : workspace, annotations);
+  RenderGithubAnnotations(suite, EnvironmentVariable("GITHUB_WORKSPACE"), annotations);
   WriteToStderr(annotations.str());
 }
 

@@ -1,6 +1,5 @@
 #include "commands/measurement/locate.h"
 
-#include <cstdlib>
 #include <sstream>
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
@@ -11,6 +10,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/text.h"
+#include "device/tool.h"
 
 namespace etprof {
 
@@ -43,9 +43,7 @@ fs::path ExecutablePath() {
 }
 
 fs::path DefaultRunner() {
-  if (const char* override_path = std::getenv("ETPROF_RUNNER");
-      override_path != nullptr && *override_path != '\0')
-    return override_path;
+  if (const std::string runner = EnvironmentVariable("ETPROF_RUNNER"); !runner.empty()) return runner;
   const fs::path default_path = ExecutablePath().parent_path() / "etprof-runner";
   if (Exists(default_path)) return default_path;
   throw Error(ExitCode::kBadInput, "is missing: etprof-runner belongs next to etprof")
@@ -66,9 +64,7 @@ std::optional<fs::path> CheckoutRoot() {
 }
 
 std::string PythonProgram(const std::optional<fs::path>& checkout) {
-  if (const char* override_path = std::getenv("ETPROF_PYTHON");
-      override_path != nullptr && *override_path != '\0')
-    return override_path;
+  if (std::string python = EnvironmentVariable("ETPROF_PYTHON"); !python.empty()) return python;
   if (checkout) {
     const fs::path python = *checkout / ".venv" / "bin" / "python";
     if (Exists(python)) return python.string();

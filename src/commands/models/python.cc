@@ -12,6 +12,7 @@
 #include "commands/terminal/options.h"
 #include "core/error.h"
 #include "core/file/file.h"
+#include "device/tool.h"
 
 // Commands that are implemented in Python, since they need PyTorch or other Python packages.
 namespace etprof {
@@ -31,11 +32,9 @@ void SetProgramVariables() {
 [[noreturn]] void ExecPython(const std::string& module, const std::vector<std::string>& arguments) {
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   const std::string python = PythonProgram(root);
-  const char* python_override = std::getenv("ETPROF_PYTHON");
-  if (root && (python_override == nullptr || *python_override == '\0')) {
-    const char* inherited = std::getenv("PYTHONPATH");
-    std::string path = (*root / "python").string();
-    if (inherited != nullptr && *inherited != '\0') path += std::string(":") + inherited;
+  if (root && EnvironmentVariable("ETPROF_PYTHON").empty()) {
+    const std::string inherited = EnvironmentVariable("PYTHONPATH");
+    const std::string path = (*root / "python").string() + (inherited.empty() ? "" : ":" + inherited);
     ::setenv("PYTHONPATH", path.c_str(), 1);
   }
   SetProgramVariables();

@@ -1,12 +1,12 @@
 #include "device/local/local.h"
 
-#include <cstdlib>
 #include <utility>
 
 #include "core/file/file.h"
 #include "device/bundle.h"
 #include "device/local/local_properties.h"
-#include "device/remote/connection.h"
+#include "device/remote/remote.h"
+#include "device/tool.h"
 
 namespace etprof {
 namespace {
@@ -81,15 +81,11 @@ std::unique_ptr<Connection> MakeLocalConnection() { return std::make_unique<Loca
 std::unique_ptr<Device> MakeLocalDevice() { return std::make_unique<LocalDevice>(); }
 
 std::filesystem::path LocalDeviceFolder() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  if (const std::string device_folder = variable("ETPROF_DEVICE_DIR"); !device_folder.empty())
+  if (const std::string device_folder = EnvironmentVariable("ETPROF_DEVICE_DIR"); !device_folder.empty())
     return std::filesystem::path(device_folder) / "etprof";
-  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty())
+  if (const std::string cache = EnvironmentVariable("XDG_CACHE_HOME"); !cache.empty())
     return std::filesystem::path(cache) / "etprof";
-  const std::string home = variable("HOME");
+  const std::string home = EnvironmentVariable("HOME");
   return home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".cache" / "etprof";
 }
 
