@@ -32,7 +32,6 @@
 #include "commands/measure/generate.h"
 #include "commands/measurement/locate.h"
 #include "commands/measurement/measure.h"
-#include "commands/measurement/plan.h"
 #include "commands/setup/quicktest.h"
 #include "commands/measure/suite.h"
 #include "commands/analyze/validate.h"

@@ -1,12 +1,14 @@
 #include "commands/measurement/device.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <cstdlib>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "commands/measurement/device_lock.h"
 #include "commands/measurement/locate.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json_members.h"
@@ -19,6 +21,18 @@
 #include "measure/store/peaks.h"
 
 namespace etprof {
+namespace {
+
+// Identifies this process to other users: "anna@desk, suite nightly (process 12)".
+std::string HolderText(const std::string& description) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const std::string user = EnvironmentVariable("USER");
+  return fmt::format("{}@{}, {} (process {})", user.empty() ? "somebody" : user, host.data(), description,
+                     ::getpid());
+}
+
+}  // namespace
 
 void WorkflowProgress::StopWhenInterrupted(const std::string& message) const {
   if (Interrupted()) throw Error(ExitCode::kInterrupted, message);
@@ -36,9 +50,7 @@ std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& c
 }
 
 std::filesystem::path FindRunner(const Device& device, const DeviceProperties& properties) {
-  const char* override_path = std::getenv("ETPROF_RUNNER");
-  if (device.Name() == "local" || (override_path != nullptr && *override_path != '\0'))
-    return DefaultRunner();
+  if (device.Name() == "local" || !EnvironmentVariable("ETPROF_RUNNER").empty()) return DefaultRunner();
   const std::string& target = properties.platform;  // platforms and targets have the same names
   const std::filesystem::path bundle = BundleFolder(target) / "etprof-runner";
   if (Exists(bundle)) return bundle;
@@ -55,6 +67,52 @@ ConfigContext MakeConfigContext(const Device& device, const DeviceProperties& pr
   } catch (const Error&) {
     return {};  // if the experiment names no runner either, the configuration's error says so
   }
+}
+
+DeviceLock::DeviceLock(Device& device, std::string description, WorkflowProgress& progress,
+                       std::size_t device_index, std::string label)
+    : device_(device),
+      description_(std::move(description)),
+      progress_(progress),
+      device_index_(device_index),
+      label_(std::move(label)) {}
+
+DeviceLock::~DeviceLock() {
+  try {
+    Release();
+  } catch (const std::exception&) {
+    // The lock also ends with the connection, or with this process.
+  }
+}
+
+void DeviceLock::Acquire() {
+  if (acquired_) return;
+  const double start = MonotonicSeconds();
+  bool has_waited = false;
+  queued_ = true;
+  try {
+    device_.AcquireLock(HolderText(description_), [&](const std::string& text) {
+      progress_.State(device_index_, label_.empty() ? text : label_ + ": " + text);
+      has_waited = true;
+    });
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted || device_.Name() != "local") {
+      waited_ += MonotonicSeconds() - start;
+      throw;
+    }
+    progress_.Message(
+        device_index_,
+        fmt::format("warning: The device is not locked, so another etprof may measure at the same time: {}",
+                    error.Message()));
+  }
+  acquired_ = true;
+  waited_ += MonotonicSeconds() - start;
+  if (has_waited) progress_.State(device_index_, label_.empty() ? "starting" : label_);
+}
+
+void DeviceLock::Release() {
+  acquired_ = false;
+  if (std::exchange(queued_, false)) device_.ReleaseLock();
 }
 
 protocol::Ready AskRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper) {

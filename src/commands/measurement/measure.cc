@@ -16,7 +16,9 @@
 #include "core/file/file.h"
 #include "core/parallel.h"
 #include "core/units.h"
+#include "core/views.h"
 #include "device/bundle.h"
+#include "device/describe.h"
 #include "device/local/local.h"
 #include "format/program/read/data_file.h"
 #include "format/program/read/program_reader.h"
@@ -61,15 +63,6 @@ Config MakeJobConfig(const RunOptions& options, const Device& device, const Devi
   ApplyToExperiments(options.measure, config);
   if (config.output_root.empty())
     config.output_root = DefaultRunDirectory(config.experiments[0].model, RunPlatform(config, properties));
-  return config;
-}
-
-// Sets the device's etprof-runner for experiments without a runner, in a configuration that was read before
-// its device was known.
-Config SetDefaultRunner(Config config, const Device& device, const DeviceProperties& properties) {
-  for (ExperimentConfig& experiment : config.experiments) {
-    if (experiment.runner.empty()) experiment.runner = FindRunner(device, properties);
-  }
   return config;
 }
 
@@ -178,7 +171,6 @@ void Configure(const MeasureJob& job, bool dry_run, Device& device, DeviceMeasur
   state.properties = device.Properties();
   state.config = job.configure(device, state.properties);
   UseRuntimes(device, state.config, progress);
-  state.platform = RunPlatform(state.config, state.properties);
   MakePlan(state.config);
   CheckFiles(state.config);
   CheckExternalData(state.config);
@@ -279,7 +271,7 @@ class ParallelMeasurement {
   void NameFolders() {
     std::vector<DevicePlatform> platforms;
     for (const DeviceMeasurement& state : states_) {
-      if (!state.error) platforms.push_back({state.device, state.platform});
+      if (!state.error) platforms.push_back({state.device, RunPlatform(state.config, state.properties)});
     }
     const std::vector<std::string> folders = DeviceFolders(platforms);
     std::size_t next_folder = 0;
@@ -318,11 +310,8 @@ MeasureJobs MakeSingleDeviceJobs(const Options& options, const std::string& comm
 }  // namespace
 
 std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device) {
-  std::vector<Variant> variants;
-  for (const std::string& spec : vs) variants.push_back(ParseVariant(spec));
-  const bool has_sme2 = std::ranges::any_of(
-      device.features, [](const std::string& feature) { return feature == "sme2" || feature == "SME2"; });
-  if (variants.empty() && has_sme2) variants.push_back(ParseVariant("isa=-sme,-sme2"));
+  std::vector<Variant> variants = MapEach(vs, ParseVariant);
+  if (variants.empty() && HasSme2(device)) variants.push_back(ParseVariant("isa=-sme,-sme2"));
   return variants;
 }
 
@@ -360,8 +349,12 @@ MeasureJobs MakeJobs(const RunOptions& options) {
     MakePlan(group.config);
     measure_jobs.jobs.push_back(
         {group.device,
-         [device_config = group.config](Device& device, const DeviceProperties& properties) {
-           return SetDefaultRunner(device_config, device, properties);
+         // The configuration was read before the device, and so its etprof-runner, was known.
+         [device_config = group.config](Device& device, const DeviceProperties& properties) mutable {
+           for (ExperimentConfig& experiment : device_config.experiments) {
+             if (experiment.runner.empty()) experiment.runner = FindRunner(device, properties);
+           }
+           return device_config;
          },
          DevicesFolder(group.config)});
   }
@@ -377,41 +370,6 @@ MeasureJobs MakeJobs(const VersionsOptions& options) {
   RequireValidRequest(options.measure);
   options.RequireValid();
   return MakeSingleDeviceJobs(options, "versions");
-}
-
-std::vector<std::string> VersionsOptions::Versions() const {
-  if (versions.empty()) return VerifiedReleases();
-  std::vector<std::string> releases;
-  std::ranges::transform(versions, std::back_inserter(releases), AbsoluteRelease);
-  return releases;
-}
-
-bool VersionsOptions::ExportsModel() const {
-  std::error_code ignored;
-  return fs::path(model).extension() != ".pte" && !fs::is_regular_file(model, ignored);
-}
-
-void VersionsOptions::RequireValid() const {
-  std::set<std::string> names, exporters;
-  for (const std::string& version : versions) {
-    RequireUsableRelease(version);
-    names.insert(ReleaseName(version));
-    exporters.insert(PublicRelease(version));
-  }
-  if (versions.size() == 1 || names.size() != versions.size()) {
-    throw Error(ExitCode::kUsage, "`--versions` needs at least two releases, each once")
-        .Remedy(fmt::format("leave it out for all: {}", fmt::join(VerifiedReleases(), ", ")));
-  }
-  if (ExportsModel() && exporters.size() != versions.size()) {
-    throw Error(ExitCode::kUsage,
-                "two of `--versions` have one version, which does not tell their exports apart")
-        .Remedy("export with each (`etprof export --wheel FILE --outdir DIR`), and compare the programs");
-  }
-  if (!ExportsModel() && !(dtype.empty() && backend.empty())) {
-    throw Error(ExitCode::kUsage,
-                "`--dtype` and `--backend` are for a model that is exported, and this is a program")
-        .Remedy("give the model, as `etprof export --model` takes it");
-  }
 }
 
 bool DeviceMeasurement::Interrupted() const {
@@ -446,10 +404,9 @@ void CheckExternalData(const Config& config) {
   }
 }
 
-RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureRequest& request,
+RunData MeasureConfig(Config config, DeviceLock& lock, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options) {
-  Config config_with_runtimes = config;
-  UseRuntimes(lock.device(), config_with_runtimes, MakeStepProgress(progress, 0));
+  UseRuntimes(lock.device(), config, MakeStepProgress(progress, 0));
   options.resume = options.resume || request.resume;
   options.counters = request.counters;
   options.instructions = request.instructions;
@@ -461,7 +418,7 @@ RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureReque
   options.etprof_version = ETPROF_VERSION;
   options.wait_for_device_seconds = request.device_options.wait_seconds;
   options.acquire_device = [&lock] { lock.Acquire(); };
-  return Measure(config_with_runtimes, lock.device(), options);
+  return Measure(config, lock.device(), options);
 }
 
 std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request,

@@ -2,11 +2,11 @@
 
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "commands/measurement/device_lock.h"
 #include "commands/measurement/request.h"
 #include "device/tool.h"
 #include "measure/config/variant.h"
@@ -14,6 +14,7 @@
 #include "measure/store/run_data.h"
 #include "report/devices.h"
 #include "report/ladder/ladder.h"
+#include "show/document.h"
 
 namespace etprof {
 
@@ -132,7 +133,6 @@ MeasureJobs MakeJobs(const VersionsOptions& options);
 struct DeviceMeasurement {
   std::string device;
   DeviceProperties properties;
-  std::string platform;
   Config config;  // its output_root is the results directory
   std::optional<RunData> run;
   std::optional<Error> error;
@@ -150,6 +150,12 @@ struct DeviceMeasurement {
 std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request,
                                                 bool dry_run, WorkflowProgress& progress);
 
+// The plan of a measurement on the devices that could be configured (MeasureOnDevices with dry_run): what
+// would be measured, and how long it takes. As a document, and as JSON (docs/schema/dry_run.schema.json).
+show::Document PlanDocument(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request);
+nlohmann::ordered_json PlanJson(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request);
+nlohmann::ordered_json DryRunSchema();
+
 // Finds the results directories of the last measurement. If there are several devices, no device is
 // contacted. A device without a results directory has an `error` (kBadInput).
 std::vector<DeviceMeasurement> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
@@ -161,7 +167,7 @@ void CheckExternalData(const Config& config);
 
 // Measures `config` on an open device after acquiring `lock`, which stays acquired. `config`, `request`, and
 // `progress` override the corresponding members of `options`.
-RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureRequest& request,
+RunData MeasureConfig(Config config, DeviceLock& lock, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options);
 
 }  // namespace etprof

@@ -1,5 +1,3 @@
-#include "commands/measurement/plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "commands/measurement/measure.h"
 #include "core/file/file.h"
 #include "core/json/json_members.h"
 #include "core/json/json_schema_of.h"

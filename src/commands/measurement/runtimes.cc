@@ -22,6 +22,8 @@
 #include "core/json/json_members.h"
 #include "device/bundle.h"
 #include "device/local/local.h"
+#include "device/tool.h"
+#include "format/etdump/reader.h"
 #include "measure/config/release.h"
 
 namespace etprof {
@@ -60,7 +62,7 @@ struct Release {
 constexpr Release kReleases[] = {
     {"1.3.1", false}, {"1.4.0", false}, {"1.4.1", false}, {"1.5.0", true}, {"1.5.1", true}};
 
-// True for versions since 1.5, which have libraries for C++. RequireSelfTest finds out whether these work.
+// True for versions since 1.5, which have libraries for C++. SelfTest finds out whether these work.
 bool IsLaterRelease(std::string_view version) {
   int major = 0, minor = 0;
   const char* const end = version.data() + version.size();
@@ -220,12 +222,114 @@ void UnpackGivenWheel(const std::string& wheel, const std::string& release, cons
     throw Error(ExitCode::kBadInput, "was changed while it was read").InFile(wheel).Remedy("repeat");
 }
 
-// Tests the libraries of a folder, which is a bundle if the target has one.
+// Two delegates of XNNPACK with portable kernels between them: tests/fuzz/corpus/program/mixed_delegates.pte.
+constexpr char kProgram[] = {
+#include "self_test_program.inc"
+};
+// 1e-5 of the program's largest output, since the order of summation may differ.
+constexpr double kMaxOutputDifference = 4e-6;
+
+// Runs a small program with an ExecuTorch release, with and without a tracer.
+class SelfTest {
+ public:
+  // The release's libraries are in `folder`. `own_command` starts the runner with its own ExecuTorch,
+  // `tested_command` with these libraries.
+  SelfTest(const fs::path& folder, std::string release, std::vector<std::string> own_command,
+           std::vector<std::string> tested_command)
+      : release_(std::move(release)),
+        libraries_(folder),
+        own_command_(std::move(own_command)),
+        tested_command_(std::move(tested_command)),
+        folder_(folder.parent_path() / fmt::format(".test-{}-{}", release_, ::getpid())) {
+    fs::create_directories(folder_);
+  }
+  ~SelfTest() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  SelfTest(const SelfTest&) = delete;
+  SelfTest& operator=(const SelfTest&) = delete;
+
+  // Throws Error (kDeviceFailed) if the program does not run, has other outputs than with `own_command`, or
+  // is not traced.
+  void Run() const {
+    WriteFileAtomically(Path("program.pte"), std::string(kProgram, sizeof kProgram));
+    RunProgram("own", own_command_, {});
+    RunProgram("untraced", tested_command_, {});
+    RunProgram("traced", tested_command_, {"--etdump_path", Path("traced.etdump")});
+    RequireEqualOutputs("untraced");
+    RequireEqualOutputs("traced");
+    RequireTrace();
+  }
+
+ private:
+  std::string Path(const std::string& file) const { return (folder_ / file).string(); }
+
+  Error MakeError(const std::string& problem) const {
+    return Error(ExitCode::kDeviceFailed,
+                 fmt::format("ExecuTorch {} was not tried with this runner, and a small program {}", release_,
+                             problem))
+        .InFile(libraries_.string())
+        .Remedy("for this release, build etprof with its wheel, and give that `runner=`");
+  }
+
+  void RunProgram(const std::string& name, std::vector<std::string> command,
+                  const std::vector<std::string>& extra_arguments) const {
+    command.insert(command.end(),
+                   {"--model_path", Path("program.pte"), "--cpu_threads", "1", "--save-outputs", Path(name)});
+    command.insert(command.end(), extra_arguments.begin(), extra_arguments.end());
+    const ToolResult result = RunTool(command);
+    if (result.Success() && Exists(Path(name))) return;
+    const std::string first_line = result.errors.substr(0, result.errors.find('\n'));
+    throw MakeError(
+        fmt::format("does not run with it ({}): {}", name, result.timed_out ? "it hangs" : first_line));
+  }
+
+  void RequireEqualOutputs(const std::string& name) const {
+    std::vector<std::string> command = own_command_;
+    command.insert(command.end(), {"--compare-outputs", Path("own"), Path(name)});
+    const ToolResult comparison = RunTool(command);
+    const auto json = nlohmann::json::parse(comparison.output, nullptr, /*allow_exceptions=*/false);
+    try {
+      const auto& output = json.at("outputs").at(0);
+      if (json.at("outputs").size() == 1 && output.at("nan_mismatches") == 0 &&
+          output.at("max_abs_diff").get<double>() <= kMaxOutputDifference)
+        return;
+    } catch (const nlohmann::json::exception&) {
+      // The outputs cannot be compared.
+    }
+    throw MakeError(fmt::format("computes something else with it ({})", name));
+  }
+
+  void RequireTrace() const {
+    bool has_kernel = false, has_delegate = false;
+    try {
+      const Trace trace = ReadEtdumpFile(Path("traced.etdump"));
+      for (const Trace::Layout& layout : trace.layouts) {
+        for (std::size_t i = 0; i < layout.size(); ++i) {
+          has_kernel |= trace.IsFramework(layout, i, "native_call_cumsum.out");
+          has_delegate |= layout.source[i] == Trace::Source::kDelegate;
+        }
+      }
+    } catch (const Error& error) {
+      throw MakeError("leaves no trace that can be read: " + error.Message());
+    }
+    if (!has_kernel || !has_delegate) throw MakeError("leaves a trace without its operators");
+  }
+
+  std::string release_;
+  fs::path libraries_;
+  std::vector<std::string> own_command_, tested_command_;
+  fs::path folder_;
+};
+
+// Tests the libraries of a folder, which is a bundle if the target has one. Throws as SelfTest::Run.
 void TestRelease(const fs::path& folder, const std::string& release, const fs::path& runner,
                  const RunnerTarget& target) {
   if (!target.bundle) {
-    return RequireSelfTest(folder, release, {runner.string()},
-                           {"env", "LD_LIBRARY_PATH=" + folder.string(), runner.string()});
+    return SelfTest(folder, release, {runner.string()},
+                    {"env", "LD_LIBRARY_PATH=" + folder.string(), runner.string()})
+        .Run();
   }
   const fs::path tools = CheckoutRoot().value_or("") / "build" / "tools";
   const std::optional<HostTool> emulator = FindTool("qemu-aarch64", "", tools);
@@ -243,7 +347,7 @@ void TestRelease(const fs::path& folder, const std::string& release, const fs::p
     arguments.insert(arguments.end(), start_command.begin(), start_command.end());
     return arguments;
   };
-  RequireSelfTest(folder, release, command(target.bundle->folder), command(folder));
+  SelfTest(folder, release, command(target.bundle->folder), command(folder)).Run();
 }
 
 // A folder that is filled before it is renamed. The destructor removes it. The constructor removes the

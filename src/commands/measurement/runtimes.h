@@ -16,12 +16,6 @@ std::vector<std::string> VerifiedReleases();
 bool IsVerifiedRelease(const std::string& executorch);  // false for a wheel, which may be any build
 // Throws Error (kUsage) unless the release is verified, or late enough to have libraries for C++.
 void RequireUsableRelease(const std::string& executorch);
-// Runs a small program with the libraries in `folder`, with and without a tracer. `own_command` starts the
-// runner with its own ExecuTorch, `tested_command` with these libraries. Throws Error (kDeviceFailed) if the
-// program does not run, has other outputs than with `own_command`, or is not traced.
-void RequireSelfTest(const std::filesystem::path& folder, const std::string& release,
-                     const std::vector<std::string>& own_command,
-                     const std::vector<std::string>& tested_command);
 
 // Returns the folder with the libraries of an ExecuTorch release for an etprof-runner on Linux, in etprof's
 // cache: `executorch/<ReleaseName>-linux-x86_64`, whose libraries the runner finds by LD_LIBRARY_PATH. For
@@ -35,7 +29,7 @@ void RequireSelfTest(const std::filesystem::path& folder, const std::string& rel
 //
 // `device` is this machine. Throws Error: kUsage as RequireUsableRelease, kBadInput for a folder that was
 // changed, and for a wheel that is damaged or for another platform, kDeviceFailed if the wheel cannot
-// be fetched, the runner does not answer, or a release that is not verified fails RequireSelfTest;
+// be fetched, the runner does not answer, or a release that is not verified fails the self-test;
 // kInterrupted.
 std::filesystem::path PrepareExecutorchRuntime(const std::string& executorch, Device& device,
                                                const std::filesystem::path& runner,

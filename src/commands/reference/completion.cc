@@ -1,8 +1,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "commands/reference/option_table.h"
+#include <memory>
 
+#include "commands/commands.h"
+#include "commands/reference/option_table.h"
+#include "commands/terminal/terminal.h"
+
+// Scripts that complete etprof's command lines: commands, options, values of options, and paths where they
+// are expected. The scripts are self-contained and start no process.
 namespace etprof {
 namespace {
 
@@ -125,8 +131,6 @@ std::string FishLine(const CommandFacts& command, const OptionFacts& option) {
   return line + " -d " + FishQuoted(option.help) + "\n";
 }
 
-}  // namespace
-
 std::string BashCompletion(const std::vector<CommandFacts>& commands) {
   const ShellSyntax syntax{BashChoices, "_etprof_paths -f", "_etprof_paths -d"};
   std::string options;
@@ -240,6 +244,22 @@ std::string FishCompletion(const std::vector<CommandFacts>& commands) {
       text += fmt::format("complete -c etprof -n {}{}{}\n", Quoted(condition), file_option, values);
   }
   return text;
+}
+
+}  // namespace
+
+std::function<int()> CompletionCommand(CLI::App& app) {
+  const auto shell = std::make_shared<std::string>();
+  app.add_option("shell", *shell, "Shell to complete in: bash, zsh, or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  return [shell] {
+    const std::vector<CommandFacts> commands = CommandsAndOptions();
+    Print("{}", *shell == "bash"  ? BashCompletion(commands)
+                : *shell == "zsh" ? ZshCompletion(commands)
+                                  : FishCompletion(commands));
+    return 0;
+  };
 }
 
 }  // namespace etprof

@@ -39,10 +39,4 @@ std::vector<CommandFacts> CommandsAndOptions();
 // The names of the commands, without etprof itself.
 std::vector<std::string> CommandNames(const std::vector<CommandFacts>& commands);
 
-// Scripts that complete etprof's command lines: commands, options, values of options, and paths where they
-// are expected. The scripts are self-contained and start no process.
-std::string BashCompletion(const std::vector<CommandFacts>& commands);
-std::string ZshCompletion(const std::vector<CommandFacts>& commands);
-std::string FishCompletion(const std::vector<CommandFacts>& commands);
-
 }  // namespace etprof
