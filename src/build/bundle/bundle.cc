@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <map>
 #include <sstream>
 
-#include "build/bundle/elf.h"
 #include "build/bundle/wheel.h"
 #include "core/error.h"
 #include "core/file/elf_file.h"
 #include "core/file/file.h"
+#include "core/file/sha256.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
 #include "device/executable.h"
 
 namespace etprof {
@@ -55,6 +57,52 @@ void RequireProgram(const std::string& program, const std::string& remedy) {
 
 fs::path RunnerBuildFolder(const fs::path& checkout, BundleTarget target) {
   return checkout / "build" / SelectToolchain(target).preset;
+}
+
+std::string ToJsonText(const BundleManifest& manifest) { return JsonText(ToJson(manifest), 2) + "\n"; }
+
+std::vector<BundleManifest::File> ListFiles(const fs::path& folder) {
+  std::vector<BundleManifest::File> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name == kBundleManifest) continue;
+    const MappedFile file = MappedFile::Open(entry.path());
+    files.push_back({name, static_cast<Bytes>(file.bytes().size()), Sha256Hex(file.bytes())});
+  }
+  std::ranges::sort(files, [](const auto& a, const auto& b) { return a.name < b.name; });
+  return files;
+}
+
+bool IsUpToDate(const fs::path& folder, const BundleManifest& manifest) {
+  std::error_code error;
+  if (!fs::is_regular_file(folder / kBundleManifest, error)) return false;
+  try {
+    BundleManifest actual = manifest;
+    actual.files = ListFiles(folder);
+    return ToJsonText(actual) == ToJsonText(manifest) &&
+           ReadTextFile(folder / kBundleManifest) == ToJsonText(manifest);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::map<std::string, fs::path> CollectLibraries(
+    const std::vector<fs::path>& roots,
+    const std::function<std::vector<std::string>(const fs::path&)>& list_needed,
+    const std::function<fs::path(const std::string&)>& find_library) {
+  std::map<std::string, fs::path> libraries;
+  std::vector<fs::path> pending = roots;
+  for (const fs::path& root : roots) libraries[root.filename().string()] = root;
+  while (!pending.empty()) {
+    const fs::path file = pending.back();
+    pending.pop_back();
+    for (const std::string& name : list_needed(file)) {
+      if (libraries.contains(name)) continue;
+      libraries[name] = find_library(name);
+      pending.push_back(libraries[name]);
+    }
+  }
+  return libraries;
 }
 
 namespace {

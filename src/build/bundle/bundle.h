@@ -1,10 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
-#include "build/bundle/manifest.h"
 #include "build/bundle/steps.h"
+#include "device/bundle.h"
 
 namespace etprof {
 
@@ -43,6 +46,23 @@ struct Bundle {
     v("bundle", &Bundle::manifest, {.meaning = "its bundle.json"});
   }
 };
+
+// The text of bundle.json, with a newline at the end.
+std::string ToJsonText(const BundleManifest& manifest);
+
+// Lists the files of a folder, sorted by name, with sizes and digests. Throws as MappedFile::Open.
+std::vector<BundleManifest::File> ListFiles(const std::filesystem::path& folder);
+
+// Whether `folder` contains exactly the files in `manifest`, and a bundle.json that equals it.
+bool IsUpToDate(const std::filesystem::path& folder, const BundleManifest& manifest);
+
+// Collects the roots and all libraries they need, directly or indirectly: file name to path. `list_needed`
+// returns the names of the libraries that a file needs. `find_library` returns the path of a library, or
+// throws Error if there is no such library.
+std::map<std::string, std::filesystem::path> CollectLibraries(
+    const std::vector<std::filesystem::path>& roots,
+    const std::function<std::vector<std::string>(const std::filesystem::path&)>& list_needed,
+    const std::function<std::filesystem::path(const std::string&)>& find_library);
 
 // Builds etprof-runner for the target, and copies it with all files it needs into one flat folder. Steps
 // that are already done are skipped. Throws Error: kBadInput if this machine lacks build requirements, or if

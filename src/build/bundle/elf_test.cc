@@ -1,8 +1,7 @@
-#include "build/bundle/elf.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "build/bundle/bundle.h"
 #include "core/error.h"
 
 namespace etprof {

@@ -1,10 +1,9 @@
-#include "build/bundle/manifest.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
+#include "build/bundle/bundle.h"
 #include "core/file/file.h"
 
 namespace etprof {

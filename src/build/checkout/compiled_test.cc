@@ -1,9 +1,8 @@
-#include "build/checkout/compiled.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "build/checkout/runner/runner_binary.h"
 #include "core/error.h"
 #include "core/file/file.h"
 

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "build/bundle/bundle.h"
-#include "build/bundle/manifest.h"
 #include "build/bundle/wheel.h"
 #include "build/checkout/host_tools.h"
 #include "commands/measurement/device.h"

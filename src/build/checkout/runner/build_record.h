@@ -1,10 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "build/checkout/compiled.h"
 #include "core/json/describe.h"
 
 namespace etprof {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -24,5 +25,18 @@ RunnerBinary ReadRunnerBinary(const std::filesystem::path& runner);
 // The compilers, such as "GCC 12.2.0", in the contents of an ELF section .comment (strings ended by 0);
 // empty: none.
 std::string ParseCompilers(std::string_view comment);
+
+// Numbers of compiled source files for SME2. KleidiAI always compiles its own; whether the runner uses them
+// depends on XNNPACK's sources, which call them.
+struct Sme2Sources {
+  std::size_t xnnpack = 0, kleidiai = 0;
+};
+// Counts the sources in the text of a compile_commands.json. Throws Error (kBadInput), without a file name,
+// for invalid text.
+Sme2Sources CountSme2Sources(std::string_view compile_commands);
+
+// The C++ compiler of the build in `folder`, "GCC 12.2.0", "Clang 18.0.2", "AppleClang 15.0.0"; empty:
+// the compiler is not known.
+std::string ReadCompiler(const std::filesystem::path& folder);
 
 }  // namespace etprof

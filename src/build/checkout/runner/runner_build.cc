@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "build/checkout/build_log.h"
-#include "build/checkout/compiled.h"
 #include "build/checkout/runner/runner_binary.h"
 #include "core/clock.h"
 #include "core/error.h"
