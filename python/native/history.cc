@@ -179,7 +179,7 @@ void BindHistory(nb::module_& module) {
       "history_add",
       [](const std::string& file, const std::vector<std::string>& runs, const std::string& commit,
          const std::string& time, const std::string& reference, const std::string& device_name) {
-        return AddRuns({file, runs, commit, time, reference, device_name});
+        return AddRuns({{file, commit, reference, device_name}, runs, time});
       },
       "file"_a, "runs"_a, "commit"_a, "time"_a, "reference"_a, "device_name"_a);
   module.def(

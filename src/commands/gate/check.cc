@@ -226,8 +226,7 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   AddInconclusiveReasons(MaxLaunches(config, run.schedule), *outcome.report);
   AddEqualPairs(std::move(equal_pairs), *outcome.report);
   AddUnpairedNotes(unpaired, *outcome.report);
-  if (run.status == RunData::Status::kComplete)
-    outcome.history_update = history.Record({run.folder.string()});
+  if (run.status == RunData::Status::kComplete) outcome.history_update = history.Record(run.folder);
   return outcome;
 }
 

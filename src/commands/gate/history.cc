@@ -160,7 +160,7 @@ HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std
   for (const std::string& other : others) {
     (void)HistoryFile::OpenToRead(other);
     std::error_code error;
-    if (std::filesystem::equivalent(other, file, error))
+    if (fs::equivalent(other, file, error))
       throw Error(ExitCode::kUsage, "is the history itself").InFile(other).Remedy("name another one");
   }
   HistoryFile history = HistoryFile::OpenToAdd(file);
@@ -173,24 +173,17 @@ HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std
   return result;
 }
 
-HistoryRecorder::HistoryRecorder(const HistoryRequest& request) {
-  options_.file = request.file;
+HistoryRecorder::HistoryRecorder(const HistoryRequest& request) : request_(request) {
   if (!request.IsRequested()) return;
-  options_.commit = ResolveCommit(request.commit).name;
-  options_.reference = request.reference;
-  options_.device_name = request.device_name;
-  HistoryFile::RequireAddable(options_.file);
+  request_.commit = ResolveCommit(request.commit).name;
+  HistoryFile::RequireAddable(request_.file);
 }
 
-HistoryUpdate HistoryRecorder::Record(const std::vector<std::string>& runs,
-                                      HistoryFile::CommitConflict on_conflict) const {
+HistoryUpdate HistoryRecorder::Record(const fs::path& run, HistoryFile::CommitConflict on_conflict) const {
   HistoryUpdate update;
-  if (options_.file.empty() || runs.empty()) return update;
-  AddToHistoryOptions options = options_;
-  options.runs = runs;
-  options.on_conflict = on_conflict;
+  if (!request_.IsRequested()) return update;
   try {
-    update.added = AddToHistory(options);
+    update.added = AddToHistory({request_, {run.string()}, "", on_conflict});
   } catch (const std::exception& error) {
     update.error = ToError(error);
   }
@@ -233,7 +226,7 @@ namespace {
 
 struct HistoryArguments {
   std::string action = "show";
-  AddToHistoryOptions add;
+  AddToHistoryOptions add = {{.file = kHistoryFile, .commit = ""}};
   HistoryOptions read;
   View view;
   CheckOutputs files;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,14 +12,32 @@
 
 namespace etprof {
 
-struct AddToHistoryOptions {
-  std::string file = kHistoryFile;
-  std::vector<std::string> runs;  // results directories
-  std::string commit;             // as ResolveCommit takes it
+// The history to which a finished measurement is added, as `etprof history add` does.
+struct HistoryRequest {
+  std::string file;              // "": no history
+  std::string commit = "HEAD";   // as ResolveCommit takes it
+  std::string reference = {};    // name of an experiment that every run has; "": none
+  std::string device_name = {};  // replaces the device name "local"; "": keep it
+  bool IsRequested() const { return !file.empty(); }
+
+  static void Describe(auto& v) {
+    v("history", &HistoryRequest::file,
+      {.meaning = "Add the finished measurement to this history (docs/guides/history.md)", .value = "FILE"});
+    v("commit", &HistoryRequest::commit,
+      {.meaning = "Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)",
+       .value = "SHA"});
+    v("reference", &HistoryRequest::reference,
+      {.meaning = "Experiment that does not change with the commit, to compare the others with",
+       .value = "NAME"});
+    v("device_name", &HistoryRequest::device_name,
+      {.meaning = "Name of this machine in the history, such as ci-3 (default: local)", .value = "NAME"});
+  }
+};
+
+struct AddToHistoryOptions : HistoryRequest {
+  std::vector<std::string> runs = {};  // results directories
   // Time of the commit: ISO 8601 in UTC, or seconds since 1970; "": from git, or the time of the measurement.
-  std::string time;
-  std::string reference;    // name of an experiment that every run has; "": none
-  std::string device_name;  // replaces the device name "local"; "": keep it
+  std::string time = {};
   HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused;
 };
 
@@ -58,28 +77,6 @@ struct HistoryMergeResult {
 // exist.
 HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std::string>& others);
 
-// The history to which a finished measurement is added, as `etprof history add` does.
-struct HistoryRequest {
-  std::string file;             // "": no history
-  std::string commit = "HEAD";  // any name that git resolves here, or any other name
-  std::string reference;        // name of an experiment that every run has; "": none
-  std::string device_name;      // replaces the device name "local"; "": keep it
-  bool IsRequested() const { return !file.empty(); }
-
-  static void Describe(auto& v) {
-    v("history", &HistoryRequest::file,
-      {.meaning = "Add the finished measurement to this history (docs/guides/history.md)", .value = "FILE"});
-    v("commit", &HistoryRequest::commit,
-      {.meaning = "Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)",
-       .value = "SHA"});
-    v("reference", &HistoryRequest::reference,
-      {.meaning = "Experiment that does not change with the commit, to compare the others with",
-       .value = "NAME"});
-    v("device_name", &HistoryRequest::device_name,
-      {.meaning = "Name of this machine in the history, such as ci-3 (default: local)", .value = "NAME"});
-  }
-};
-
 // The result of adding measurements to a history. Both members are absent if no history was requested or no
 // measurement finished.
 struct HistoryUpdate {
@@ -94,11 +91,12 @@ class HistoryRecorder {
   // Throws Error, before hours of measuring, if nothing could be added: as ResolveCommit and
   // HistoryFile::RequireAddable.
   explicit HistoryRecorder(const HistoryRequest& request);
-  HistoryUpdate Record(const std::vector<std::string>& runs,
+  // Adds the run in a results directory.
+  HistoryUpdate Record(const std::filesystem::path& run,
                        HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused) const;
 
  private:
-  AddToHistoryOptions options_;  // its `file` is empty if no history was requested
+  HistoryRequest request_;
 };
 
 struct HistoryOptions {

@@ -480,7 +480,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   for (std::size_t i = 0; i < cells.size() && options.history.IsRequested(); ++i) {
     if (state.cells[i].status == SuiteCellStatus::kMeasured && is_selected(cells[i]))
       outcome.history_updates.push_back(
-          history.Record({cells[i].folder.string()}, HistoryFile::CommitConflict::kKeepCommit));
+          history.Record(cells[i].folder, HistoryFile::CommitConflict::kKeepCommit));
   }
   WriteSuite(outcome.report, "");
   return outcome;

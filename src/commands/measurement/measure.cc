@@ -428,7 +428,7 @@ std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const M
   const auto add_to_history = [&] {
     for (DeviceMeasurement& state : states) {
       if (state.run && state.run->status == RunData::Status::kComplete)
-        state.history_update = history.Record({state.run->folder.string()});
+        state.history_update = history.Record(state.run->folder);
     }
   };
   if (!jobs.several_devices) {
