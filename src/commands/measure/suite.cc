@@ -285,16 +285,15 @@ struct PlannedCell {
   std::optional<double> min_seconds, max_seconds;
 };
 
-PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
-                     Device& device, const DeviceProperties& properties) {
+PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, Device& device,
+                     const DeviceProperties& properties) {
   PlannedCell planned{&cell, "to be measured", {}, {}};
   fs::path program = FindCellProgram(suite, cell);
   const bool is_missing = program.empty();
   // The time does not depend on the name of the missing program.
   if (is_missing)
     program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
-  const ProfileOptions profile = MakeCellProfileOptions(suite, cell, options, program);
-  Config config = MakeCellConfig(suite, profile, device, properties);
+  Config config = MakeCellConfig(suite, cell, program, device, properties);
   const Plan plan = MakePlan(config);
   if (!suite.launches || suite.max_seconds)
     config.max_seconds = suite.max_seconds.value_or(60) * double(std::max<std::size_t>(1, plan.pairs.size()));
@@ -388,7 +387,7 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
       ++count;
       PlannedCell planned{&cell, unreachable, {}, {}};
       try {
-        if (device) planned = PlanCell(suite, cell, options, *device, properties);
+        if (device) planned = PlanCell(suite, cell, *device, properties);
       } catch (const Error& error) {
         planned.state = error.Message();
         if (problems.empty() || TextOf(problems.back().text, {}) != planned.state)

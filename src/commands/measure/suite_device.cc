@@ -31,14 +31,13 @@ double MeasuringSeconds(double waited_seconds, double start_seconds) {
 
 }  // namespace
 
-ProfileOptions MakeCellProfileOptions(const SuiteConfig& suite, const SuiteCell& cell,
-                                      const SuiteOptions& options, const fs::path& program) {
+Config MakeCellConfig(const SuiteConfig& suite, const SuiteCell& cell, const fs::path& program,
+                      Device& device, const DeviceProperties& properties) {
   ProfileOptions profile;
   profile.model = program.string();
   profile.vs = cell.variants;
   MeasureRequest& measure = profile.measure;
   measure.devices = {cell.device};
-  measure.device_options = options.device_options;
   measure.device_options.power_mode = suite.power_mode;
   measure.device_options.max_temp = suite.max_temp;
   measure.device_options.max_temp_wait = suite.max_temp_wait;
@@ -56,11 +55,6 @@ ProfileOptions MakeCellProfileOptions(const SuiteConfig& suite, const SuiteCell&
   measure.launches = suite.launches;
   measure.no_peaks = !suite.peaks;
   measure.output_root = cell.folder.string();
-  return profile;
-}
-
-Config MakeCellConfig(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
-                      const DeviceProperties& properties) {
   Config config = MakeJobs(profile).jobs.front().configure(device, properties);
   config.rounds = suite.rounds;
   for (ExperimentConfig& experiment : config.experiments)  // the variables of variants take precedence
@@ -138,18 +132,17 @@ const StoredCell& SuiteDevice::GetStored(SuiteTask& task) {
   return *task.stored;
 }
 
-std::pair<ProfileOptions, Config> SuiteDevice::Configure(const SuiteTask& task) const {
-  ProfileOptions profile = MakeCellProfileOptions(suite_, *task.cell, options_, task.program);
-  Config config = MakeCellConfig(suite_, profile, *device_, properties_);
+Config SuiteDevice::Configure(const SuiteTask& task) const {
+  Config config = MakeCellConfig(suite_, *task.cell, task.program, *device_, properties_);
   MakePlan(config);
   CheckFiles(config);
-  return {std::move(profile), std::move(config)};
+  return config;
 }
 
 void SuiteDevice::DropOutdatedSeconds() {
   for (SuiteTask& task : tasks_) {
     try {
-      task.hash = ConfigHash(Configure(task).second);
+      task.hash = ConfigHash(Configure(task));
     } catch (const Error&) {
       continue;  // the attempt to measure the cell reports it
     }
@@ -202,7 +195,7 @@ bool SuiteDevice::Open() {
 }
 
 void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds, bool extending) {
-  auto [profile, config] = Configure(task);
+  Config config = Configure(task);
   const StoredCell stored_before = GetStored(task);
   const bool is_same_config = stored_before.exists && stored_before.hash == ConfigHash(config);
   if (is_same_config && stored_before.complete && !extending)
@@ -213,7 +206,8 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds,
                                          "it is measured again");
   if (!suite_.launches || suite_.max_seconds || suite_.max_minutes) config.max_seconds = max_seconds;
   if (extending) config.peaks = false;  // the first measurement has measured them
-  MeasureRequest request = profile.measure;
+  MeasureRequest request;
+  request.device_options = options_.device_options;
   request.resume = is_same_config;
   progress_.State(device_index_, CellName(task));
   const double start = MonotonicSeconds();

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "commands/measure/suite.h"
@@ -12,12 +11,10 @@
 
 namespace etprof {
 
-// Makes the profile options of a cell. They measure `program`, a .pte, into the cell's results directory.
-ProfileOptions MakeCellProfileOptions(const SuiteConfig& suite, const SuiteCell& cell,
-                                      const SuiteOptions& options, const std::filesystem::path& program);
-// Makes the configuration of a cell for an open device.
-Config MakeCellConfig(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
-                      const DeviceProperties& properties);
+// Makes the configuration that measures a cell's `program`, a .pte, on an open device into the cell's results
+// directory.
+Config MakeCellConfig(const SuiteConfig& suite, const SuiteCell& cell, const std::filesystem::path& program,
+                      Device& device, const DeviceProperties& properties);
 
 // State of a cell's stored measurement, read from its results directory.
 struct StoredCell {
@@ -67,8 +64,8 @@ class SuiteDevice {
   // Sets the seconds of cells whose measurement is missing or outdated to 0, so that they do not count toward
   // this time budget.
   void DropOutdatedSeconds();
-  // Makes the cell's profile options and configuration for the open device. Throws Error if they are invalid.
-  std::pair<ProfileOptions, Config> Configure(const SuiteTask& task) const;
+  // Makes the cell's configuration for the open device. Throws Error if it is invalid.
+  Config Configure(const SuiteTask& task) const;
   double UsedSeconds();
   double BudgetSeconds() const;
   double InitialSeconds(std::size_t next);
