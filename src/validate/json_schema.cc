@@ -4,13 +4,28 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
 #include "core/json/json.h"
 #include "core/json/json_members.h"
+#include "core/json/json_schema_of.h"
+#include "format/program/source/noise_budget.h"
+#include "history/trends.h"
+#include "measure/config/config.h"
+#include "measure/config/suite_config.h"
+#include "measure/store/peaks.h"
+#include "measure/store/run_data.h"
+#include "measure/store/suite_state.h"
+#include "measure/store/watch.h"
+#include "report/check.h"
+#include "report/kernels/kernels.h"
+#include "report/static_check.h"
+#include "report/suite/suite.h"
+#include "show/formats.h"
+#include "show/formats/csv/kit_files.h"
+#include "show/formats/json/json.h"
 
 namespace etprof {
 namespace {
@@ -95,38 +110,29 @@ class Checker {
   }
 
   bool CheckValue(const json& value, const std::string& keyword, const json& rule, const std::string& path) {
+    const auto add_problem = [&](const std::string& requirement) {
+      Add(path, fmt::format("must {}, but is {}", requirement, Quoted(value)));
+    };
     if (keyword == "type") {
       const json types = rule.is_array() ? rule : json::array({rule});
-      if (std::ranges::none_of(types, [&](const json& type) { return IsOfType(value, type); })) {
-        Add(path, fmt::format("must be {}, but is {}", Joined(types), Quoted(value)));
-      }
+      if (std::ranges::none_of(types, [&](const json& type) { return IsOfType(value, type); }))
+        add_problem("be " + Joined(types));
     } else if (keyword == "const") {
-      if (value != rule) Add(path, fmt::format("must be {}, but is {}", rule.dump(), Quoted(value)));
+      if (value != rule) add_problem("be " + rule.dump());
     } else if (keyword == "enum") {
-      if (std::ranges::find(rule, value) == rule.end()) {
-        Add(path, fmt::format("must be {}, but is {}", Joined(rule), Quoted(value)));
-      }
+      if (std::ranges::find(rule, value) == rule.end()) add_problem("be " + Joined(rule));
     } else if (keyword == "minimum") {
-      if (value.is_number() && value < rule) {
-        Add(path, fmt::format("must be at least {}, but is {}", rule.dump(), Quoted(value)));
-      }
+      if (value.is_number() && value < rule) add_problem("be at least " + rule.dump());
     } else if (keyword == "maximum") {
-      if (value.is_number() && value > rule) {
-        Add(path, fmt::format("must be at most {}, but is {}", rule.dump(), Quoted(value)));
-      }
+      if (value.is_number() && value > rule) add_problem("be at most " + rule.dump());
     } else if (keyword == "pattern") {
-      CheckPattern(value, rule.get<std::string>(), path);
+      const auto pattern = rule.get<std::string>();
+      if (value.is_string() && !describe::MatchesPattern(value.get_ref<const std::string&>(), pattern))
+        add_problem("look like " + pattern);
     } else {
       return false;
     }
     return true;
-  }
-
-  void CheckPattern(const json& value, const std::string& pattern, const std::string& path) {
-    if (!value.is_string()) return;
-    if (!describe::MatchesPattern(value.get_ref<const std::string&>(), pattern)) {
-      Add(path, fmt::format("must look like {}, but is {}", pattern, Quoted(value)));
-    }
   }
 
   bool CheckObject(const json& value, const std::string& keyword, const json& rule, const json& schema,
@@ -191,6 +197,70 @@ std::vector<SchemaProblem> CheckSchema(const json& value, const json& schema) {
   Checker checker(schema);
   checker.Check(value, schema, "");
   return checker.Take();
+}
+
+const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
+  static const std::map<std::string, nlohmann::ordered_json> schemas = {
+      {"config", MakeSchema<ConfigFile>(
+                     "Configuration of `etprof run`",
+                     "What to measure and how (docs/reference/config.md). The file may have comments, "
+                     "which JSON Schema does not see.")},
+      {"manifest",
+       MakeSchema<RunData>(
+           "manifest.json of an etprof results directory",
+           "How and where it was measured, and what came out but for the single latencies "
+           "(docs/reference/files.md). Times are integer nanoseconds (_ns), sizes bytes; what is not "
+           "known is null.")},
+      {"metrics", MakeSchema<Metrics>("metrics.json of an etprof results directory",
+                                      "A summary of each experiment (docs/reference/files.md).")},
+      {"peaks",
+       MakeSchema<Peaks>("peaks.json of an etprof results directory",
+                         "The machine's peaks for the experiments of a run (docs/guides/bottlenecks.md).")},
+      {"watch",
+       MakeSchema<WatchData>("_watch.json of an experiment",
+                             "What the runner saw of XNNPACK's calls (docs/concepts/kernels.md). Times and "
+                             "counts are sums over the runs.")},
+      {"accuracy", MakeSchema<NoiseBudget>("MODEL.pte.accuracy.json, next to a quantized program",
+                                           "Which values make the noise of its outputs "
+                                           "(docs/guides/accuracy.md).")},
+      {"check", MakeSchema<CheckReport>("etprof check --json: what the gate found",
+                                        "docs/guides/ci.md. What is not defined is null.")},
+      {"history_check",
+       MakeSchema<HistoryReport>("etprof history check --json: what became slower, and since when",
+                                 "docs/guides/history.md. What is not defined is null.")},
+      {"suite",
+       MakeSchema<SuiteConfig>("Suite of `etprof suite`",
+                               "Which models to measure where (docs/guides/suites.md). The file may have "
+                               "comments, which JSON Schema does not see.")},
+      {"suite_state", MakeSchema<SuiteState>("suite_state.json of a suite's folder",
+                                             "How far each cell is (docs/guides/suites.md).")},
+      {"suite_report", MakeSchema<SuiteReport>("suite_report.json of a suite, and `etprof suite --json`",
+                                               "docs/guides/suites.md. What is not defined is null.")},
+      {"static_check",
+       MakeSchema<StaticCheck>(
+           "etprof check --static --json, and limits of etprof inspect --json",
+           "What the static gate found (docs/guides/ci.md). Shares are from 0 to 1, sizes bytes.")},
+      {"kernels", MakeSchema<KernelReport>("etprof kernels --json",
+                                           "docs/concepts/kernels.md. Names stand as they are in the logs.")},
+      {"document", DocumentSchema()},
+      {"devices_report", DevicesReportSchema()},
+      {"analysis_summary", AnalysisSummarySchema()},
+      {"pipeline_summary", PipelineSummarySchema()},
+      {"timeline", TimelineSchema()},
+      {"robust_stats", RobustStatsSchema()},
+      {"robust_comparison", RobustComparisonSchema()},
+      {"inspect", InspectSchema()},
+      {"inspect_data", InspectDataSchema()}};
+  return schemas;
+}
+
+const nlohmann::json& GetPublishedSchema(const std::string& name) {
+  static const std::map<std::string, nlohmann::json> schemas = [] {
+    std::map<std::string, nlohmann::json> parsed;
+    for (const auto& [schema_name, schema] : DescribedSchemas()) parsed[schema_name] = nlohmann::json(schema);
+    return parsed;
+  }();
+  return schemas.at(name);
 }
 
 }  // namespace etprof

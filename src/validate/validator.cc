@@ -64,26 +64,23 @@ std::string Validator::Relative(const std::filesystem::path& file) const {
 }
 
 std::vector<Finding> Validator::Finish() {
-  CheckLock();
-  if (!locked_) {
-    CheckFinished();
-    CheckManifest();
-    CheckMetrics();
-    CheckConfig();
-    CheckNamedFiles();
-    CheckPeaks();
-    CheckWatch();
-    CheckAnalysis();
-    CheckKernels();
-    CheckDifferences();
-    CheckOtherCsvFiles();
-    CheckHashes();
+  if (locked_) {
+    findings_.Broken("lock", ".lock", "another etprof is measuring into it: wait for it");
+    return findings_.Take();
   }
+  CheckFinished();
+  CheckManifest();
+  CheckMetrics();
+  CheckConfig();
+  CheckNamedFiles();
+  CheckPeaks();
+  CheckWatch();
+  CheckAnalysis();
+  CheckKernels();
+  CheckDifferences();
+  CheckOtherCsvFiles();
+  CheckHashes();
   return findings_.Take();
-}
-
-void Validator::CheckLock() {
-  if (locked_) findings_.Broken("lock", ".lock", "another etprof is measuring into it: wait for it");
 }
 
 void Validator::CheckFinished() {

@@ -73,7 +73,6 @@ class Validator {
   // Reports the difference: as a warning if the file may come from other data or another etprof.
   void ReportDifference(const Difference& difference);
   std::string Relative(const std::filesystem::path& file) const;
-  void CheckLock();
   void CheckFinished();
   void CheckManifest();
   void CheckMetrics();
