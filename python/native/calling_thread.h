@@ -3,7 +3,6 @@
 #include <nanobind/nanobind.h>
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/file/file_kind.h"
+#include "core/text/text.h"
 #include "measure/store/run_files.h"
 #include "show/formats.h"
 #include "show/formats/csv/table_csv.h"
@@ -114,12 +115,8 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
 // Converts a filter to a part of a file name: lower case, with '_' for special characters ("gemm" for
 // "GEMM").
 std::string FileNameWord(const std::string& text) {
-  std::string word;
-  for (const char c : text) {
-    const bool is_upper = c >= 'A' && c <= 'Z';
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    word += is_upper ? static_cast<char>(c - 'A' + 'a') : is_plain ? c : '_';
-  }
+  std::string word = Lower(text);
+  std::ranges::replace_if(word, [](char c) { return !IsDigit(c) && (c < 'a' || c > 'z'); }, '_');
   return word;
 }
 

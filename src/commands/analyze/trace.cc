@@ -81,17 +81,12 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
           .Remedy("measure with etprof run or profile, or give ETDump files");
     }
   };
-  const auto write_compressed = [&](std::ostream& out) {
-    if (compressed) {
-      WriteGzip(out, write);
-    } else {
-      write(out);
-    }
-  };
+  std::function<void(std::ostream&)> write_file = write;
+  if (compressed) write_file = [&](std::ostream& out) { WriteGzip(out, write); };
   if (options.output.empty()) {
-    WriteFileAtomically(written.file, write_compressed);
+    WriteFileAtomically(written.file, write_file);
   } else {
-    options.write(written.file, write_compressed);
+    options.write(written.file, write_file);
   }
   for (const ExperimentData& data : run.experiments) {
     for (const std::string& warning : data.warnings) {

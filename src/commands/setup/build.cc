@@ -59,10 +59,7 @@ std::vector<RunnerPreset> SelectPresets(const ExecutorchBuildOptions& options, c
 }
 
 BundleTarget FindTarget(const std::string& name) {
-  for (const BundleTarget target : {BundleTarget::kLinuxAarch64, BundleTarget::kAndroid,
-                                    BundleTarget::kMacosArm64, BundleTarget::kNative}) {
-    if (Name(target) == name) return target;
-  }
+  if (const auto target = ParseEnum<BundleTarget>(name)) return *target;
   throw Error(ExitCode::kUsage, fmt::format("unknown target `{}`", name))
       .Remedy("the targets are linux-aarch64, android, macos-arm64 and native");
 }

@@ -221,7 +221,7 @@ void QuickTest::RunEtprof(std::vector<std::string> arguments) {
   Command command;
   command.arguments = {ExecutablePath().string()};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
-  WriteLog("$ " + CommandText(command));
+  log_ << "$ " << CommandText(command) << '\n';
   const std::unique_ptr<Process> process = StartLocalProcess(
       command, [this](std::string_view text) { log_ << text; }, [this] { return progress_.Interrupted(); });
   const double end = MonotonicSeconds() + kMaxStepSeconds;
@@ -229,7 +229,7 @@ void QuickTest::RunEtprof(std::vector<std::string> arguments) {
   for (bool reading = true; reading;) {
     switch (process->ReadLine(line, std::max(0.0, end - MonotonicSeconds()))) {
       case Process::Read::kLine:
-        WriteLog(line);
+        log_ << line << '\n';
         if (!line.empty()) last_line = line;
         break;
       case Process::Read::kEnd:
@@ -259,8 +259,6 @@ void QuickTest::RunEtprof(std::vector<std::string> arguments) {
   const bool has_etprof_exit_code = status && status->signal == 0 && status->code >= 1 && status->code <= 5;
   throw Error(has_etprof_exit_code ? static_cast<ExitCode>(status->code) : ExitCode::kDeviceFailed, message);
 }
-
-void QuickTest::WriteLog(const std::string& line) { log_ << line << "\n"; }
 
 namespace {
 

@@ -41,7 +41,6 @@ class QuickTest {
   std::string Report();
   std::string Validate();
   void RunEtprof(std::vector<std::string> arguments);
-  void WriteLog(const std::string& line);
 
   const QuickTestOptions options_;
   WorkflowProgress& progress_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,6 +48,8 @@ struct View {
   std::map<std::string, std::string> files;  // files to write, keyed by the format's name; empty: not written
 
   bool HasFiles() const;
+  // True if an option selects what is shown, or a file to write.
+  bool IsGiven() const { return json || all || !csv.empty() || !by.empty() || HasFiles(); }
   std::string Table() const { return csv == kDefaultTable ? default_table : csv; }
 };
 // The parsed arguments of a command that shows one result.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <string_view>
 
 #include "commands/terminal/terminal.h"
 #include "core/error.h"
