@@ -25,7 +25,6 @@
 #include "commands/setup/build.h"
 #include "commands/gate/check.h"
 #include "commands/setup/doctor.h"
-#include "commands/measurement/finish.h"
 #include "commands/gate/bisect.h"
 #include "commands/measurement/device.h"
 #include "commands/setup/devices.h"
@@ -34,7 +33,7 @@
 #include "commands/measurement/measure.h"
 #include "commands/setup/quicktest.h"
 #include "commands/measure/suite.h"
-#include "commands/analyze/validate.h"
+#include "commands/analyze/analyze.h"
 
 namespace etprof {
 namespace {
@@ -108,10 +107,6 @@ std::string Generate(const GenerateOptions& options, PythonProgress& progress) {
 
 // --- other workflows ------------------------------------------------------------------------------------
 
-std::string Peaks(const PeaksOptions& options, PythonProgress& progress) {
-  return ValueJson(MeasurePeaks(options, progress));
-}
-
 std::string Check(const CheckOptions& options, PythonProgress& progress) {
   const CheckOutcome outcome = CheckVariants(options, progress);
   progress.StopWhenInterrupted();
@@ -134,14 +129,6 @@ std::string Suite(const SuiteOptions& options, PythonProgress& progress) {
     if (update.error) throw *update.error;
   }
   return ValueJson(outcome.report);
-}
-
-std::string Devices(const DevicesOptions& options, PythonProgress& progress) {
-  return ValueJson(FindDevices(options, progress));
-}
-
-std::string Build(const PortableRunnerOptions& options, PythonProgress& progress) {
-  return ValueJson(BuildPortableRunner(options, progress));
 }
 
 std::string BuildRunners(const ExecutorchBuildOptions& options, PythonProgress& progress) {
@@ -202,17 +189,20 @@ struct Workflow {
   nlohmann::ordered_json (*options)();
 };
 
-template <auto Function>
+// Makes a workflow of a function that returns JSON, or a described value.
+template <auto kFunction>
 struct WorkflowBinding;
-template <typename Options, std::string (*kFunction)(const Options&, PythonProgress&)>
+template <typename Result, typename Options, typename Progress, Result (*kFunction)(const Options&, Progress&)>
 struct WorkflowBinding<kFunction> {
-  static constexpr Workflow Make(const char* name) {
-    return {name,
-            [](const nlohmann::json& options_json, PythonProgress& progress) {
-              return kFunction(ParseOptions<Options>(options_json), progress);
-            },
-            [] { return OptionSchemas<Options>(); }};
+  static std::string Run(const nlohmann::json& options_json, PythonProgress& progress) {
+    const auto result = kFunction(ParseOptions<Options>(options_json), progress);
+    if constexpr (Described<Result>) {
+      return ValueJson(result);
+    } else {
+      return result;
+    }
   }
+  static constexpr Workflow Make(const char* name) { return {name, Run, OptionSchemas<Options>}; }
 };
 
 constexpr Workflow kWorkflows[] = {
@@ -220,11 +210,11 @@ constexpr Workflow kWorkflows[] = {
     WorkflowBinding<Versions>::Make("versions"),
     WorkflowBinding<MeasureAndAnalyze<RunOptions>>::Make("run"),
     WorkflowBinding<Plan>::Make("plan"),         WorkflowBinding<Isa>::Make("isa"),
-    WorkflowBinding<Generate>::Make("generate"), WorkflowBinding<Peaks>::Make("peaks"),
+    WorkflowBinding<Generate>::Make("generate"), WorkflowBinding<MeasurePeaks>::Make("peaks"),
     WorkflowBinding<Check>::Make("check"),       WorkflowBinding<RunBisection>::Make("bisect"),
-    WorkflowBinding<Suite>::Make("suite"),       WorkflowBinding<Devices>::Make("devices"),
+    WorkflowBinding<Suite>::Make("suite"),       WorkflowBinding<FindDevices>::Make("devices"),
     WorkflowBinding<Doctor>::Make("doctor"),     WorkflowBinding<RunQuickTest>::Make("quick_test"),
-    WorkflowBinding<Build>::Make("build"),       WorkflowBinding<BuildRunners>::Make("build_executorch"),
+    WorkflowBinding<BuildPortableRunner>::Make("build"),       WorkflowBinding<BuildRunners>::Make("build_executorch"),
     WorkflowBinding<Recover>::Make("recover")};
 
 const Workflow& FindWorkflow(const std::string& name) {

@@ -40,7 +40,6 @@
 #include "commands/analyze/report.h"
 #include "commands/analyze/trace.h"
 #include "commands/gate/static_check.h"
-#include "commands/analyze/validate.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

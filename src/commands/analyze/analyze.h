@@ -14,6 +14,7 @@
 #include "measure/store/run_data.h"
 #include "profile/analysis/profile.h"
 #include "report/report.h"
+#include "report/validation.h"
 
 namespace etprof {
 
@@ -80,5 +81,12 @@ struct AnalyzeOptions {
 // Analyzes a results directory, or ETDumps and timeline CSVs. Throws Error.
 Report AnalyzeRunDirectory(const std::filesystem::path& folder, const AnalyzeOptions& options = {});
 Report AnalyzeTraces(const std::vector<std::filesystem::path>& files, const AnalyzeOptions& options = {});
+
+// Validates a results directory without changing it. Throws Error (kBadInput) if `folder` is not a results
+// directory.
+Validation ValidateRun(const std::string& folder);
+// Merges the parts of an interrupted measurement, analyzes the run, and validates it. Throws as ValidateRun,
+// RecoverRunDirectory, and AnalyzeRunDirectory.
+Validation RecoverRun(const std::string& folder);
 
 }  // namespace etprof

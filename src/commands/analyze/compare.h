@@ -9,9 +9,9 @@
 namespace etprof {
 
 struct CompareRunsOptions {
-  std::string baseline,
-      candidate;             // an ETDump, a timeline CSV, an experiment's folder, or a results directory
-  std::string name1, name2;  // labels, used if there is one pair; empty: the runs' own
+  // Each is an ETDump, a timeline CSV, an experiment's folder, or a results directory.
+  std::string baseline, candidate;
+  std::string name1, name2;           // labels, used if there is one pair; empty: the runs' own
   std::filesystem::path output = {};  // folder for comparison.*, tables; empty: nothing is written
   EtdumpOptions etdump = {};
 };

@@ -1,5 +1,3 @@
-#include "commands/analyze/validate.h"
-
 #include <filesystem>
 #include <fstream>
 #include <map>

@@ -10,9 +10,7 @@
 
 #include "commands/analyze/analyze.h"
 #include "commands/commands.h"
-#include "commands/gate/check_inputs.h"
 #include "commands/gate/gate_options.h"
-#include "commands/measurement/finish.h"
 #include "commands/measurement/measure.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal.h"

@@ -7,6 +7,8 @@
 
 #include "commands/measure/generate.h"
 #include "commands/measurement/request.h"
+#include "device/device.h"
+#include "measure/config/config.h"
 #include "measure/store/run_data.h"
 #include "report/check.h"
 
@@ -23,8 +25,8 @@ struct CheckOptions {
   std::string baseline, candidate;
   CheckLimits limits;  // all limits except for the two below, whose defaults depend on other options
   std::optional<double> max_slowdown;  // absent: the default, or with `--instructions` no limit
-  std::optional<double>
-      max_instruction_growth;                   // absent: kInstructionGrowth with `--instructions`, else none
+  // Absent: kInstructionGrowth with `--instructions`, else none.
+  std::optional<double> max_instruction_growth;
   std::optional<double> budget;                 // seconds for all pairs together
   std::vector<std::string> allowed_mismatches;  // from MismatchNames(), for two stored runs
   std::optional<double> drift;                  // as ScheduleData::drift
@@ -90,6 +92,29 @@ struct CheckOptions {
 // Returns the baseline and the candidate, given as `paths` or by name; each is empty if it is not given.
 // Throws Error (kUsage) for a third input.
 std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options);
+
+// The kinds of inputs that a check compares.
+enum class InputKind {
+  kModels,   // two models, or a model and its variant: measured now
+  kFolders,  // two folders of models, paired by name: measured now
+  kConfigs,  // a configuration with pairs, or two configurations (experiments paired by name): measured now
+  kRuns,     // a results directory with pairs, or two results directories: nothing is measured
+};
+
+// The two inputs as the command line names them.
+struct CheckInputs {
+  InputKind kind = InputKind::kModels;
+  std::string baseline;
+  std::string candidate;  // empty: `baseline` has both variants
+};
+
+// Throws Error (kUsage, kBadInput) for inputs that are missing or of different kinds.
+CheckInputs ParseInputs(const CheckOptions& options);
+
+// Makes the configuration to measure; every pair of its plan is a check. Adds a message to `unpaired` for
+// each model that is in only one of two folders. Throws Error (kBadInput) if there is nothing to check.
+Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& request, Device& device,
+                       std::vector<std::string>& unpaired);
 
 struct CheckOutcome {
   std::optional<CheckReport> report;  // absent: the check was interrupted

@@ -1,5 +1,3 @@
-#include "commands/gate/check_inputs.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "commands/gate/check.h"
 #include "commands/measurement/measure.h"
 #include "core/error.h"
 #include "core/file/file.h"

@@ -235,31 +235,27 @@ struct HistoryArguments {
   std::string format = "bmf", out = "-";
 };
 
-// The options of each action, besides --history.
-const std::map<std::string, std::vector<std::string>>& ActionOptions() {
-  static const std::map<std::string, std::vector<std::string>> kActionOptions = [] {
-    std::map<std::string, std::vector<std::string>> options;
-    options["add"] = {"run", "--commit", "--time", "--reference", "--device-name"};
-    options["show"] = ViewOptionNames();
-    options["show"].insert(options["show"].end(),
-                           {"--model", "--device", "--experiment", "--operator", "--last", "--smallest"});
-    options["check"] = options["show"];
-    options["accept"] = {"--commit", "--reason", "--model", "--device", "--experiment"};
-    options["delete"] = {"--commit"};
-    options["merge"] = {"run"};
-    options["export"] = {"--model", "--device", "--experiment", "--last", "--format", "--out"};
-    options["check"].insert(options["check"].end(),
-                            {"--since", "--require-conclusive", "--junit", "--github-summary"});
-    return options;
-  }();
-  return kActionOptions;
-}
+// The options of each action, besides --history. "show" and "check" also have those of ViewOptionNames().
+const std::map<std::string, std::vector<std::string>> kActionOptions = {
+    {"add", {"run", "--commit", "--time", "--reference", "--device-name"}},
+    {"show", {"--model", "--device", "--experiment", "--operator", "--last", "--smallest"}},
+    {"check",
+     {"--model", "--device", "--experiment", "--operator", "--last", "--smallest", "--since",
+      "--require-conclusive", "--junit", "--github-summary"}},
+    {"accept", {"--commit", "--reason", "--model", "--device", "--experiment"}},
+    {"delete", {"--commit"}},
+    {"merge", {"run"}},
+    {"export", {"--model", "--device", "--experiment", "--last", "--format", "--out"}}};
 
 void RefuseOptionsOfOtherActions(const CLI::App& app, const std::string& action) {
-  const std::vector<std::string>& allowed_names = ActionOptions().at(action);
+  std::vector<std::string> allowed_names = {"action", "--history"};
+  const auto allow = [&](const std::vector<std::string>& names) {
+    allowed_names.insert(allowed_names.end(), names.begin(), names.end());
+  };
+  allow(kActionOptions.at(action));
+  if (action == "show" || action == "check") allow(ViewOptionNames());
   for (const CLI::Option* option : app.get_options()) {
     const bool is_allowed =
-        option->check_name("action") || option->check_name("--history") ||
         std::ranges::any_of(allowed_names, [&](const std::string& name) { return option->check_name(name); });
     if (is_allowed || option->count() == 0) continue;
     throw Error(

@@ -147,9 +147,8 @@ class TestPlaces {
     methods.insert(methods.end(), model.encoders.begin(), model.encoders.end());
     for (protocol::TestStep& place : places_) {
       place.chunk = chunk;
-      place.cache_bytes =
-          model.state;  // A step reads all its weights, and the cache entries of the tokens before it.
-
+      place.cache_bytes = model.state;
+      // A step reads all its weights, and the cache entries of the tokens before it.
       if (const TokenStep* const step = model_.StepFor(place.tokens);
           place.tokens == 1 && place.method.empty() && step != nullptr && step->weights)
         place.read_bytes = *step->weights + model_.state_per_token.value_or(0) * place.at;

@@ -1,5 +1,3 @@
-#include "commands/measurement/finish.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 
 #include "commands/analyze/analyze.h"
 #include "commands/analyze/report.h"
-#include "commands/analyze/validate.h"
+#include "commands/measurement/measure.h"
 #include "core/file/file.h"
 
 namespace etprof {

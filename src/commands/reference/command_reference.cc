@@ -9,7 +9,6 @@
 #include <regex>
 
 #include "build/bundle/bundle.h"
-#include "commands/analyze/validate.h"
 #include "commands/commands.h"
 #include "commands/measurement/device.h"
 #include "commands/measurement/measure.h"
@@ -25,6 +24,7 @@
 #include "measure/config/thresholds.h"
 #include "report/cpu_features.h"
 #include "report/generate/generate.h"
+#include "report/validation.h"
 #include "show/formats/csv/table_csv.h"
 #include "validate/json_schema.h"
 

@@ -257,7 +257,7 @@ void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& check
 
 // --- building ---
 
-Check Aarch64Libraries(const fs::path& root, const PythonPackages& packages) {
+Check CheckAarch64Wheel(const fs::path& root, const PythonPackages& packages) {
   const auto executorch = packages.versions.find("executorch");
   if (executorch != packages.versions.end()) {
     const std::string& version = executorch->second;
@@ -285,7 +285,7 @@ DoctorGroup CheckBundleBuilds(const std::optional<fs::path>& root, const PythonP
       {CheckTool("cmake", (tools / "cmake").string(), kBootstrap),
        CheckTool("ninja", (tools / "ninja").string(), kBootstrap),
        CheckTool("native compiler", "c++", kBootstrap),
-       CheckPackage(packages, "executorch", "executorch wheel"), cross, Aarch64Libraries(*root, packages)}};
+       CheckPackage(packages, "executorch", "executorch wheel"), cross, CheckAarch64Wheel(*root, packages)}};
 }
 
 Check CheckNdk() {
@@ -295,7 +295,7 @@ Check CheckNdk() {
   return Ok("Android NDK", fmt::format("{}, {}", NdkVersion(*ndk), ndk->folder.string()));
 }
 
-Check PythonWithTorch(const fs::path& tools) {
+Check CheckPythonWithTorch(const fs::path& tools) {
   const std::string name = "Python with PyTorch";
   const std::optional<HostPython> python = FindPython(tools);
   const std::string problem = PythonProblem(python);
@@ -309,7 +309,7 @@ DoctorGroup CheckExecutorchBuilds(const std::optional<fs::path>& root) {
       "build --executorch",
       {CheckTool("git", "git", "install git"), CheckTool("cmake", "cmake", kBootstrap, kMinCMake, tools),
        CheckTool("ninja", "ninja", kBootstrap, kMinNinja, tools), CheckTool("make", "make", kGetMake),
-       CheckTool("native compiler", "c++", "install a C++ compiler"), PythonWithTorch(tools), CheckNdk(),
+       CheckTool("native compiler", "c++", "install a C++ compiler"), CheckPythonWithTorch(tools), CheckNdk(),
        CheckDisk(fs::current_path(), kRunnerDisk, "a runner's build needs 137 MB where the checkout lies")}};
 }
 

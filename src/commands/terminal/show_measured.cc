@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "commands/measurement/finish.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal.h"
 #include "commands/terminal/terminal_progress.h"
