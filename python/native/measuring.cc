@@ -75,7 +75,7 @@ FinishedMeasurement MeasureAndFinish(const MeasureJobs& jobs, const MeasureReque
 
 template <typename Options>
 std::string MeasureAndAnalyze(const Options& options, PythonProgress& progress) {
-  const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options.measure, progress);
+  const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options, progress);
   return RenderToString([&](std::ostream& out) {
     finished.report ? RenderAnalysisJson(*finished.report, out) : RenderDevicesJson(*finished.devices_report, out);
   });
@@ -88,19 +88,19 @@ std::string Versions(const VersionsOptions& requested, PythonProgress& progress)
 }
 
 std::string Plan(const RunOptions& options, PythonProgress& progress) {
-  const std::vector<DeviceMeasurement> devices = MeasureOnDevices(MakeJobs(options), options.measure, true, progress);
+  const std::vector<DeviceMeasurement> devices = MeasureOnDevices(MakeJobs(options), options, true, progress);
   ThrowIfAny(FindProblems(devices, true), {});
-  return JsonText(PlanJson(devices, options.measure));
+  return JsonText(PlanJson(devices, options));
 }
 
 // Without a model, returns the CPU's features. The failure of a lower level is part of the result.
 std::string Isa(const LadderOptions& options, PythonProgress& progress) {
-  if (options.model.empty()) return ValueJson(ReadCpuFeatures(options.measure, progress));
+  if (options.model.empty()) return ValueJson(ReadCpuFeatures(options, progress));
   return MeasureAndAnalyze(options, progress);
 }
 
 std::string Generate(const GenerateOptions& options, PythonProgress& progress) {
-  const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options.measure, progress);
+  const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options, progress);
   const std::optional<GenerateReport> generate_report = MakeGenerateReport(finished.report.value());
   return ValueJson(generate_report.value());
 }

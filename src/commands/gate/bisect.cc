@@ -145,7 +145,7 @@ class BisectionRun {
  public:
   BisectionRun(const BisectOptions& options, WorkflowProgress& progress)
       : options_(options), progress_(progress), checkout_(options.repository, progress) {
-    folder_ = options.measure.output_root.empty() ? "out_bisect" : options.measure.output_root;
+    folder_ = options.output_root.empty() ? "out_bisect" : options.output_root;
     bisection_.folder = folder_.string();
   }
 
@@ -305,15 +305,15 @@ class BisectionRun {
 
   void Compare(const BuiltVersion& version, BisectionStep& step) {
     CheckOptions check;
-    check.measure = options_.measure;
-    check.measure.output_root = (folder_ / fmt::format("{}_{}", bisection_.steps.size() + 1,
-                                                       step.commit.substr(0, kShortCommitLength)))
-                                    .string();
+    static_cast<MeasureRequest&>(check) = options_;
+    check.output_root = (folder_ / fmt::format("{}_{}", bisection_.steps.size() + 1,
+                                               step.commit.substr(0, kShortCommitLength)))
+                            .string();
     check.baseline = good_.model.string();
     check.candidate =
         fmt::format("model={},label={}", version.model.string(), step.commit.substr(0, kShortCommitLength));
     if (!version.runner.empty()) {
-      check.measure.runner = good_.runner.string();
+      check.runner = good_.runner.string();
       check.candidate += ",runner=" + version.runner.string();
     }
     check.limits.slowdown = step.limit;
@@ -365,7 +365,7 @@ Bisection Bisect(const BisectOptions& options, WorkflowProgress& progress) {
                                                         : "the model is either built or stays the same")
         .Remedy("give one of `--model FILE` and `--built-model FILE`");
   }
-  if (!options.built_runner.empty() && !options.measure.runner.empty())
+  if (!options.built_runner.empty() && !options.runner.empty())
     throw Error(ExitCode::kUsage, "the runner is either built or stays the same")
         .Remedy("leave out --runner");
   return BisectionRun(options, progress).Run();

@@ -9,8 +9,8 @@
 
 namespace etprof {
 
-struct BisectOptions {
-  MeasureRequest measure;  // output_root: folder of all steps, "": out_bisect; max_seconds: per step
+// The `output_root` is the folder of all steps (empty: out_bisect), and `max_seconds` limits each step.
+struct BisectOptions : MeasureRequest {
   std::string repository = ".";
   std::string good, bad;             // any names that git resolves there; good is an ancestor of bad
   std::vector<std::string> command;  // builds a commit; runs in its checkout
@@ -30,8 +30,8 @@ struct BisectOptions {
     v("built_runner", &O::built_runner,
       {.meaning = "Runner that COMMAND builds, relative to the checkout", .value = "FILE"});
     v("model", &O::model, {.meaning = "Model to measure with every runner", .value = "FILE"});
-    MeasureRequest::DescribeCommon(v);
-    MeasureRequest::DescribeModel(v);
+    DescribeCommon(v);
+    DescribeModel(v);
   }
 };
 

@@ -125,14 +125,13 @@ double MaxLaunches(const Config& config, const ScheduleData& schedule) {
 // Sets the time limit if the command line gives one, or if neither it nor the configuration limits the time
 // or the launches.
 void LimitTime(const CheckOptions& options, Config& config) {
-  if (!options.budget && !options.measure.max_seconds && config.max_seconds) return;
-  const double pairs_seconds = options.measure.max_seconds.value_or(
-                                   options.generate ? kSecondsPerLanguageModelPair : kSecondsPerPair) *
-                               double(MakePlan(config).pairs.size());
+  if (!options.budget && !options.max_seconds && config.max_seconds) return;
+  const double pairs_seconds =
+      options.max_seconds.value_or(options.generate ? kSecondsPerLanguageModelPair : kSecondsPerPair) *
+      double(MakePlan(config).pairs.size());
   if (options.budget) {
-    config.max_seconds =
-        options.measure.max_seconds ? std::min(*options.budget, pairs_seconds) : *options.budget;
-  } else if (!config.launches || options.measure.max_seconds) {
+    config.max_seconds = options.max_seconds ? std::min(*options.budget, pairs_seconds) : *options.budget;
+  } else if (!config.launches || options.max_seconds) {
     config.max_seconds = pairs_seconds;
   }
 }
@@ -170,11 +169,10 @@ CheckOutcome MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::stri
 // over.
 CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& options,
                              WorkflowProgress& progress) {
-  const HistoryRecorder history(options.measure.history);
-  const std::unique_ptr<Device> device =
-      Open(options.measure.FirstDevice(), options.measure.device_options, progress);
+  const HistoryRecorder history(options.history);
+  const std::unique_ptr<Device> device = Open(options.FirstDevice(), options, progress);
   std::vector<std::string> unpaired;
-  Config config = MakeCheckConfig(inputs, options.measure, *device, unpaired);
+  Config config = MakeCheckConfig(inputs, options, *device, unpaired);
   CheckExternalData(config);
   const std::string model_id =
       inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
@@ -191,7 +189,7 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   MeasureOptions measure;
   if (!launches) measure.interim_confidence = 1 - (1 - ScheduleData().confidence) * kInterimShare;
   // Extra runs (counters, instructions, watch) follow the last interim analysis, once.
-  MeasureRequest request = options.measure;
+  MeasureRequest request = options;
   request.counters = request.instructions = request.watch = false;
   CheckOutcome outcome;
   RunData& run = outcome.run.emplace();
@@ -213,10 +211,9 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
     const Report interim = MakeReport(OpenRunDirectory(run.folder), {.join = false});
     if (!MoreLaunchesMayDecide(AssembleCheck(interim, options.limits), MaxLaunches(config, schedule))) break;
   }
-  if (run.status != RunData::Status::kFailed &&
-      (options.measure.counters || options.measure.instructions || options.measure.watch)) {
+  if (run.status != RunData::Status::kFailed && (options.counters || options.instructions || options.watch)) {
     measure.launches = false;
-    run = MeasureConfig(config, lock, options.measure, progress, measure);
+    run = MeasureConfig(config, lock, options, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return outcome;
   }
   lock.Release();
@@ -260,12 +257,11 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
 }
 
 CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options) {
-  const MeasureRequest& request = options.measure;
-  if (request.max_seconds || options.budget || request.launches || request.resume ||
-      !request.threads.empty() || request.runs || !request.FirstModelOption().empty() ||
-      !request.output_root.empty() || request.FirstDevice() != "local" || request.device_options.max_temp ||
-      request.device_options.wait_minutes || !request.device_options.power_mode.empty() ||
-      request.history.IsRequested() || options.tests != TokenTests()) {
+  if (options.max_seconds || options.budget || options.launches || options.resume ||
+      !options.threads.empty() || options.runs || !options.FirstModelOption().empty() ||
+      !options.output_root.empty() || options.FirstDevice() != "local" || options.max_temp ||
+      options.wait_minutes || !options.power_mode.empty() || options.history.IsRequested() ||
+      options.tests != TokenTests()) {
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
         .Remedy("leave them out, or give models or configurations");
   }
@@ -307,11 +303,10 @@ std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options
 
 CheckOutcome CheckVariants(const CheckOptions& requested, WorkflowProgress& progress) {
   CheckOptions options = requested;
-  MeasureRequest& measure = options.measure;
-  measure.instructions = measure.instructions || options.max_instruction_growth;
-  if (measure.instructions)
+  options.instructions = options.instructions || options.max_instruction_growth;
+  if (options.instructions)
     options.limits.instruction_growth = options.max_instruction_growth.value_or(kInstructionGrowth);
-  if (measure.instructions || options.max_slowdown) options.limits.slowdown = options.max_slowdown;
+  if (options.instructions || options.max_slowdown) options.limits.slowdown = options.max_slowdown;
   for (const std::string& name : options.allowed_mismatches) {
     const std::vector<std::string>& conditions = MismatchNames();
     if (std::ranges::find(conditions, name) != conditions.end()) continue;
@@ -320,7 +315,7 @@ CheckOutcome CheckVariants(const CheckOptions& requested, WorkflowProgress& prog
   }
   const CheckInputs inputs = ParseInputs(options);
   if (options.generate) {
-    RequireDefaultMethodAndInputs(measure, "--generate");
+    RequireDefaultMethodAndInputs(options, "--generate");
     if (inputs.kind == InputKind::kConfigs) {
       throw Error(ExitCode::kUsage, "`--generate` is for models, and this is a configuration")
           .InFile(inputs.baseline)
@@ -366,7 +361,7 @@ int RunCheck(const CheckArguments& arguments) {
   files.Write(show::MakeTestSuite(check), document);
   ShowDocument(document, arguments.view, check, details);
   return ReportHistoryUpdates(
-      {outcome.history_update}, arguments.options.measure.history.file,
+      {outcome.history_update}, arguments.options.history.file,
       static_cast<int>(GateExitCode(check.decision, check.require_conclusive, check.error)));
 }
 

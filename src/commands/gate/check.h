@@ -16,8 +16,7 @@ namespace etprof {
 
 inline constexpr double kInstructionGrowth = 0.01;
 
-struct CheckOptions {
-  MeasureRequest measure;
+struct CheckOptions : MeasureRequest {
   // Two models, folders of models, or configurations (measured now), or two results directories. A single
   // path is a configuration or a results directory with pairs of its own. `baseline` and `candidate` name the
   // two as well. If the baseline is a model, the candidate may be a variant of it ("isa=-avx2").
@@ -81,11 +80,11 @@ struct CheckOptions {
        .percent = true});
     v("budget", &O::budget,
       {.meaning = "Time limit in seconds for all pairs together", .least = 0.1, .most = 1e7, .value = "S"});
-    MeasureRequest::DescribeCommon(v);
-    MeasureRequest::DescribeModel(v);
-    MeasureRequest::DescribeInstructions(v);
-    MeasureRequest::DescribeWatch(v);
-    MeasureRequest::DescribeHistory(v);
+    DescribeCommon(v);
+    DescribeModel(v);
+    DescribeInstructions(v);
+    DescribeWatch(v);
+    DescribeHistory(v);
   }
 };
 

@@ -268,8 +268,8 @@ void RequireDefaultMethodAndInputs(const MeasureRequest& request, const std::str
 
 MeasureJobs MakeJobs(const GenerateOptions& options) {
   for (const std::string& spec : options.vs) ParseVariant(spec);
-  RequireValidRequest(options.measure);
-  RequireDefaultMethodAndInputs(options.measure, "etprof generate");
+  RequireValidRequest(options);
+  RequireDefaultMethodAndInputs(options, "etprof generate");
   // Report invalid models and tests before a device is opened.
   {
     std::vector<LanguageModel> models = {ReadLanguageModel(options.model)};
@@ -279,15 +279,14 @@ MeasureJobs MakeJobs(const GenerateOptions& options) {
     ResolveTests(options.tests, models, "--generate");
   }
   const auto configure = [&options](Device& device, const DeviceProperties& properties) {
-    Config profile =
-        MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, device, properties),
-                          MakeVariants(options.vs, properties));
-    Apply(options.measure, profile);
+    Config profile = MakeProfileConfig(MakeExperimentConfig(options, options.model, device, properties),
+                                       MakeVariants(options.vs, properties));
+    Apply(options, profile);
     if (profile.output_root.empty())
       profile.output_root = DefaultRunDirectory(options.model, properties.platform + "-generate");
     return MakeGenerateConfig(profile, options.tests);
   };
-  return {{{options.measure.FirstDevice(), configure}},
+  return {{{options.FirstDevice(), configure}},
           false,
           "generate " + std::filesystem::path(options.model).stem().string()};
 }
@@ -321,7 +320,7 @@ int RunGenerate(const GenerateArguments& arguments) {
     ShowGenerated(MakeReport(OpenRunDirectory(options.model)), arguments);
     return 0;
   }
-  return MeasureAndShow(MakeJobs(options), options.measure, arguments.view,
+  return MeasureAndShow(MakeJobs(options), options, arguments.view,
                         [&arguments](const Report& report) { ShowGenerated(report, arguments); });
 }
 

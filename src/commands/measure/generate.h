@@ -47,8 +47,7 @@ struct TokenTests {
 };
 
 // Options of `etprof generate`: a language model, alone or compared with variants.
-struct GenerateOptions {
-  MeasureRequest measure;
+struct GenerateOptions : MeasureRequest {
   std::string model;
   std::vector<std::string> vs;
   TokenTests tests;
@@ -58,10 +57,10 @@ struct GenerateOptions {
     v("model", &G::model);
     v("vs", &G::vs, {.or_single = true});
     TokenTests::DescribeIn(v, "generate");
-    MeasureRequest::DescribeCommon(v);
-    MeasureRequest::DescribePrecision(v);
-    MeasureRequest::DescribeModel(v);
-    MeasureRequest::DescribeWatch(v);
+    DescribeCommon(v);
+    DescribePrecision(v);
+    DescribeModel(v);
+    DescribeWatch(v);
   }
 };
 

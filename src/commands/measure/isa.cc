@@ -20,7 +20,7 @@ struct IsaArguments {
 };
 
 int ShowFeatures(const IsaArguments& arguments) {
-  const CpuFeatures cpu = WithProgress(ReadCpuFeatures, arguments.options.measure);
+  const CpuFeatures cpu = WithProgress(ReadCpuFeatures, arguments.options);
   if (arguments.widest) {
     if (cpu.widest) Print("{}\n", cpu.widest->name);
     return 0;
@@ -41,7 +41,7 @@ void ShowLadder(const Report& report, const std::filesystem::path& folder, const
 
 int RunIsa(const IsaArguments& arguments) {
   const std::string& model_or_run = arguments.options.model;
-  if (arguments.options.measure.history.IsRequested() && (model_or_run.empty() || IsFolder(model_or_run))) {
+  if (arguments.options.history.IsRequested() && (model_or_run.empty() || IsFolder(model_or_run))) {
     throw Error(ExitCode::kUsage, "`--history` adds what is measured, and this measures nothing")
         .Remedy("give a model, or add an earlier run with `etprof history add RUN`");
   }
@@ -50,7 +50,7 @@ int RunIsa(const IsaArguments& arguments) {
     throw Error(ExitCode::kUsage, "`--widest` shows what the CPU has, and takes no model")
         .Remedy("leave out the model");
   if (!IsFolder(model_or_run))
-    return MeasureAndShow(MakeJobs(arguments.options), arguments.options.measure, arguments.view);
+    return MeasureAndShow(MakeJobs(arguments.options), arguments.options, arguments.view);
   ShowLadder(MakeReport(OpenRunDirectory(model_or_run), {.join = false}), model_or_run, arguments.view);
   return 0;
 }

@@ -22,8 +22,7 @@ std::function<int()> ProfileCommand(CLI::App& app) {
                    .several_devices = true},
                   app);
   AddViewOptions(app, view, "Show the analysis as JSON", "operators");
-  return
-      [parsed] { return MeasureAndShow(MakeJobs(parsed->options), parsed->options.measure, parsed->view); };
+  return [parsed] { return MeasureAndShow(MakeJobs(parsed->options), parsed->options, parsed->view); };
 }
 
 }  // namespace etprof

@@ -16,22 +16,21 @@ struct RunArguments {
 
 std::string ResumeCommand(const RunOptions& options) {
   std::string command = "etprof run " + options.config;
-  for (const std::string& device : options.measure.devices) command += " --device " + device;
+  for (const std::string& device : options.devices) command += " --device " + device;
   return command + " --resume";
 }
 
 int RunRun(const RunArguments& arguments) {
   const auto& [options, view, analysis_only, dry_run] = arguments;
-  const MeasureRequest& request = options.measure;
-  if (analysis_only && request.history.IsRequested()) {
+  if (analysis_only && options.history.IsRequested()) {
     throw Error(ExitCode::kUsage, "`--history` adds what is measured, and `--analysis-only` measures nothing")
         .Remedy("add a run that was measured before with `etprof history add RUN`");
   }
   const MeasureJobs jobs = MakeJobs(options);
   if (analysis_only)
-    return ShowStoredRuns(WithProgress(FindStoredRuns, jobs, request), jobs.several_devices, view);
-  if (dry_run) return ShowPlan(MeasureAll(jobs, request, dry_run), request, view);
-  return MeasureAndShow(jobs, request, view, nullptr, ResumeCommand(options));
+    return ShowStoredRuns(WithProgress(FindStoredRuns, jobs, options), jobs.several_devices, view);
+  if (dry_run) return ShowPlan(MeasureAll(jobs, options, dry_run), options, view);
+  return MeasureAndShow(jobs, options, view, nullptr, ResumeCommand(options));
 }
 
 }  // namespace

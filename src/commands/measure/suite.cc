@@ -321,10 +321,10 @@ SuiteConfig LoadSuite(const SuiteOptions& options) {
   if (options.max_minutes) suite.max_minutes = options.max_minutes;
   if (options.max_seconds) suite.max_seconds = options.max_seconds;
   if (options.max_slowdown) suite.max_slowdown = options.max_slowdown;
-  if (!options.device_options.power_mode.empty()) suite.power_mode = options.device_options.power_mode;
-  if (options.device_options.max_temp) suite.max_temp = options.device_options.max_temp;
-  if (options.device_options.max_temp_wait) suite.max_temp_wait = options.device_options.max_temp_wait;
-  if (options.device_options.wait_minutes) suite.wait_minutes = options.device_options.wait_minutes;
+  if (!options.power_mode.empty()) suite.power_mode = options.power_mode;
+  if (options.max_temp) suite.max_temp = options.max_temp;
+  if (options.max_temp_wait) suite.max_temp_wait = options.max_temp_wait;
+  if (options.wait_minutes) suite.wait_minutes = options.wait_minutes;
   SelectedDevices(suite, options);
   ListCells(suite);
   return suite;
@@ -373,7 +373,7 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
     DeviceProperties properties;
     std::string unreachable;
     try {
-      device = Open(name, options.device_options, progress);
+      device = Open(name, options, progress);
       properties = device->Properties();
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::kInterrupted) throw;

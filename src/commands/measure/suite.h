@@ -14,10 +14,9 @@
 
 namespace etprof {
 
-struct SuiteOptions {
+struct SuiteOptions : DeviceOptions {
   std::string path;                  // the suite's file, or the folder of a measured suite
   std::vector<std::string> devices;  // devices of the suite to measure on; empty: all
-  DeviceOptions device_options;
   std::string output_root;
   std::optional<double> max_minutes, max_seconds, max_slowdown;
   bool require_conclusive = false;
@@ -30,7 +29,7 @@ struct SuiteOptions {
       {.meaning = "Measure only on this device of the suite. May be repeated",
        .or_single = true,
        .value = "DEVICE"});
-    v.Flat(&O::device_options);
+    DeviceOptions::Describe(v);
     v("output_root", &O::output_root,
       {.meaning = "Folder of the suite (default: the file's, or out_<its name>)", .value = "DIR"});
     v("max_minutes", &O::max_minutes,

@@ -36,25 +36,24 @@ Config MakeCellConfig(const SuiteConfig& suite, const SuiteCell& cell, const fs:
   ProfileOptions profile;
   profile.model = program.string();
   profile.vs = cell.variants;
-  MeasureRequest& measure = profile.measure;
-  measure.devices = {cell.device};
-  measure.device_options.power_mode = suite.power_mode;
-  measure.device_options.max_temp = suite.max_temp;
-  measure.device_options.max_temp_wait = suite.max_temp_wait;
-  measure.device_options.wait_minutes = suite.wait_minutes;
-  measure.method = suite.models[cell.model].method;
-  measure.cpus = suite.cpus;
-  measure.period = suite.period;
-  measure.runner = suite.runner.string();
-  measure.load = suite.load;
-  measure.runs = suite.runs;
-  measure.warmup = suite.warmup;
-  if (suite.threads) measure.threads = {*suite.threads};
-  measure.precision = suite.precision;
-  measure.margin = suite.margin;
-  measure.launches = suite.launches;
-  measure.no_peaks = !suite.peaks;
-  measure.output_root = cell.folder.string();
+  profile.devices = {cell.device};
+  profile.power_mode = suite.power_mode;
+  profile.max_temp = suite.max_temp;
+  profile.max_temp_wait = suite.max_temp_wait;
+  profile.wait_minutes = suite.wait_minutes;
+  profile.method = suite.models[cell.model].method;
+  profile.cpus = suite.cpus;
+  profile.period = suite.period;
+  profile.runner = suite.runner.string();
+  profile.load = suite.load;
+  profile.runs = suite.runs;
+  profile.warmup = suite.warmup;
+  if (suite.threads) profile.threads = {*suite.threads};
+  profile.precision = suite.precision;
+  profile.margin = suite.margin;
+  profile.launches = suite.launches;
+  profile.no_peaks = !suite.peaks;
+  profile.output_root = cell.folder.string();
   Config config = MakeJobs(profile).jobs.front().configure(device, properties);
   config.rounds = suite.rounds;
   for (ExperimentConfig& experiment : config.experiments)  // the variables of variants take precedence
@@ -184,7 +183,7 @@ bool SuiteDevice::Open() {
   if (!connection_error_.empty()) return false;
   progress_.State(device_index_, "connecting");
   try {
-    device_ = etprof::Open(tasks_.front().cell->device, options_.device_options, progress_, device_index_);
+    device_ = etprof::Open(tasks_.front().cell->device, options_, progress_, device_index_);
     properties_ = device_->Properties();
     return true;
   } catch (const Error& error) {
@@ -207,7 +206,7 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds,
   if (!suite_.launches || suite_.max_seconds || suite_.max_minutes) config.max_seconds = max_seconds;
   if (extending) config.peaks = false;  // the first measurement has measured them
   MeasureRequest request;
-  request.device_options = options_.device_options;
+  static_cast<DeviceOptions&>(request) = options_;
   request.resume = is_same_config;
   progress_.State(device_index_, CellName(task));
   const double start = MonotonicSeconds();

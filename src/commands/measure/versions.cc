@@ -126,7 +126,7 @@ std::function<int()> VersionsCommand(CLI::App& app) {
   AddViewOptions(app, view, "Show the analysis as JSON", "comparison");
   return [parsed] {
     WithProgress(ExportWithReleases, parsed->options);
-    return MeasureAndShow(MakeJobs(parsed->options), parsed->options.measure, parsed->view);
+    return MeasureAndShow(MakeJobs(parsed->options), parsed->options, parsed->view);
   };
 }
 

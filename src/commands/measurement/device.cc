@@ -147,7 +147,7 @@ protocol::Ready AskRunner(Device& device, const std::string& runner_path, const 
 
 MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progress) {
   if (!options.cpus.empty()) CheckCpus(options.cpus);
-  const std::unique_ptr<Device> device = Open(options.device, options.connection, progress);
+  const std::unique_ptr<Device> device = Open(options.device, options, progress);
   const DeviceProperties properties = device->Properties();
   ExperimentConfig experiment;
   experiment.runner = options.runner;
@@ -165,7 +165,7 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   request.isa = options.isa;
   DeviceLock lock(*device, "peaks", progress);
   lock.Acquire();
-  if (!options.connection.power_mode.empty()) device->SetPowerMode(options.connection.power_mode);
+  if (!options.power_mode.empty()) device->SetPowerMode(options.power_mode);
   try {
     return {MeasurePeaksByRunner(*device, request, interruption, 120), device->Name(),
             IsEmulated(experiment, properties)};

@@ -122,9 +122,8 @@ class DeviceLock {
 protocol::Ready AskRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper);
 
 // Options for measuring the peaks of a device: its memory bandwidth and arithmetic throughput.
-struct PeaksOptions {
+struct PeaksOptions : ConnectionOptions {
   std::string device = "local";
-  ConnectionOptions connection;
   std::string isa, cpus, runner, exec_wrapper;  // empty: no mask, any CPU, default runner, no wrapper
   int threads = 1;
 
@@ -135,7 +134,7 @@ struct PeaksOptions {
     v("isa", &O::isa, {.meaning = "Disable these CPU features, as `--vs isa=` takes them", .value = "MASK"});
     v("cpus", &O::cpus, {.meaning = "Run on these CPUs only: 0,2-3, 0x80, big", .value = "CPUS"});
     v("device", &O::device, {.meaning = kDeviceHelp, .value = "DEVICE"});
-    v.Flat(&O::connection);
+    ConnectionOptions::Describe(v);
     v("runner", &O::runner, {.meaning = "Path of the device's etprof-runner", .value = "PATH"});
     v("exec_wrapper", &O::exec_wrapper,
       {.meaning = "Command that starts the runner, such as an emulator on the device",

@@ -40,9 +40,9 @@ namespace fs = std::filesystem;
 
 Config MakeJobConfig(const ProfileOptions& options, bool several_devices, const Device& device,
                      const DeviceProperties& properties) {
-  Config config = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, device, properties),
+  Config config = MakeProfileConfig(MakeExperimentConfig(options, options.model, device, properties),
                                     MakeVariants(options.vs, properties));
-  Apply(options.measure, config);
+  Apply(options, config);
   const fs::path folder = DefaultRunDirectory(options.model, properties.platform);
   if (config.output_root.empty()) config.output_root = several_devices ? folder.parent_path() : folder;
   for (ExperimentConfig& experiment : config.experiments) {
@@ -59,8 +59,8 @@ Config ReadConfig(const RunOptions& options, const ConfigContext& context) {
 Config MakeJobConfig(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
   Config config = ReadConfig(options, MakeConfigContext(device, properties));
   if (!options.only.empty()) KeepExperiments(config, options.only);
-  Apply(options.measure, config);
-  ApplyToExperiments(options.measure, config);
+  Apply(options, config);
+  ApplyToExperiments(options, config);
   if (config.output_root.empty())
     config.output_root = DefaultRunDirectory(config.experiments[0].model, RunPlatform(config, properties));
   return config;
@@ -82,11 +82,10 @@ std::vector<isa::Level> LadderLevels(const protocol::IsaState& state) {
 }
 
 Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceProperties& properties) {
-  const MeasureRequest& measure = options.measure;
-  const ExperimentConfig experiment = MakeExperimentConfig(measure, options.model, device, properties);
+  const ExperimentConfig experiment = MakeExperimentConfig(options, options.model, device, properties);
   Config config = MakeLadderConfig(
-      experiment, LadderLevels(AskRunner(device, experiment.runner.string(), measure.exec_wrapper).isa));
-  Apply(measure, config);
+      experiment, LadderLevels(AskRunner(device, experiment.runner.string(), options.exec_wrapper).isa));
+  Apply(options, config);
   if (!config.max_seconds && !config.launches) config.max_seconds = DefaultLadderSeconds(config);
   if (config.output_root.empty())
     config.output_root = DefaultRunDirectory(options.model, RunPlatform(config, properties) + "-isa");
@@ -96,9 +95,9 @@ Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceP
 Config MakeJobConfig(const VersionsOptions& options, const Device& device,
                      const DeviceProperties& properties) {
   const std::string model = options.programs.empty() ? options.model : options.programs.front().path.string();
-  Config config = MakeVersionsConfig(MakeExperimentConfig(options.measure, model, device, properties),
+  Config config = MakeVersionsConfig(MakeExperimentConfig(options, model, device, properties),
                                      options.Versions(), options.programs);
-  Apply(options.measure, config);
+  Apply(options, config);
   if (config.output_root.empty())
     config.output_root = DefaultRunDirectory(model, RunPlatform(config, properties) + "-versions");
   return config;
@@ -233,7 +232,7 @@ class ParallelMeasurement {
     std::unique_ptr<Device> device;
     CatchErrors(state, [&] {
       progress_.State(i, "connecting");
-      device = Open(state.device, request_.device_options, progress_, i);
+      device = Open(state.device, request_, progress_, i);
       Configure(jobs_[i], dry_run_, *device, state, MakeStepProgress(progress_, i));
       // In a measurement on several devices, the power mode applies only to devices with power modes.
       if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
@@ -304,7 +303,7 @@ MeasureJobs MakeSingleDeviceJobs(const Options& options, const std::string& comm
   const auto configure = [&options](Device& device, const DeviceProperties& properties) {
     return MakeJobConfig(options, device, properties);
   };
-  return {{{options.measure.FirstDevice(), configure}}, false, command + " " + FileStem(options.model)};
+  return {{{options.FirstDevice(), configure}}, false, command + " " + FileStem(options.model)};
 }
 
 }  // namespace
@@ -316,10 +315,10 @@ std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const Devi
 }
 
 MeasureJobs MakeJobs(const ProfileOptions& options) {
-  const std::vector<std::string>& devices = options.measure.devices;
+  const std::vector<std::string>& devices = options.devices;
   CheckDeviceNames(devices);
   for (const std::string& spec : options.vs) ParseVariant(spec);
-  RequireValidRequest(options.measure);
+  RequireValidRequest(options);
   MeasureJobs measure_jobs{{}, devices.size() > 1, "profile " + FileStem(options.model)};
   for (const std::string& device_name : devices.empty() ? std::vector<std::string>{"local"} : devices) {
     measure_jobs.jobs.push_back({device_name, [&options, several_devices = measure_jobs.several_devices](
@@ -334,9 +333,9 @@ MeasureJobs MakeJobs(const RunOptions& options) {
   Config config = ReadConfig(options, {.default_runner = {}, .runner_of_device = true});
   // If the configuration names several devices, each has its own folder, even if only one device is selected.
   MeasureJobs measure_jobs{
-      {}, GroupByDevice(config, options.measure.devices).size() > 1, "run " + FileStem(options.config)};
+      {}, GroupByDevice(config, options.devices).size() > 1, "run " + FileStem(options.config)};
   if (!options.only.empty()) KeepExperiments(config, options.only);
-  for (DeviceGroup& group : GroupByDevice(config, options.measure.devices)) {
+  for (DeviceGroup& group : GroupByDevice(config, options.devices)) {
     if (!measure_jobs.several_devices) {
       measure_jobs.jobs.push_back(
           {group.device, [&options](Device& device, const DeviceProperties& properties) {
@@ -344,8 +343,8 @@ MeasureJobs MakeJobs(const RunOptions& options) {
            }});
       break;
     }
-    Apply(options.measure, group.config);
-    ApplyToExperiments(options.measure, group.config);
+    Apply(options, group.config);
+    ApplyToExperiments(options, group.config);
     MakePlan(group.config);
     measure_jobs.jobs.push_back(
         {group.device,
@@ -362,12 +361,12 @@ MeasureJobs MakeJobs(const RunOptions& options) {
 }
 
 MeasureJobs MakeJobs(const LadderOptions& options) {
-  RequireValidRequest(options.measure);
+  RequireValidRequest(options);
   return MakeSingleDeviceJobs(options, "isa");
 }
 
 MeasureJobs MakeJobs(const VersionsOptions& options) {
-  RequireValidRequest(options.measure);
+  RequireValidRequest(options);
   options.RequireValid();
   return MakeSingleDeviceJobs(options, "versions");
 }
@@ -416,7 +415,7 @@ RunData MeasureConfig(Config config, DeviceLock& lock, const MeasureRequest& req
   options.interrupted = [&progress] { return progress.Interrupted(); };
   if (options.progress == nullptr) options.progress = progress.ProgressOfDevice(0);
   options.etprof_version = ETPROF_VERSION;
-  options.wait_for_device_seconds = request.device_options.wait_seconds;
+  options.wait_for_device_seconds = request.wait_seconds;
   options.acquire_device = [&lock] { lock.Acquire(); };
   return Measure(config, lock.device(), options);
 }
@@ -433,7 +432,7 @@ std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const M
   };
   if (!jobs.several_devices) {
     const MeasureJob& job = jobs.jobs.front();
-    const std::unique_ptr<Device> device = Open(job.device, request.device_options, progress);
+    const std::unique_ptr<Device> device = Open(job.device, request, progress);
     DeviceMeasurement& state = states.emplace_back();
     state.device = job.device;
     Configure(job, dry_run, *device, state, MakeStepProgress(progress, 0));
@@ -462,7 +461,7 @@ std::vector<DeviceMeasurement> FindStoredRuns(const MeasureJobs& jobs, const Mea
     DeviceMeasurement& state = states.emplace_back();
     state.device = job.device;
     if (!jobs.several_devices) {
-      const std::unique_ptr<Device> device = Open(job.device, request.device_options, progress);
+      const std::unique_ptr<Device> device = Open(job.device, request, progress);
       state.properties = device->Properties();
       state.config = job.configure(*device, state.properties);
       MakePlan(state.config);

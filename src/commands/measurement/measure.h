@@ -37,8 +37,7 @@ struct MeasureJobs {
 };
 
 // Options of `etprof profile`: a model, as it is or compared with variants.
-struct ProfileOptions {
-  MeasureRequest measure;
+struct ProfileOptions : MeasureRequest {
   std::string model;
   // Specs for ParseVariant; empty: on a device with SME2, a variant without SME2.
   std::vector<std::string> vs;
@@ -46,16 +45,15 @@ struct ProfileOptions {
   static void Describe(auto& v) {
     v("model", &ProfileOptions::model);
     v("vs", &ProfileOptions::vs, {.or_single = true});
-    MeasureRequest::DescribeCommon(v);
-    MeasureRequest::DescribePrecision(v);
-    MeasureRequest::DescribeModel(v);
-    MeasureRequest::DescribeKind(v);
-    MeasureRequest::DescribeHistory(v);
+    DescribeCommon(v);
+    DescribePrecision(v);
+    DescribeModel(v);
+    DescribeKind(v);
+    DescribeHistory(v);
   }
 };
 // Options of `etprof run`: the experiments of a configuration file.
-struct RunOptions {
-  MeasureRequest measure;
+struct RunOptions : MeasureRequest {
   std::string config;             // path of the configuration
   std::string text;               // contents of the configuration, used instead of the file
   std::vector<std::string> only;  // names of experiments; empty: all
@@ -64,27 +62,25 @@ struct RunOptions {
     v("config", &RunOptions::config);
     v("text", &RunOptions::text);
     v("only", &RunOptions::only, {.meaning = "measure these experiments only", .or_single = true});
-    MeasureRequest::DescribeCommon(v);
-    MeasureRequest::DescribeKind(v);
-    MeasureRequest::DescribeHistory(v);
+    DescribeCommon(v);
+    DescribeKind(v);
+    DescribeHistory(v);
   }
 };
 // Options of `etprof isa`: a model at every feature level of the CPU.
-struct LadderOptions {
-  MeasureRequest measure;
+struct LadderOptions : MeasureRequest {
   std::string model;
 
   static void Describe(auto& v) {
     v("model", &LadderOptions::model);
-    MeasureRequest::DescribeCommon(v);
-    MeasureRequest::DescribePrecision(v);
-    MeasureRequest::DescribeModel(v);
-    MeasureRequest::DescribeHistory(v);
+    DescribeCommon(v);
+    DescribePrecision(v);
+    DescribeModel(v);
+    DescribeHistory(v);
   }
 };
 // Options of `etprof versions`: a model with several ExecuTorch releases.
-struct VersionsOptions {
-  MeasureRequest measure;
+struct VersionsOptions : MeasureRequest {
   std::string model;                          // a .pte, or what `etprof export --model` takes
   std::vector<std::string> versions;          // releases or wheels; empty: VerifiedReleases
   std::string dtype, backend;                 // for the exports; empty: the exporter's default
@@ -107,11 +103,11 @@ struct VersionsOptions {
            "releases that were verified)",
        .or_single = true,
        .value = "V,.."});
-    MeasureRequest::DescribeCommon(v);
-    MeasureRequest::DescribePrecision(v);
-    MeasureRequest::DescribeModel(v);
-    MeasureRequest::DescribeKind(v);
-    MeasureRequest::DescribeHistory(v);
+    DescribeCommon(v);
+    DescribePrecision(v);
+    DescribeModel(v);
+    DescribeKind(v);
+    DescribeHistory(v);
   }
 };
 // The variants of --vs. By default, a device with SME2 is measured with and without it.

@@ -89,10 +89,10 @@ void Apply(const MeasureRequest& request, Config& config) {
   if (request.precision) config.precision = request.precision;
   if (request.margin) config.margin = *request.margin;
   if (request.no_peaks) config.peaks = false;
-  if (!request.device_options.power_mode.empty()) config.power_mode = request.device_options.power_mode;
-  if (request.device_options.max_temp) config.max_temp = request.device_options.max_temp;
-  if (request.device_options.max_temp_wait) config.max_temp_wait = *request.device_options.max_temp_wait;
-  if (request.device_options.wait_minutes) config.wait_minutes = *request.device_options.wait_minutes;
+  if (!request.power_mode.empty()) config.power_mode = request.power_mode;
+  if (request.max_temp) config.max_temp = request.max_temp;
+  if (request.max_temp_wait) config.max_temp_wait = *request.max_temp_wait;
+  if (request.wait_minutes) config.wait_minutes = *request.wait_minutes;
 }
 
 void ApplyToExperiments(const MeasureRequest& request, Config& config) {
@@ -103,7 +103,7 @@ void ApplyToExperiments(const MeasureRequest& request, Config& config) {
 }
 
 CpuFeatures ReadCpuFeatures(const MeasureRequest& request, WorkflowProgress& progress) {
-  const std::unique_ptr<Device> device = Open(request.FirstDevice(), request.device_options, progress);
+  const std::unique_ptr<Device> device = Open(request.FirstDevice(), request, progress);
   CpuFeatures cpu;
   cpu.state = AskRunner(*device, request.runner, request.exec_wrapper).isa;
   const isa::FeatureSet detected(cpu.state.detected.begin(), cpu.state.detected.end());

@@ -12,16 +12,10 @@
 
 namespace etprof {
 
-// For Describe(): refers to a member of the MeasureRequest `measure` of an object.
-constexpr auto MeasureMember(auto member) {
-  return [member](auto& object) -> auto& { return object.measure.*member; };
-}
-
-// Options of a measurement on the command line. Empty or absent values are taken from the configuration, or
-// etprof's defaults.
-struct MeasureRequest {
+// Options that the commands that measure have in common; their own options derive from it. Empty or absent
+// values are taken from the configuration, or etprof's defaults.
+struct MeasureRequest : DeviceOptions {
   std::vector<std::string> devices;  // as --device takes them; empty: the configuration's, or this machine
-  DeviceOptions device_options;
 
   // Options of a single model; a configuration sets them per experiment.
   std::string cpus, period, runner, method = "forward", data, exec_wrapper;
@@ -38,99 +32,98 @@ struct MeasureRequest {
   HistoryRequest history;
 
   std::string FirstDevice() const { return devices.empty() ? "local" : devices.front(); }
-  // Describe the options of structs that have a MeasureRequest as `measure`, grouped by the commands that
-  // accept them. Their meanings are also the help of the command line.
+  // Describe the options, grouped by the commands that accept them. Their meanings are also the help of the
+  // command line.
   static void DescribeCommon(auto& v) {
     using M = MeasureRequest;
-    v("max_seconds", MeasureMember(&M::max_seconds),
+    v("max_seconds", &M::max_seconds,
       {.meaning = "Time limit in seconds", .least = 0.1, .most = 1e6, .value = "S"});
-    v("launches", MeasureMember(&M::launches),
+    v("launches", &M::launches,
       {.meaning = "Process launches of each experiment", .least = 2, .most = 1e4, .value = "L"});
-    v("runs", MeasureMember(&M::runs),
+    v("runs", &M::runs,
       {.meaning = "Traced runs of each experiment (default: 100)",
        .least = 1,
        .most = kMaxRuns,
        .value = "N"});
-    v("threads", MeasureMember(&M::threads),
+    v("threads", &M::threads,
       {.meaning = "Number of threads", .least = 1, .most = kMaxThreads, .or_single = true, .value = "N"});
-    v("output_root", MeasureMember(&M::output_root), {.meaning = "Results directory", .value = "DIR"});
-    v("resume", MeasureMember(&M::resume),
-      {.meaning = "Resume an interrupted measurement of the same command"});
-    v("device", MeasureMember(&M::devices), {.meaning = kDeviceHelp, .or_single = true, .value = "DEVICE"});
-    v.Flat(MeasureMember(&M::device_options));
+    v("output_root", &M::output_root, {.meaning = "Results directory", .value = "DIR"});
+    v("resume", &M::resume, {.meaning = "Resume an interrupted measurement of the same command"});
+    v("device", &M::devices, {.meaning = kDeviceHelp, .or_single = true, .value = "DEVICE"});
+    DeviceOptions::Describe(v);
   }
   static void DescribeModel(auto& v) {
     using M = MeasureRequest;
-    v("cpus", MeasureMember(&M::cpus),
+    v("cpus", &M::cpus,
       {.meaning = "Run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little"});
-    v("period", MeasureMember(&M::period),
+    v("period", &M::period,
       {.meaning = "Start one inference per interval, e.g., 33ms (default: back to back)", .value = "TIME"});
-    v("runner", MeasureMember(&M::runner),
+    v("runner", &M::runner,
       {.meaning = "Path of etprof-runner or an executor_runner (default: the one next to etprof)",
        .value = "PATH"});
-    v("method", MeasureMember(&M::method), {.meaning = "Method to run (default: forward)"});
-    v("data", MeasureMember(&M::data), {.meaning = "External weights, a .ptd file", .value = "FILE.ptd"});
-    v("inputs", MeasureMember(&M::inputs),
+    v("method", &M::method, {.meaning = "Method to run (default: forward)"});
+    v("data", &M::data, {.meaning = "External weights, a .ptd file", .value = "FILE.ptd"});
+    v("inputs", &M::inputs,
       {.meaning = "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: the inputs "
                   "saved next to the model)",
        .or_single = true});
-    v("load", MeasureMember(&M::load),
+    v("load", &M::load,
       {.meaning =
            "Library of custom operators or of another backend. May be repeated. ExecuTorch's kernels for "
            "LLMs load by themselves",
        .or_single = true,
        .value = "LIBRARY"});
-    v("exec_wrapper", MeasureMember(&M::exec_wrapper),
+    v("exec_wrapper", &M::exec_wrapper,
       {.meaning = "Command that starts the runner, such as an emulator or a tool on the device",
        .value = kCommandLine});
   }
   static void DescribePrecision(auto& v) {
     using M = MeasureRequest;
-    v("warmup", MeasureMember(&M::warmup),
+    v("warmup", &M::warmup,
       {.meaning = "Minimum warmup runs per launch (default: 10)",
        .least = 0,
        .most = kMaxRuns,
        .value = "N"});
-    v("precision", MeasureMember(&M::precision),
+    v("precision", &M::precision,
       {.meaning = "Target half-width of the confidence interval (default: half of --margin)",
        .least = 1e-6,
        .most = 1,
        .value = "P"});
-    v("margin", MeasureMember(&M::margin),
+    v("margin", &M::margin,
       {.meaning = "Differences within ±MARGIN count as \"same\" (default: 0.01)",
        .least = 1e-6,
        .most = 1,
        .value = "MARGIN"});
   }
   static void DescribeWatch(auto& v) {
-    v("watch", MeasureMember(&MeasureRequest::watch),
+    v("watch", &MeasureRequest::watch,
       {.meaning =
            "Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)"});
   }
   static void DescribeInstructions(auto& v) {
-    v("instructions", MeasureMember(&MeasureRequest::instructions),
+    v("instructions", &MeasureRequest::instructions,
       {.meaning =
            "Count the instructions of every operator, in separate runs, with the processor's counters, "
            "Callgrind, or QEMU (docs/guides/instructions.md)"});
   }
   static void DescribeKind(auto& v) {
     using M = MeasureRequest;
-    v("sustained", MeasureMember(&M::sustained),
+    v("sustained", &M::sustained,
       {.meaning = "Run each experiment continuously for this long, one after the other, and show latency, "
                   "clock, and temperature over time",
        .value = "TIME"});
-    v("counters", MeasureMember(&M::counters),
+    v("counters", &M::counters,
       {.meaning = "Read the processor's counters at every operator, in separate runs "
                   "(docs/guides/bottlenecks.md)"});
     DescribeInstructions(v);
     DescribeWatch(v);
-    v("values", MeasureMember(&M::values),
+    v("values", &M::values,
       {.meaning = "Compare what each operator writes in the variants, in separate runs "
                   "(docs/guides/values.md)"});
-    v("no_peaks", MeasureMember(&M::no_peaks),
+    v("no_peaks", &M::no_peaks,
       {.meaning = "Do not measure the machine's peaks (docs/guides/bottlenecks.md)"});
   }
-  static void DescribeHistory(auto& v) { v.Flat(MeasureMember(&MeasureRequest::history)); }
+  static void DescribeHistory(auto& v) { v.Flat(&MeasureRequest::history); }
 
   // Returns the first given option that applies only to a single model (except for --runs, --warmup, and
   // --threads), such as "--cpus"; empty: none. A configuration file sets these itself.
