@@ -60,6 +60,15 @@ class ExportError(Exception):
         self.remedy = remedy
 
 
+class CommandError(Exception):
+    """A failed command, with the problem, the remedy, and the exit code."""
+
+    def __init__(self, problem: str, remedy: str, exit_code: int = EXIT_BAD_INPUT) -> None:
+        super().__init__(problem)
+        self.remedy = remedy
+        self.exit_code = exit_code
+
+
 def report(problem: str, remedy: str, stream: TextIO) -> None:
     """Print the two lines with which etprof reports a failure: the problem and the remedy."""
     print(printable(f"error: {_capitalized(problem)}\n{hint(remedy)}"), file=stream)
@@ -126,13 +135,17 @@ class Parser(argparse.ArgumentParser):
 
 
 def run_command(command: Callable[[], int]) -> int:
-    """Run a command with escaped output and return its exit code.
+    """Run a command with escaped output, report its CommandError, and return its exit code.
 
     A reader that closes the pipe early is a success. A full disk is a failure.
     """
     try:
         with redirect_stdout(PrintableStream(sys.stdout)), redirect_stderr(PrintableStream(sys.stderr)):
-            code = command()
+            try:
+                code = command()
+            except CommandError as error:
+                report(str(error), error.remedy, sys.stderr)
+                code = error.exit_code
         sys.stdout.flush()
     except BrokenPipeError:
         code = EXIT_DONE

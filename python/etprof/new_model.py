@@ -25,20 +25,15 @@ TEMPLATE = Path(__file__).resolve().parent / "template"
 TEMPLATE_NAME = "my_model"
 
 
-class CreationError(Exception):
-    """The package cannot be created; the error has the reason and the remedy."""
-
-    def __init__(self, reason: str, remedy: str, exit_code: int) -> None:
-        super().__init__(reason)
-        self.remedy = remedy
-        self.exit_code = exit_code
+class CreationError(errors.CommandError):
+    """The package cannot be created."""
 
 
 def make(name: str, folder: Path) -> list[Path]:
     """Write the package `folder`/`name` and return its files. A failure leaves no partial package.
 
     Raises:
-        CannotMakeError: The name is not usable, the package exists, or the folder cannot be written to.
+        CreationError: The name is not usable, the package exists, or the folder cannot be written to.
     """
     _check_name(name)
     package = folder / name
@@ -106,11 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _make(settings: argparse.Namespace) -> int:
-    try:
-        files = make(settings.name, settings.output)
-    except CreationError as error:
-        errors.report(str(error), error.remedy, sys.stderr)
-        return error.exit_code
+    files = make(settings.name, settings.output)
     print(*files, sep="\n", flush=True)
     change_folder = "" if settings.output == Path() else f"cd {shlex.quote(str(settings.output))} && "
     print(f"next: {change_folder}etprof export {settings.name}", file=sys.stderr)

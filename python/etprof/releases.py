@@ -24,13 +24,8 @@ VERSION = re.compile(r"\d+(\.\d+)+((a|b|rc|\.dev|\.post)\d+)?")
 Progress = Callable[[str], AbstractContextManager[None]]
 
 
-class ReleaseError(Exception):
-    """An exporter that cannot be used, with the exit code and the remedy."""
-
-    def __init__(self, problem: str, remedy: str, exit_code: int = errors.EXIT_BAD_INPUT) -> None:
-        super().__init__(problem)
-        self.remedy = remedy
-        self.exit_code = exit_code
+class ReleaseError(errors.CommandError):
+    """An exporter that cannot be used."""
 
 
 def use(release: str | None, wheel: Path | None, progress: Progress) -> tuple[str, list[str]]:

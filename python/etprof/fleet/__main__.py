@@ -163,9 +163,6 @@ def main(arguments: list[str]) -> int:
 def _do(args: Namespace) -> int:
     try:
         return _ACTIONS[args.action](args)
-    except FleetError as error:
-        errors.report(str(error), error.remedy, sys.stderr)
-        return error.exit_code
     except ImportError as error:
         errors.report(*_import_failed(error), sys.stderr)
         return EXIT_BAD_INPUT

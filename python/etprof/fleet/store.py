@@ -118,14 +118,13 @@ class Fleet:
     def _path(self, *parts: str) -> str:
         return posixpath.join(self.root, *parts)
 
-    def path(self, table: str, batch: Batch) -> str:
+    def path(self, table: str, batch: Batch, suffix: str = ".parquet") -> str:
         """Return the path of a batch's table."""
         day, model = batch.partition
-        return self._path(table, f"day={day}", f"model={schema.escaped(model)}", f"{batch.name}.parquet")
+        return self._path(table, f"day={day}", f"model={schema.escaped(model)}", f"{batch.name}{suffix}")
 
     def _list_path(self, batch: Batch) -> str:
-        day, model = batch.partition
-        return self._path(_REPLACES, f"day={day}", f"model={schema.escaped(model)}", f"{batch.name}.json")
+        return self.path(_REPLACES, batch, ".json")
 
     def _write(self, path: str, contents: Any) -> None:
         """Write a file atomically: by renaming, or as one object."""
