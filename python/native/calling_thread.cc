@@ -1,5 +1,7 @@
 #include "calling_thread.h"
 
+#include <nanobind/stl/optional.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -37,19 +39,17 @@ constexpr NamedValue<Event::Kind> kEventKinds[] = {{Event::Kind::kMessage, "mess
                                                    {Event::Kind::kMeasuring, "measuring"},
                                                    {Event::Kind::kWaiting, "waiting"}};
 
-nb::object NumberOrNone(bool has_value, double number) {
-  return has_value ? nb::object(nb::float_(number)) : nb::none();
-}
+using Number = std::optional<double>;  // None in Python if it is absent
 
 nb::dict EstimateDict(const ProgressUpdate::Estimate& estimate) {
   const auto& ratio = estimate.estimate;
   nb::dict dict;
   dict["baseline"] = Text(estimate.baseline);
   dict["candidate"] = Text(estimate.candidate);
-  dict["median_ns"] = NumberOrNone(estimate.median_ns.has_value(), estimate.median_ns.value_or(0));
-  dict["ratio"] = NumberOrNone(ratio.has_value(), ratio ? ratio->ratio() : 0);
-  dict["ratio_low"] = NumberOrNone(ratio.has_value(), ratio ? ratio->low() : 0);
-  dict["ratio_high"] = NumberOrNone(ratio.has_value(), ratio ? ratio->high() : 0);
+  dict["median_ns"] = estimate.median_ns;
+  dict["ratio"] = ratio ? Number(ratio->ratio()) : Number();
+  dict["ratio_low"] = ratio ? Number(ratio->low()) : Number();
+  dict["ratio_high"] = ratio ? Number(ratio->high()) : Number();
   return dict;
 }
 
@@ -66,7 +66,7 @@ nb::dict EventDict(const Event& event, const std::vector<std::string>& devices) 
   dict["round"] = update.round;
   dict["rounds"] = update.rounds;
   dict["seconds"] = update.seconds;
-  dict["max_seconds"] = NumberOrNone(update.max_seconds > 0, update.max_seconds);
+  dict["max_seconds"] = update.max_seconds > 0 ? Number(update.max_seconds) : Number();
   nb::list estimates;
   for (const ProgressUpdate::Estimate& estimate : update.estimates) estimates.append(EstimateDict(estimate));
   dict["estimates"] = estimates;

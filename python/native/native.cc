@@ -44,14 +44,8 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
+namespace etprof {
 namespace {
-
-using etprof::MakeList;
-using etprof::Nanoseconds;
-using etprof::Operator;
-using etprof::Profile;
-using etprof::Text;
-using etprof::Trace;
 
 template <typename T>
 using Vector = nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig>;
@@ -77,16 +71,16 @@ Vector<T> MakeArray(std::vector<T> values) {
 std::shared_ptr<Trace> ReadTrace(const std::variant<std::string, nb::bytes>& file, double nanoseconds_per_tick,
                             std::optional<double> delegate_nanoseconds_per_tick) {
   const auto* const path = std::get_if<std::string>(&file);
-  etprof::ByteView bytes;
+  ByteView bytes;
   if (const auto* const contents = std::get_if<nb::bytes>(&file))
     bytes = {static_cast<const std::byte*>(contents->data()), contents->size()};
   const nb::gil_scoped_release gil_released;
-  etprof::EtdumpOptions options;
+  EtdumpOptions options;
   options.nanoseconds_per_tick = nanoseconds_per_tick;
   options.delegate_nanoseconds_per_tick = delegate_nanoseconds_per_tick;
-  auto trace = std::make_shared<Trace>(path != nullptr ? etprof::ReadEtdumpFile(*path, options)
-                                                       : etprof::ReadEtdump(bytes, "bytes", options));
-  etprof::SeparateHostTime(*trace);
+  auto trace = std::make_shared<Trace>(path != nullptr ? ReadEtdumpFile(*path, options)
+                                                       : ReadEtdump(bytes, "bytes", options));
+  SeparateHostTime(*trace);
   return trace;
 }
 
@@ -119,11 +113,11 @@ auto ElementArray(const auto& list, const auto& get) {
   };
 }
 
-nb::list HealthList(const etprof::Health& health) {
-  return MakeList(health.entries(), [](const etprof::HealthEntry& entry) {
+nb::list HealthList(const Health& health) {
+  return MakeList(health.entries(), [](const HealthEntry& entry) {
     nb::dict dict;
     dict["name"] = Text(entry.name);
-    dict["severity"] = Text(etprof::GetName(entry.severity));
+    dict["severity"] = Text(GetName(entry.severity));
     dict["explanation"] = Text(entry.explanation);
     dict["count"] = entry.count;
     dict["amount_ns"] = entry.amount;
@@ -136,7 +130,7 @@ nb::dict ReportedDict(const Trace::ReportedValues& reported) {
   nb::dict dict;
   dict["delegate"] = Text(reported.backend);
   dict["name"] = Text(reported.name);
-  dict["kind"] = Text(etprof::GetName(reported.kind));
+  dict["kind"] = Text(GetName(reported.kind));
   dict["unit"] = Text(reported.unit);
   dict["instruction"] = reported.instruction;
   dict["run"] = MakeArray(std::vector<std::uint32_t>(reported.run));
@@ -146,12 +140,12 @@ nb::dict ReportedDict(const Trace::ReportedValues& reported) {
 
 nb::dict OperatorDict(const Operator& op) {
   nb::dict dict;
-  dict["key"] = Text(etprof::KeyText(op.key));
+  dict["key"] = Text(KeyText(op.key));
   dict["name"] = Text(op.name);
   dict["type"] = Text(op.type);
-  dict["kind"] = Text(etprof::SpanKindName(op.key.kind));
+  dict["kind"] = Text(SpanKindName(op.key.kind));
   dict["category"] = Text(op.category.name);
-  dict["group"] = Text(etprof::GroupName(op.category.group));
+  dict["group"] = Text(GroupName(op.category.group));
   dict["instruction"] = op.key.instruction;
   dict["parent"] = op.parent;
   dict["portable"] = op.portable;
@@ -160,11 +154,11 @@ nb::dict OperatorDict(const Operator& op) {
 
 std::vector<std::shared_ptr<Profile>> Attribute(const Trace& trace, const std::string& method, int warmup) {
   const nb::gil_scoped_release gil_released;
-  etprof::AttributeOptions options;
+  AttributeOptions options;
   options.method = method;
   options.min_warmup = warmup;
   std::vector<std::shared_ptr<Profile>> profiles;
-  for (Profile& profile : etprof::AttributeMethods(trace, options))
+  for (Profile& profile : AttributeMethods(trace, options))
     profiles.push_back(std::make_shared<Profile>(std::move(profile)));
   return profiles;
 }
@@ -182,7 +176,7 @@ void BindTrace(nb::module_& module) {
       .def_prop_ro("names", [](const Trace& trace) {
         nb::list names;
         for (std::size_t i = 0; i < trace.names.size(); ++i)
-          names.append(Text(trace.names.Text(static_cast<etprof::NameId>(i))));
+          names.append(Text(trace.names.Text(static_cast<NameId>(i))));
         return names;
       }, "the texts that `name` refers to")
       .def_prop_ro("name", EventArray<std::uint32_t>(&Trace::Layout::name),
@@ -230,19 +224,19 @@ void BindProfile(nb::module_& module) {
         const auto row = profile.Duration(op);
         return View(row.data(), row.size(), self);
       }, "operator"_a, "by run: an operator's time with that of the spans inside; -1 where it did not run. Not copied")
-      .def_prop_ro("run_total_ns", ElementArray<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::total),
+      .def_prop_ro("run_total_ns", ElementArray<std::int64_t, Profile>(&Profile::runs, &ProfiledRun::total),
                    nb::rv_policy::automatic, "by run: Method::execute")
       .def_prop_ro("run_phase", [](const Profile& profile) {
-        return MakeList(profile.runs, [](const etprof::ProfiledRun& run) { return Text(etprof::GetName(run.label.phase)); });
+        return MakeList(profile.runs, [](const ProfiledRun& run) { return Text(GetName(run.label.phase)); });
       }, "by run: \"first\", \"warmup\", \"steady\"")
-      .def_prop_ro("run_launch", ElementArray<std::int32_t, Profile>(&Profile::runs, [](const etprof::ProfiledRun& run) {
+      .def_prop_ro("run_launch", ElementArray<std::int32_t, Profile>(&Profile::runs, [](const ProfiledRun& run) {
         return run.label.launch;
       }),
                    nb::rv_policy::automatic, "by run: which process, counted from 0; of a bare ETDump 0")
-      .def_prop_ro("run_clipped_ns", ElementArray<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::clipped),
+      .def_prop_ro("run_clipped_ns", ElementArray<std::int64_t, Profile>(&Profile::runs, &ProfiledRun::clipped),
                    nb::rv_policy::automatic, "by run: at most 0, what spans claimed outside of their parent or twice; with the self times "
                                               "it adds up to the run's total")
-      .def_prop_ro("run_in_common_set", ElementArray<std::uint8_t, Profile>(&Profile::runs, &etprof::ProfiledRun::in_common_set),
+      .def_prop_ro("run_in_common_set", ElementArray<std::uint8_t, Profile>(&Profile::runs, &ProfiledRun::in_common_set),
                    nb::rv_policy::automatic, "by run: 1 for those that tables which must add up are made of")
       .def_prop_ro("health", [](const Profile& profile) { return HealthList(profile.health); }, "what is odd in the trace");
 }
@@ -251,26 +245,26 @@ void BindProfile(nb::module_& module) {
 template <typename Render>
 std::string RenderJson(Render render) {
   const nb::gil_scoped_release gil_released;
-  return etprof::RenderToString(render);
+  return RenderToString(render);
 }
 
 // Returns the experiments of a results directory, in its order, for a fleet's tables. Writes nothing.
 nb::list RunExperiments(const std::string& path) {
-  etprof::RunData run;
+  RunData run;
   std::vector<std::optional<Profile>> profiles;
   {
     const nb::gil_scoped_release gil_released;
-    if (!etprof::IsFolder(path))
-      throw etprof::Error(etprof::ExitCode::kUsage, "is not a results directory").InFile(path);
-    run = etprof::OpenRunDirectory(path);
-    profiles = etprof::ProfileRun(run, {.tolerant = false, .join = false, .etdump = {}, .etrecord = {}});
+    if (!IsFolder(path))
+      throw Error(ExitCode::kUsage, "is not a results directory").InFile(path);
+    run = OpenRunDirectory(path);
+    profiles = ProfileRun(run, {.tolerant = false, .join = false, .etdump = {}, .etrecord = {}});
   }
   nb::list experiments;
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
-    const etprof::ExperimentData& data = run.experiments[i];
+    const ExperimentData& data = run.experiments[i];
     std::vector<std::int32_t> launch;
     std::vector<std::int64_t> latency;
-    for (const etprof::UntracedBurst& burst : data.Bursts()) {
+    for (const UntracedBurst& burst : data.Bursts()) {
       latency.insert(latency.end(), burst.latency.begin(), burst.latency.end());
       launch.resize(latency.size(), burst.launch);
     }
@@ -288,8 +282,8 @@ nb::list RunExperiments(const std::string& path) {
 // values that are added up over many runs must be valid.
 void CheckManifest(const nb::bytes& contents) {
   try {
-    etprof::RunData run;
-    etprof::FromJson(etprof::ParseJson({contents.c_str(), contents.size()}), run);
+    RunData run;
+    FromJson(ParseJson({contents.c_str(), contents.size()}), run);
   } catch (const std::invalid_argument& problem) {
     throw nb::value_error(problem.what());
   }
@@ -298,19 +292,19 @@ void CheckManifest(const nb::bytes& contents) {
 // Decides several comparisons together, which controls the false discovery rate. The effects of a comparison are
 // the log(baseline / candidate) of its units.
 nb::list DecideUnits(const std::vector<std::vector<double>>& effects, double q, double margin) {
-  std::vector<etprof::stats::RatioEstimate> estimates;
+  std::vector<stats::RatioEstimate> estimates;
   std::vector<std::size_t> result_index;
   nb::list result;
   for (std::size_t i = 0; i < effects.size(); ++i) {
     result.append(nb::none());
-    if (const auto estimate = etprof::stats::EstimateRatio(effects[i], 0.95)) {
+    if (const auto estimate = stats::EstimateRatio(effects[i], 0.95)) {
       estimates.push_back(*estimate);
       result_index.push_back(i);
     }
   }
-  const auto verdicts = etprof::stats::DecideVerdicts(estimates, q, margin);
+  const auto verdicts = stats::DecideVerdicts(estimates, q, margin);
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    const etprof::stats::OperatorVerdict& verdict = verdicts[i];
+    const stats::OperatorVerdict& verdict = verdicts[i];
     nb::dict dict;
     dict["ratio"] = verdict.estimate.ratio();
     dict["ratio_low"] = verdict.estimate.low();
@@ -319,16 +313,16 @@ nb::list DecideUnits(const std::vector<std::vector<double>>& effects, double q, 
     dict["standard_error"] = verdict.estimate.standard_error;
     dict["p_value"] = verdict.estimate.p_value;
     dict["adjusted_p"] = verdict.adjusted_p;
-    dict["verdict"] = Text(etprof::GetName(verdict.verdict));
+    dict["verdict"] = Text(GetName(verdict.verdict));
     result[result_index[i]] = dict;
   }
   return result;
 }
 
-std::vector<std::string> WriteReport(const std::string& path, const std::string& out) {
+std::vector<std::string> WriteReportFiles(const std::string& path, const std::string& out) {
   const nb::gil_scoped_release gil_released;
   std::vector<std::string> files;
-  for (const auto& file : etprof::WriteReport(etprof::ReadReport(path), path, out, false))
+  for (const auto& file : WriteReport(ReadReport(path), path, out, false))
     files.push_back(file.string());
   return files;
 }
@@ -336,16 +330,16 @@ std::vector<std::string> WriteReport(const std::string& path, const std::string&
 void BindWorkflows(nb::module_& module) {
   module.def("analyze", [](const std::string& path) {
     return RenderJson([&](std::ostream& out) {
-      etprof::RenderAnalysisJson(
-          etprof::IsFolder(path) ? etprof::AnalyzeRunDirectory(path) : etprof::AnalyzeTraces({path}), out);
+      RenderAnalysisJson(
+          IsFolder(path) ? AnalyzeRunDirectory(path) : AnalyzeTraces({path}), out);
     });
   }, "path"_a);
   module.def("compare", [](const std::string& baseline, const std::string& candidate) {
     return RenderJson([&](std::ostream& out) {
-      etprof::CompareRunsOptions options;
+      CompareRunsOptions options;
       options.baseline = baseline;
       options.candidate = candidate;
-      etprof::RenderAnalysisJson(etprof::CompareRuns(options), out);
+      RenderAnalysisJson(CompareRuns(options), out);
     });
   }, "baseline"_a, "candidate"_a);
   module.def("run_experiments", &RunExperiments, "path"_a,
@@ -355,52 +349,53 @@ void BindWorkflows(nb::module_& module) {
   module.def("judge_units", &DecideUnits, "effects"_a, "q"_a, "margin"_a,
              "of each comparison, from its units' log(baseline / candidate): ratio, interval, and verdict, with false "
              "discovery controlled at q over all; None for fewer than two units");
-  module.def("critical_value", &etprof::stats::CriticalValue, "confidence"_a, "degrees_of_freedom"_a);
-  module.def("report", &WriteReport, "path"_a, "out"_a);
+  module.def("critical_value", &stats::CriticalValue, "confidence"_a, "degrees_of_freedom"_a);
+  module.def("report", &WriteReportFiles, "path"_a, "out"_a);
   module.def("inspect", [](const std::string& model) {
     return RenderJson([&](std::ostream& out) {
-      etprof::RenderInspectJson(etprof::ReadProgramFile(model), model, nullptr, out);
+      RenderInspectJson(ReadProgramFile(model), model, nullptr, out);
     });
   }, "model"_a);
   module.def("check_programs", [](const std::string& baseline, const std::string& candidate,
                                   const std::string& thresholds) {
     return RenderJson([&](std::ostream& out) {
-      etprof::WriteJson(etprof::CheckStaticFiles({baseline, candidate, thresholds, {}}), 2, out);
+      WriteJson(CheckStaticFiles({baseline, candidate, thresholds, {}}), 2, out);
     });
   }, "baseline"_a, "candidate"_a, "thresholds"_a);
   module.def("diff", [](const std::string& baseline, const std::string& candidate,
                         const std::vector<std::string>& runs) {
     return RenderJson([&](std::ostream& out) {
-      const etprof::DiffResult result = etprof::DiffFiles({baseline, candidate, runs});
-      etprof::RenderDocumentJson(etprof::show::MakeDiffDocument(result.diff, baseline, candidate, result.warnings), out);
+      const DiffResult result = DiffFiles({baseline, candidate, runs});
+      RenderDocumentJson(show::MakeDiffDocument(result.diff, baseline, candidate, result.warnings), out);
     });
   }, "baseline"_a, "candidate"_a, "runs"_a);
   module.def("kernels", [](const std::vector<std::string>& paths, const std::string& filter) {
     return RenderJson([&](std::ostream& out) {
-      etprof::KernelsOptions options;
+      KernelsOptions options;
       options.paths = paths;
       options.filter = filter;
-      etprof::WriteJson(etprof::ReadAndWriteKernels(options).report, 1, out);
+      WriteJson(ReadAndWriteKernels(options).report, 1, out);
     });
   }, "paths"_a, "filter_op"_a);
   module.def("trace", [](const std::vector<std::string>& paths, const std::string& output,
                          const std::string& model) {
     const nb::gil_scoped_release gil_released;
-    etprof::TraceOptions options;
+    TraceOptions options;
     options.paths = paths;
     options.output = output;
     options.model = model;
-    etprof::WorkflowProgress silent;
-    return etprof::WriteTrace(options, silent).file.string();
+    WorkflowProgress silent;
+    return WriteTrace(options, silent).file.string();
   }, "paths"_a, "output"_a, "model"_a);
   module.def("validate", [](const std::string& run) {
     return RenderJson([&](std::ostream& out) {
-      out << etprof::JsonText(etprof::ToJson(etprof::ValidateRun(run)));
+      out << JsonText(ToJson(ValidateRun(run)));
     });
   }, "run"_a);
 }
 
 }  // namespace
+}  // namespace etprof
 
 NB_MODULE(_native, module) {
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
@@ -410,13 +405,13 @@ NB_MODULE(_native, module) {
       PyErr_SetString(PyExc_ValueError, error.Message().c_str());
     }
   });
-  BindTrace(module);
-  BindProfile(module);
-  BindWorkflows(module);
+  etprof::BindTrace(module);
+  etprof::BindProfile(module);
+  etprof::BindWorkflows(module);
   etprof::BindMeasuring(module);
   etprof::BindArrow(module);
   etprof::BindHistory(module);
-  module.def("read_etdump", &ReadTrace, "file"_a, "nanoseconds_per_tick"_a = 1.0,
+  module.def("read_etdump", &etprof::ReadTrace, "file"_a, "nanoseconds_per_tick"_a = 1.0,
              "delegate_nanoseconds_per_tick"_a = nb::none(),
              "Reads a whole ETDump, by its path or its bytes. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
 }

@@ -298,39 +298,4 @@ void Validator::CheckWatch() {
   }
 }
 
-void Validator::CheckAnalysis() {
-  ReadJson("pipeline_summary");
-  const json summary = ReadJson("analysis_summary");
-  if (foreign_ || !summary.is_object()) return;
-  CheckSums(summary, findings_);
-  if (manifest_.is_object()) CheckAnalysisOfTraces(summary);
-  for (const json& file : summary.at("csv_files"))
-    CheckNamedFile(file.get<std::string>(), "analysis_summary.json names it, and it ");
-}
-
-void Validator::CheckAnalysisOfTraces(const json& summary) {
-  const auto report_difference = [&](const std::string& problem) {
-    ReportDifference({"analysis_summary", kAnalysisFile, problem + "; `etprof analyze` renews it"});
-  };
-  std::set<std::pair<std::string, int>> analyzed;
-  for (const json& experiment : summary.at("experiments")) {
-    const std::pair key(experiment.at("name").get<std::string>(), experiment.at("threads").get<int>());
-    analyzed.insert(key);
-    const auto facts = traces_.find(key);
-    if (facts == traces_.end() || !experiment.contains("groups")) continue;
-    if (experiment.at("runs").at("traced") != facts->second.runs) {
-      report_difference(fmt::format("{} has {} traced runs, its ETDump has {}", key.first,
-                                    experiment.at("runs").at("traced").dump(), facts->second.runs));
-    }
-    if (experiment.at("groups").at("total_ns") != facts->second.total) {
-      report_difference(fmt::format("{} has {} ns in its common set, its ETDump has {}", key.first,
-                                    experiment.at("groups").at("total_ns").dump(), facts->second.total));
-    }
-  }
-  for (const auto& [key, facts] : traces_) {
-    if (!analyzed.contains(key))
-      report_difference(fmt::format("lacks the experiment {} with {} threads", key.first, key.second));
-  }
-}
-
 }  // namespace etprof

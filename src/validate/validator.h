@@ -112,8 +112,4 @@ class Validator {
   std::map<std::pair<std::string, int>, TraceFacts> traces_;  // keyed by experiment and threads
 };
 
-// Checks the tables of analysis_summary.json, which must fit its schema: rows add up to the whole, and rows
-// of comparisons to its delta.
-void CheckSums(const nlohmann::json& summary, Findings& findings);
-
 }  // namespace etprof

@@ -76,12 +76,6 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
   return files;
 }
 
-void WriteNamedFile(const fs::path& file, const std::function<void(std::ostream&)>& write) {
-  if (IsStdout(file))
-    throw Error(ExitCode::kUsage, "is the command line's standard output").InFile("-").Remedy("name a file");
-  WriteOutput(file, write);
-}
-
 DevicesReport ReadDevices(const std::vector<std::string>& paths) {
   std::vector<Report> reports;
   for (const std::string& path : paths) {

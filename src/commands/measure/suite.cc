@@ -225,19 +225,22 @@ SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, boo
 
 // --- measuring -------------------------------------------------------------------------------------------
 
-// Measures the tasks of all devices (a list for each), each device in its own thread. Throws Error if the
+// Measures the tasks, those of each device in their order and in a thread of their own. Throws Error if the
 // state cannot be written.
 void MeasureTasks(const SuiteConfig& suite, const SuiteOptions& options,
-                  std::vector<std::vector<SuiteTask>> tasks, const ChangeState& change,
-                  WorkflowProgress& progress) {
+                  const std::vector<std::string>& devices, const std::vector<SuiteTask>& tasks,
+                  const ChangeState& change, WorkflowProgress& progress) {
   ThreadGroup threads;
   std::mutex error_mutex;
   std::optional<Error> failed;
-  for (std::size_t i = 0; i < tasks.size() && !progress.Interrupted(); ++i) {
-    if (tasks[i].empty()) continue;
-    const auto measure = [&, i] {
+  for (std::size_t i = 0; i < devices.size() && !progress.Interrupted(); ++i) {
+    std::vector<SuiteTask> device_tasks;
+    std::ranges::copy_if(tasks, std::back_inserter(device_tasks),
+                         [&](const SuiteTask& task) { return task.cell->device == devices[i]; });
+    if (device_tasks.empty()) continue;
+    const auto measure = [&, i, device_tasks] {
       try {
-        SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
+        SuiteDevice(suite, options, i, device_tasks, change, progress).Run();
       } catch (const std::exception& error) {
         const std::lock_guard lock(error_mutex);
         failed = ToError(error);
@@ -268,13 +271,10 @@ void MeasureConfirmations(const SuiteConfig& suite, const SuiteOptions& options,
     });
     state.confirmations = std::move(states);
   });
-  std::vector<std::vector<SuiteTask>> tasks(devices.size());
-  for (std::size_t i = 0; i < planned.size(); ++i) {
-    const auto device_index = std::ranges::find(devices, planned[i].device) - devices.begin();
-    tasks[static_cast<std::size_t>(device_index)].push_back(
-        {&planned[i], &state.confirmations[i], FindCellProgram(suite, planned[i])});
-  }
-  MeasureTasks(suite, options, std::move(tasks), change, progress);
+  std::vector<SuiteTask> tasks;
+  for (std::size_t i = 0; i < planned.size(); ++i)
+    tasks.push_back({&planned[i], &state.confirmations[i], FindCellProgram(suite, planned[i])});
+  MeasureTasks(suite, options, devices, tasks, change, progress);
 }
 
 // --- plan ------------------------------------------------------------------------------------------------
@@ -452,7 +452,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   std::vector<SuiteCell> measured_cells;
   std::ranges::copy_if(cells, std::back_inserter(measured_cells), is_selected);
   const std::map<ExportKey, std::string> export_errors = ExportMissing(suite, measured_cells, progress);
-  std::vector<std::vector<SuiteTask>> tasks(devices.size());
+  std::vector<SuiteTask> tasks;
   for (std::size_t i = 0; i < cells.size() && !progress.Interrupted(); ++i) {
     if (!is_selected(cells[i])) continue;
     const fs::path program = FindCellProgram(suite, cells[i]);
@@ -466,11 +466,10 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
       });
       continue;
     }
-    const auto device_index = std::ranges::find(devices, cells[i].device) - devices.begin();
-    tasks[static_cast<std::size_t>(device_index)].push_back({&cells[i], &state.cells[i], program});
+    tasks.push_back({&cells[i], &state.cells[i], program});
   }
   const double search_share = suite.confirm ? kSearchShareOfTime : 1;
-  MeasureTasks(ScaleTimeLimit(suite, search_share), options, std::move(tasks), change, progress);
+  MeasureTasks(ScaleTimeLimit(suite, search_share), options, devices, tasks, change, progress);
   if (suite.confirm && !progress.Interrupted())
     MeasureConfirmations(ScaleTimeLimit(suite, 1 - search_share), options, measured_cells, devices, state,
                          change, progress);

@@ -34,10 +34,6 @@ std::string HolderText(const std::string& description) {
 
 }  // namespace
 
-void WorkflowProgress::StopWhenInterrupted(const std::string& message) const {
-  if (Interrupted()) throw Error(ExitCode::kInterrupted, message);
-}
-
 std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& connection,
                              WorkflowProgress& progress, std::size_t device_index) {
   RemoteOptions options;

@@ -4,6 +4,9 @@
 #include <functional>
 #include <ostream>
 
+#include "core/error.h"
+#include "core/file/file.h"
+
 namespace etprof {
 
 // Writes a file that a user named. The command line uses WriteOutput, for which "-" is the standard output.
@@ -12,6 +15,11 @@ using Output =
 
 // The Output of the Python module, which writes nothing to the standard output: throws Error (kUsage) for
 // "-", else as WriteOutput.
-void WriteNamedFile(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
+inline void WriteNamedFile(const std::filesystem::path& file,
+                           const std::function<void(std::ostream&)>& write) {
+  if (IsStdout(file))
+    throw Error(ExitCode::kUsage, "is the command line's standard output").InFile("-").Remedy("name a file");
+  WriteOutput(file, write);
+}
 
 }  // namespace etprof

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 
+#include "core/error.h"
 #include "measure/schedule/progress.h"
 
 namespace etprof {
@@ -26,7 +27,9 @@ class WorkflowProgress {
   virtual Progress* ProgressOfDevice(std::size_t) { return nullptr; }
 
   // Throws Error (kInterrupted, with `message`) if the workflow is to stop.
-  void StopWhenInterrupted(const std::string& message = "interrupted") const;
+  void StopWhenInterrupted(const std::string& message = "interrupted") const {
+    if (Interrupted()) throw Error(ExitCode::kInterrupted, message);
+  }
 };
 
 }  // namespace etprof
