@@ -185,8 +185,8 @@ def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expecte
         max_rel_diff=float(relative.max()),
         # If the reference is all zeros, the differences are not scaled.
         diff_over_largest=float(difference.max()) / (largest or 1.0),
-        sqnr_db=_decibels(float(expected.square().mean()) or 1.0, noise),
-        variation_sqnr_db=_decibels(float(centered.square().mean()), noise) if has_variation else None,
+        sqnr_db=decibels(float(expected.square().mean()) or 1.0, noise),
+        variation_sqnr_db=decibels(float(centered.square().mean()), noise) if has_variation else None,
         cosine=_cosine(actual, expected),
         expected=counts[0],
         actual=counts[1],
@@ -194,7 +194,8 @@ def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expecte
     )
 
 
-def _decibels(signal: float, noise: float) -> float | None:
+def decibels(signal: float, noise: float) -> float | None:
+    """Return the ratio in dB, or None without signal or noise."""
     return 10 * math.log10(signal / noise) if noise > 0 and signal > 0 else None
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from etprof import programs
 from etprof.errors import one_line
-from etprof.exporting import agreement, inputs
+from etprof.exporting import agreement, inputs, noise
 from etprof.exporting.agreement import Agreement
 
 if TYPE_CHECKING:
@@ -106,14 +106,9 @@ def eager_outputs(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
     import torch
     from torch.utils import _pytree
 
-    before = {name: buffer.clone() for name, buffer in module.named_buffers()}
     args, kwargs = _pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
-    with torch.no_grad():
-        try:
-            return _pytree.tree_leaves(module(*args, **kwargs))
-        finally:
-            for name, buffer in module.named_buffers():
-                buffer.copy_(before[name])
+    with torch.no_grad(), noise.preserve_state(module):
+        return _pytree.tree_leaves(module(*args, **kwargs))
 
 
 def make_run(pte: Path, runner: Path) -> Run:

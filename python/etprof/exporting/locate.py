@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from etprof.exporting import agreement, check, explain, inputs, lower
+from etprof.exporting import agreement, check, explain, inputs, lower, noise
 from etprof.exporting.find import BuiltModel
 
 _MAX_OUTPUT_VALUES = 48  # additional outputs of a program
@@ -128,7 +128,6 @@ def _describe(node: torch.fx.Node) -> str:
     """Return a text such as `aten.gelu of layers.3.mlp (net.py, line 12)`. A result of several names the operator that has them."""
     while node.target is operator.getitem:
         node = node.args[0]
-    stack = list((node.meta.get("nn_module_stack") or {}).values())
-    path = stack[-1][0].removeprefix("L['self']").removeprefix(".") if stack else ""
+    path = noise.module_of(node)
     name = str(node.target).removesuffix(".default")
     return name + (f" of {path}" if path else "") + explain.place(None, node.meta.get("stack_trace") or "")

@@ -7,13 +7,12 @@ together. The remainder is the interaction, a row of the budget.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from etprof.exporting import explain
+from etprof.exporting import agreement, explain
 
 if TYPE_CHECKING:
     import torch
@@ -85,11 +84,6 @@ class Budget:
         return len(alone)
 
 
-def decibels(signal: float, noise: float) -> float | None:
-    """Return the ratio in dB, or None without signal or noise."""
-    return 10 * math.log10(signal / noise) if signal > 0 and noise > 0 else None
-
-
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -150,7 +144,7 @@ class Emulation:
                 signal, noise = powers.get(number, (0.0, 0.0))
                 signal += float(expected.double().square().sum())
                 powers[number] = (signal, noise + _power(run.get(number), expected))
-        return {number: decibels(*power) for number, power in powers.items()}
+        return {number: agreement.decibels(*power) for number, power in powers.items()}
 
     def works(self) -> tuple[dict[str, float], float]:
         """Return the work of each operator by node, and the total: multiply-accumulates, or elements of the value."""
@@ -179,7 +173,7 @@ class Emulation:
         flat = iter(_pytree.tree_leaves((args, kwargs)))
         values: dict[torch.fx.Node, Any] = {}
         changed: set[torch.fx.Node] = set()
-        with torch.no_grad(), _preserve_state(self.module):
+        with torch.no_grad(), preserve_state(self.module):
             for node in self._nodes:
                 if (
                     exact is not None
@@ -210,7 +204,8 @@ class Emulation:
 
 
 @contextmanager
-def _preserve_state(module: torch.nn.Module) -> Iterator[None]:
+def preserve_state(module: torch.nn.Module) -> Iterator[None]:
+    """Restore the module's buffers at the end of this context."""
     before = {name: buffer.clone() for name, buffer in module.named_buffers()}
     try:
         yield
