@@ -14,6 +14,7 @@
 #include "core/file/sha256.h"
 #include "core/json/json.h"
 #include "core/json/json_members.h"
+#include "core/text/text.h"
 #include "device/executable.h"
 
 namespace etprof {
@@ -135,8 +136,8 @@ fs::path BuildRunner(const BundleOptions& options, const Toolchain& toolchain) {
 
 // The path at which the compiler finds a library of the target's system.
 fs::path SystemLibrary(const Toolchain& toolchain, const std::string& name) {
-  std::string path = RunStep({toolchain.compiler, "-print-file-name=" + name}, "look for " + name).out;
-  while (!path.empty() && path.back() == '\n') path.pop_back();
+  const std::string path =
+      LastLine(RunStep({toolchain.compiler, "-print-file-name=" + name}, "look for " + name).out);
   if (path.find('/') == std::string::npos) {
     throw Error(ExitCode::kDeviceFailed,
                 fmt::format("{} knows no {}, which the runner needs", toolchain.compiler, name))

@@ -4,11 +4,15 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/text/text.h"
 
 namespace etprof {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// The Python of the checkout's environment. Throws Error (kBadInput) if there is none.
 fs::path CheckoutPython(const fs::path& checkout) {
   fs::path python = checkout / ".venv" / "bin" / "python";
   if (!Exists(python))
@@ -16,15 +20,11 @@ fs::path CheckoutPython(const fs::path& checkout) {
   return python;
 }
 
-namespace {
-
 // The value of a Python expression on executorch's metadata (the module `m`), which is printed as one line.
 std::string QueryMetadata(const fs::path& checkout, const std::string& expression) {
   const std::string script = fmt::format("import importlib.metadata as m; print({})", expression);
   try {
-    std::string output = RunStep({CheckoutPython(checkout).string(), "-c", script}, "find executorch").out;
-    while (!output.empty() && output.back() == '\n') output.pop_back();
-    return output;
+    return LastLine(RunStep({CheckoutPython(checkout).string(), "-c", script}, "find executorch").out);
   } catch (Error& error) {
     throw error.Remedy("run `script/bootstrap`");
   }

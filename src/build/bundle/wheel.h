@@ -10,9 +10,6 @@
 
 namespace etprof {
 
-// The Python of the checkout's environment. Throws Error (kBadInput) if there is none.
-std::filesystem::path CheckoutPython(const std::filesystem::path& checkout);
-
 // Fetches a wheel by pip (as configured) and unpacks it into `folder`, which gets .../executorch.
 // `pip_options` are options of `pip download` that choose the platform. Throws Error (kDeviceFailed, or
 // kInterrupted as RunStep).

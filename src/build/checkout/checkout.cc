@@ -35,6 +35,28 @@ void ForEachLine(std::string_view text, Visit visit) {
   }
 }
 
+// The paths in a .gitmodules file.
+std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
+  std::vector<std::string> paths;
+  ForEachLine(gitmodules, [&paths](std::string_view line) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || Trimmed(line.substr(0, equals)) != "path") return;
+    paths.emplace_back(Trimmed(line.substr(equals + 1)));
+  });
+  return paths;
+}
+
+// Whether a build of executor_runner with XNNPACK needs the submodule; with `llm`, whether a build with the
+// kernels for language models needs it. Submodules that are not needed: those of other backends, examples,
+// ExecuTorch's tests, its Buck build, and its Python package. Unknown submodules count as needed, since
+// configuring without them would fail minutes later.
+bool RunnerNeedsSubmodule(std::string_view path, bool llm) {
+  if (path == "third-party/ao") return llm;  // for its headers
+  if (std::ranges::find(kUnusedSubmodules, path) != kUnusedSubmodules.end()) return false;
+  if (path.starts_with("backends/")) return path.starts_with("backends/xnnpack/");
+  return !path.starts_with("examples/") && !path.starts_with("extension/llm/");
+}
+
 void ReadGitState(Checkout& checkout, const std::function<bool()>& interrupted) {
   const auto git = [&](std::vector<std::string> arguments) {
     std::vector<std::string> command = {"git", "-C", checkout.folder.string(), "-c", "core.quotePath=true"};
@@ -94,23 +116,6 @@ Checkout ReadCheckout(const fs::path& folder, const std::function<bool()>& inter
   if (Exists(version)) checkout.version = std::string(Trimmed(ReadTextFile(version)));
   ReadGitState(checkout, interrupted);
   return checkout;
-}
-
-std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
-  std::vector<std::string> paths;
-  ForEachLine(gitmodules, [&paths](std::string_view line) {
-    const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos || Trimmed(line.substr(0, equals)) != "path") return;
-    paths.emplace_back(Trimmed(line.substr(equals + 1)));
-  });
-  return paths;
-}
-
-bool RunnerNeedsSubmodule(std::string_view path, bool llm) {
-  if (path == "third-party/ao") return llm;  // for its headers
-  if (std::ranges::find(kUnusedSubmodules, path) != kUnusedSubmodules.end()) return false;
-  if (path.starts_with("backends/")) return path.starts_with("backends/xnnpack/");
-  return !path.starts_with("examples/") && !path.starts_with("extension/llm/");
 }
 
 std::vector<std::string> MissingSubmodules(const fs::path& checkout, bool llm) {

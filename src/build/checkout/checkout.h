@@ -23,13 +23,6 @@ struct Checkout {
 // itself creates there (presets, cmake-out) do not count as changes.
 Checkout ReadCheckout(const std::filesystem::path& folder, const std::function<bool()>& interrupted);
 
-// The paths in a .gitmodules file.
-std::vector<std::string> SubmodulePaths(std::string_view gitmodules);
-// Whether a build of executor_runner with XNNPACK needs the submodule; with `llm`, whether a build with the
-// kernels for language models needs it. Submodules that are not needed: those of other backends, examples,
-// ExecuTorch's tests, its Buck build, and its Python package. Unknown submodules count as needed, since
-// configuring without them would fail minutes later.
-bool RunnerNeedsSubmodule(std::string_view path, bool llm);
 // The needed submodules whose folders are missing or empty.
 std::vector<std::string> MissingSubmodules(const std::filesystem::path& checkout, bool llm);
 
