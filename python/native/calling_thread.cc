@@ -1,5 +1,3 @@
-#include "calling_thread.h"
-
 #include <nanobind/stl/optional.h>
 
 #include <atomic>

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "calling_thread.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"

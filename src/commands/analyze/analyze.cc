@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "commands/commands.h"
 #include "commands/terminal/show.h"
 #include "core/error.h"
 #include "core/file/file.h"

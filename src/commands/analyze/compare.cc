@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "commands/analyze/analyze.h"
-#include "commands/commands.h"
 #include "commands/terminal/show.h"
 #include "core/error.h"
 #include "core/file/file.h"

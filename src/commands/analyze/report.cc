@@ -8,7 +8,6 @@
 
 #include "commands/analyze/analysis_files.h"
 #include "commands/analyze/analyze.h"
-#include "commands/commands.h"
 #include "commands/measure/suite.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal_progress.h"
@@ -76,15 +75,6 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
   return files;
 }
 
-DevicesReport ReadDevices(const std::vector<std::string>& paths) {
-  std::vector<Report> reports;
-  for (const std::string& path : paths) {
-    reports.push_back(ReadReport(path));
-    if (reports.back().run.folder.empty()) reports.back().run.folder = path;
-  }
-  return AssembleDevices(std::move(reports));
-}
-
 fs::path WriteDevices(const DevicesReport& report, const std::string& out, const Output& write) {
   fs::path file = out.empty() ? CommonParent(report.runs) / kDevicesFile : fs::path(out);
   if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
@@ -107,6 +97,16 @@ struct ReportArguments {
   View view;
   bool brief = false;
 };
+
+// Reads the results directories of several devices, or of one device at several times, for a comparison.
+DevicesReport ReadDevices(const std::vector<std::string>& paths) {
+  std::vector<Report> reports;
+  for (const std::string& path : paths) {
+    reports.push_back(ReadReport(path));
+    if (reports.back().run.folder.empty()) reports.back().run.folder = path;
+  }
+  return AssembleDevices(std::move(reports));
+}
 
 void ReportDevices(const ReportArguments& arguments) {
   const View& view = arguments.view;

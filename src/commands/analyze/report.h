@@ -27,9 +27,6 @@ std::vector<std::filesystem::path> WriteReport(const Report& report, const std::
                                                const std::string& out, bool brief,
                                                const Output& write = WriteNamedFile);
 
-// Reads the results directories of several devices, or of one device at several times, for a comparison.
-DevicesReport ReadDevices(const std::vector<std::string>& paths);
-
 // Writes devices_report.md, and next to it devices_report.json, into `out`, a folder, or as the file `out`
 // (.html: a page; else Markdown; "-": stdout, and no JSON). If `out` is empty, writes into the folder that
 // holds all results directories, or into the current folder if they have no common parent. Returns the

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "commands/analyze/analyze.h"
-#include "commands/commands.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal.h"
 #include "commands/terminal/terminal_progress.h"

@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "commands/commands.h"
 #include "commands/gate/check.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal_progress.h"

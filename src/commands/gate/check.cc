@@ -9,7 +9,6 @@
 #include <set>
 
 #include "commands/analyze/analyze.h"
-#include "commands/commands.h"
 #include "commands/gate/gate_options.h"
 #include "commands/measurement/measure.h"
 #include "commands/terminal/show.h"

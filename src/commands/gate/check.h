@@ -78,8 +78,7 @@ struct CheckOptions : MeasureRequest {
        .least = 0,
        .most = 1,
        .percent = true});
-    v("budget", &O::budget,
-      {.meaning = "Time limit in seconds for all pairs together", .least = 0.1, .most = 1e7, .value = "S"});
+    v("budget", &O::budget, NumberOption("Time limit in seconds for all pairs together", 0.1, 1e7, "S"));
     DescribeCommon(v);
     DescribeModel(v);
     DescribeInstructions(v);

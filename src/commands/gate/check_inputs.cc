@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "commands/gate/check.h"
-#include "commands/measurement/measure.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "measure/config/device_groups.h"

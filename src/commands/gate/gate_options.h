@@ -6,7 +6,6 @@
 #include "commands/gate/check.h"
 #include "commands/gate/static_check.h"
 #include "commands/terminal/options.h"
-#include "report/static_check.h"
 #include "show/document.h"
 #include "show/gates.h"
 

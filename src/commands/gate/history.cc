@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "commands/analyze/analyze.h"
-#include "commands/commands.h"
 #include "commands/gate/gate_options.h"
 #include "commands/measure/suite.h"
 #include "commands/terminal/show.h"
@@ -67,8 +66,13 @@ std::string NameInSuite(const std::string& run) {
   return "";
 }
 
-}  // namespace
-
+// A commit: its full hash if git knows it in the working directory, else the name that was given.
+struct ResolvedCommit {
+  std::string name;
+  std::optional<UnixTime> time;  // absent: git does not know the commit
+  bool unknown = false;  // the working directory is in a checkout in which git does not know the commit
+};
+// Throws Error (kUsage) for an empty name, and for HEAD outside of a repository.
 ResolvedCommit ResolveCommit(const std::string& name) {
   if (name.empty()) {
     throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and none is given")
@@ -84,6 +88,8 @@ ResolvedCommit ResolveCommit(const std::string& name) {
   }
   return {name, std::nullopt, !RunGit({"rev-parse", "--git-dir"}).empty()};
 }
+
+}  // namespace
 
 HistoryAdditions AddToHistory(const AddToHistoryOptions& options) {
   if (options.runs.empty())
@@ -119,57 +125,6 @@ HistoryAdditions AddToHistory(const AddToHistoryOptions& options) {
     result.runs[i].operator_conflicts = history.FindOperatorConflicts(records[i].identity);
   }
   result.run_count = history.CountRuns();
-  return result;
-}
-
-namespace {
-
-// Returns the full hash if git knows the commit here, else the name as given.
-std::string FullCommitName(const std::string& name) {
-  if (name.empty())
-    throw Error(ExitCode::kUsage, "no commit is given")
-        .Remedy("name one that `etprof history` shows: `--commit SHA`");
-  return ResolveCommit(name).name;
-}
-
-HistoryFile OpenToChange(const std::string& file) {
-  (void)HistoryFile::OpenToRead(file);  // throws if it does not exist
-  return HistoryFile::OpenToAdd(file);
-}
-
-}  // namespace
-
-std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
-                                       const std::string& commit, const std::string& reason) {
-  if (reason.empty())
-    throw Error(ExitCode::kUsage, "a change is accepted for a reason, and none is given")
-        .Remedy("say it: `--reason \"batch norm is exact now\"`");
-  const std::string name = FullCommitName(commit);
-  return OpenToChange(file).Accept(filter, name, reason, static_cast<UnixTime>(std::time(nullptr)));
-}
-
-std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit) {
-  const std::string name = FullCommitName(commit);
-  return OpenToChange(file).Delete(name);
-}
-
-HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std::string>& others) {
-  if (others.empty())
-    throw Error(ExitCode::kUsage, "no history to merge")
-        .Remedy("name one: `etprof history merge OTHER.sqlite`");
-  for (const std::string& other : others) {
-    (void)HistoryFile::OpenToRead(other);
-    std::error_code error;
-    if (fs::equivalent(other, file, error))
-      throw Error(ExitCode::kUsage, "is the history itself").InFile(other).Remedy("name another one");
-  }
-  HistoryFile history = HistoryFile::OpenToAdd(file);
-  HistoryMergeResult result;
-  for (const std::string& other : others) {
-    HistoryFile other_history = HistoryFile::OpenToRead(other);
-    result.added_runs += history.Merge(other_history);
-  }
-  result.all_runs = history.CountRuns();
   return result;
 }
 
@@ -211,18 +166,59 @@ HistoryReport ReadHistory(const HistoryOptions& options) {
   return FindTrends(std::move(data), options.filter.operator_name, options.trends);
 }
 
-void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out,
-                   const Output& write) {
-  const HistoryReport history = ReadHistory(options);
-  const auto history_format = std::ranges::find(HistoryFormats(), format, &HistoryFormat::name);
-  write(out, [&](std::ostream& stream) { history_format->render(history, stream); });
-}
-
-std::vector<std::string> HistoryFormatNames() {
-  return MapEach(HistoryFormats(), [](const HistoryFormat& format) { return std::string(format.name); });
-}
-
 namespace {
+
+// Returns the full hash if git knows the commit here, else the name as given.
+std::string FullCommitName(const std::string& name) {
+  if (name.empty())
+    throw Error(ExitCode::kUsage, "no commit is given")
+        .Remedy("name one that `etprof history` shows: `--commit SHA`");
+  return ResolveCommit(name).name;
+}
+
+HistoryFile OpenToChange(const std::string& file) {
+  (void)HistoryFile::OpenToRead(file);  // throws if it does not exist
+  return HistoryFile::OpenToAdd(file);
+}
+
+std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
+                                       const std::string& commit, const std::string& reason) {
+  if (reason.empty())
+    throw Error(ExitCode::kUsage, "a change is accepted for a reason, and none is given")
+        .Remedy("say it: `--reason \"batch norm is exact now\"`");
+  const std::string name = FullCommitName(commit);
+  return OpenToChange(file).Accept(filter, name, reason, static_cast<UnixTime>(std::time(nullptr)));
+}
+
+std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit) {
+  const std::string name = FullCommitName(commit);
+  return OpenToChange(file).Delete(name);
+}
+
+struct HistoryMergeResult {
+  std::int64_t added_runs = 0, all_runs = 0;
+};
+// Merges all of the other histories, or none if one of them cannot be read. Creates `file` if it does not
+// exist.
+HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std::string>& others) {
+  if (others.empty())
+    throw Error(ExitCode::kUsage, "no history to merge")
+        .Remedy("name one: `etprof history merge OTHER.sqlite`");
+  for (const std::string& other : others) {
+    (void)HistoryFile::OpenToRead(other);
+    std::error_code error;
+    if (fs::equivalent(other, file, error))
+      throw Error(ExitCode::kUsage, "is the history itself").InFile(other).Remedy("name another one");
+  }
+  HistoryFile history = HistoryFile::OpenToAdd(file);
+  HistoryMergeResult result;
+  for (const std::string& other : others) {
+    HistoryFile other_history = HistoryFile::OpenToRead(other);
+    result.added_runs += history.Merge(other_history);
+  }
+  result.all_runs = history.CountRuns();
+  return result;
+}
 
 struct HistoryArguments {
   std::string action = "show";
@@ -296,7 +292,9 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
     return 0;
   }
   if (arguments.action == "export") {
-    ExportHistory(arguments.read, arguments.format, arguments.out, WriteOutput);
+    const HistoryReport history = ReadHistory(arguments.read);
+    const auto format = std::ranges::find(HistoryFormats(), arguments.format, &HistoryFormat::name);
+    WriteOutput(arguments.out, [&](std::ostream& out) { format->render(history, out); });
     return 0;
   }
   if (arguments.action == "show") {
@@ -357,7 +355,8 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   app.add_option("--format", arguments->format,
                  "Format to export: bmf (Bencher's, of the newest measurements) or hud (PyTorch HUD's) "
                  "(default: bmf)")
-      ->check(CLI::IsMember(HistoryFormatNames()));
+      ->check(CLI::IsMember(
+          MapEach(HistoryFormats(), [](const HistoryFormat& format) { return std::string(format.name); })));
   AddOption(app, "--out FILE", arguments->out, "File to write (default: stdout)");
   AddGateFileOptions(app, arguments->files);
   AddDocumentOptions(app, arguments->view, "Show the result as JSON",

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "commands/terminal/output.h"
 #include "core/error.h"
 #include "history/history_file.h"
 #include "history/trends.h"
@@ -15,7 +14,7 @@ namespace etprof {
 // The history to which a finished measurement is added, as `etprof history add` does.
 struct HistoryRequest {
   std::string file;              // "": no history
-  std::string commit = "HEAD";   // as ResolveCommit takes it
+  std::string commit = "HEAD";   // any name that git resolves here, or any other name
   std::string reference = {};    // name of an experiment that every run has; "": none
   std::string device_name = {};  // replaces the device name "local"; "": keep it
   bool IsRequested() const { return !file.empty(); }
@@ -41,15 +40,6 @@ struct AddToHistoryOptions : HistoryRequest {
   HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused;
 };
 
-// A commit: its full hash if git knows it in the working directory, else the name that was given.
-struct ResolvedCommit {
-  std::string name;
-  std::optional<UnixTime> time;  // absent: git does not know the commit
-  bool unknown = false;  // the working directory is in a checkout in which git does not know the commit
-};
-// Throws Error (kUsage) for an empty name, and for HEAD outside of a repository.
-ResolvedCommit ResolveCommit(const std::string& name);
-
 struct HistoryAdditions {
   struct Run {
     std::string path;
@@ -58,24 +48,14 @@ struct HistoryAdditions {
     std::vector<SeriesKey> operator_conflicts;  // as HistoryFile::FindOperatorConflicts
   };
   std::vector<Run> runs;
-  std::string commit;           // ResolvedCommit::name
-  bool unknown_commit = false;  // ResolvedCommit::unknown, and no time was given
-  std::int64_t run_count = 0;   // number of runs in the history after the addition
+  std::string commit;  // its full hash if git knows it, else the name that was given
+  // The working directory is in a checkout in which git does not know the commit, and no time was given.
+  bool unknown_commit = false;
+  std::int64_t run_count = 0;  // number of runs in the history after the addition
 };
 
 // Adds all of the runs, or none if one of them cannot be read. Throws Error.
 HistoryAdditions AddToHistory(const AddToHistoryOptions& options);
-
-// Call HistoryFile::Accept and HistoryFile::Delete. Throw Error (kBadInput) if there is no such history.
-std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
-                                       const std::string& commit, const std::string& reason);
-std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit);
-struct HistoryMergeResult {
-  std::int64_t added_runs = 0, all_runs = 0;
-};
-// Merges all of the other histories, or none if one of them cannot be read. Creates `file` if it does not
-// exist.
-HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std::string>& others);
 
 // The result of adding measurements to a history. Both members are absent if no history was requested or no
 // measurement finished.
@@ -88,8 +68,8 @@ struct HistoryUpdate {
 // the measurement begins.
 class HistoryRecorder {
  public:
-  // Throws Error, before hours of measuring, if nothing could be added: as ResolveCommit and
-  // HistoryFile::RequireAddable.
+  // Throws Error, before hours of measuring, if nothing could be added: if there is no such
+  // commit, and as HistoryFile::RequireAddable.
   explicit HistoryRecorder(const HistoryRequest& request);
   // Adds the run in a results directory.
   HistoryUpdate Record(const std::filesystem::path& run,
@@ -107,10 +87,5 @@ struct HistoryOptions {
 
 // Throws Error (kBadInput) if there is no such file, or if no series passes the filter.
 HistoryReport ReadHistory(const HistoryOptions& options);
-
-// Writes the series that pass the filter in one of HistoryFormatNames(). Throws as ReadHistory.
-void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out,
-                   const Output& write = WriteNamedFile);
-std::vector<std::string> HistoryFormatNames();
 
 }  // namespace etprof

@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "commands/analyze/analyze.h"
-#include "commands/commands.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal.h"
 #include "core/error.h"

@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "commands/commands.h"
 #include "commands/measurement/device.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal_progress.h"

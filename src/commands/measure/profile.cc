@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "commands/commands.h"
 #include "commands/terminal/show.h"
 
 namespace etprof {

@@ -11,10 +11,8 @@
 
 #include "commands/analyze/analyze.h"
 #include "commands/analyze/report.h"
-#include "commands/commands.h"
 #include "commands/gate/gate_options.h"
 #include "commands/measure/suite_device.h"
-#include "commands/measurement/locate.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal.h"
 #include "commands/terminal/terminal_progress.h"
@@ -277,42 +275,6 @@ void MeasureConfirmations(const SuiteConfig& suite, const SuiteOptions& options,
   MeasureTasks(suite, options, devices, tasks, change, progress);
 }
 
-// --- plan ------------------------------------------------------------------------------------------------
-
-struct PlannedCell {
-  const SuiteCell* cell = nullptr;
-  std::string state;
-  std::optional<double> min_seconds, max_seconds;
-};
-
-PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, Device& device,
-                     const DeviceProperties& properties) {
-  PlannedCell planned{&cell, "to be measured", {}, {}};
-  fs::path program = FindCellProgram(suite, cell);
-  const bool is_missing = program.empty();
-  // The time does not depend on the name of the missing program.
-  if (is_missing)
-    program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
-  Config config = MakeCellConfig(suite, cell, program, device, properties);
-  const Plan plan = MakePlan(config);
-  if (!suite.launches || suite.max_seconds)
-    config.max_seconds = suite.max_seconds.value_or(60) * double(std::max<std::size_t>(1, plan.pairs.size()));
-  if (is_missing) {
-    planned.state = "to be exported and measured";
-  } else {
-    CheckFiles(config);
-    const StoredCell stored = ReadStoredCell(cell.folder);
-    const bool is_same_config = stored.exists && stored.hash == ConfigHash(config);
-    if (is_same_config && stored.complete) return {&cell, "measured", {}, {}};
-    if (stored.exists)
-      planned.state = is_same_config ? "to be resumed" : "to be measured again, since it changed";
-  }
-  const Forecast forecast = MakeForecast(config, plan, properties);
-  planned.min_seconds = forecast.least_seconds;
-  planned.max_seconds = forecast.most_seconds;
-  return planned;
-}
-
 }  // namespace
 
 SuiteConfig LoadSuite(const SuiteOptions& options) {
@@ -339,98 +301,6 @@ std::vector<std::string> SelectedDevices(const SuiteConfig& suite, const SuiteOp
         .Remedy(fmt::format("it has {}", fmt::join(suite.devices, ", ")));
   }
   return options.devices;
-}
-
-show::Document EmptyPlan() {
-  show::Table table{"planned_cells",
-                    "",
-                    {{"model", "model"},
-                     {"dtype", "type"},
-                     {"device", "device"},
-                     {"variants", "variants", true},
-                     {"state", "state"},
-                     {"at_least", "at least", true},
-                     {"at_most", "at most", true}}};
-  show::Document document;
-  document.title = "etprof suite --dry-run";
-  document.sections = {{"", show::Level::kUsual, {show::Facts{"plan", ""}, std::move(table)}}};
-  return document;
-}
-
-show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
-  const std::vector<SuiteCell> cells = ListCells(suite);
-  show::Document document = EmptyPlan();
-  std::vector<show::Part>& parts = document.sections.front().parts;
-  auto& totals = std::get<show::Facts>(parts.front());
-  auto& table = std::get<show::Table>(parts.back());
-  double longest_seconds = 0;
-  bool is_bounded = true;
-  std::size_t total_unplanned = 0;
-  std::vector<show::Paragraph> problems;
-  for (const std::string& name : SelectedDevices(suite, options)) {
-    progress.StopWhenInterrupted();
-    std::unique_ptr<Device> device;
-    DeviceProperties properties;
-    std::string unreachable;
-    try {
-      device = Open(name, options, progress);
-      properties = device->Properties();
-    } catch (const Error& error) {
-      if (error.exit_code() == ExitCode::kInterrupted) throw;
-      unreachable = error.Message();
-      problems.push_back({unreachable});
-    }
-    double device_seconds = 0;
-    std::size_t count = 0, unplanned = 0;
-    for (const SuiteCell& cell : cells) {
-      if (cell.device != name) continue;
-      ++count;
-      PlannedCell planned{&cell, unreachable, {}, {}};
-      try {
-        if (device) planned = PlanCell(suite, cell, *device, properties);
-      } catch (const Error& error) {
-        planned.state = error.Message();
-        if (problems.empty() || TextOf(problems.back().text, {}) != planned.state)
-          problems.push_back({planned.state});
-        ++unplanned;
-      }
-      if (!device) ++unplanned;
-      device_seconds += planned.max_seconds.value_or(0);
-      is_bounded = is_bounded && (planned.max_seconds || !planned.min_seconds);
-      const auto seconds = [](const std::optional<double>& value) {
-        return value ? show::Cell(show::Duration{1e9 * *value}) : show::Cell();
-      };
-      table.rows.push_back({suite.models[cell.model].name, cell.dtype, name,
-                            show::Count{static_cast<std::int64_t>(cell.variants.size())}, planned.state,
-                            seconds(planned.min_seconds), seconds(planned.max_seconds)});
-    }
-    if (suite.max_minutes) device_seconds = std::min(device_seconds, 60 * *suite.max_minutes);
-    longest_seconds = std::max(longest_seconds, device_seconds);
-    total_unplanned += unplanned;
-    const std::string cells_text = CountedText(count, "cell");
-    totals.Add(name, unplanned == 0
-                         ? fmt::format("{}, at most {}", cells_text, FormatEstimatedSeconds(device_seconds))
-                     : unplanned == count
-                         ? fmt::format("{}; how long they take is not known", cells_text)
-                         : fmt::format("{}, at most {} for {} of them", cells_text,
-                                       FormatEstimatedSeconds(device_seconds), count - unplanned));
-  }
-  document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
-  document.answers = {{is_bounded ? fmt::format("At most {}", FormatEstimatedSeconds(longest_seconds))
-                                  : std::string("No upper bound: launches were given, and no time"),
-                       total_unplanned == 0 ? "the devices measure side by side"
-                                            : fmt::format("without {} that cannot be planned",
-                                                          CountedText(total_unplanned, "cell"))}};
-  if (suite.max_minutes) {
-    totals.Add("time", fmt::format("{:g} min on each device; what cells leave goes to the "
-                                   "least certain ones",
-                                   *suite.max_minutes));
-  }
-  if (suite.confirm) totals.Add("then", "the fastest settings of each frontier are measured again");
-  totals.Add("besides", "exports, waiting for a free, quiet, and cool device, starting, and analysis");
-  totals.Add("into", ShortestPath(suite.output_root));
-  parts.insert(std::prev(parts.end()), problems.begin(), problems.end());
-  return document;
 }
 
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
@@ -536,6 +406,137 @@ std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& ou
 }
 
 namespace {
+
+// --- plan ------------------------------------------------------------------------------------------------
+
+struct PlannedCell {
+  const SuiteCell* cell = nullptr;
+  std::string state;
+  std::optional<double> min_seconds, max_seconds;
+};
+
+PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, Device& device,
+                     const DeviceProperties& properties) {
+  PlannedCell planned{&cell, "to be measured", {}, {}};
+  fs::path program = FindCellProgram(suite, cell);
+  const bool is_missing = program.empty();
+  // The time does not depend on the name of the missing program.
+  if (is_missing)
+    program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
+  Config config = MakeCellConfig(suite, cell, program, device, properties);
+  const Plan plan = MakePlan(config);
+  if (!suite.launches || suite.max_seconds)
+    config.max_seconds = suite.max_seconds.value_or(60) * double(std::max<std::size_t>(1, plan.pairs.size()));
+  if (is_missing) {
+    planned.state = "to be exported and measured";
+  } else {
+    CheckFiles(config);
+    const StoredCell stored = ReadStoredCell(cell.folder);
+    const bool is_same_config = stored.exists && stored.hash == ConfigHash(config);
+    if (is_same_config && stored.complete) return {&cell, "measured", {}, {}};
+    if (stored.exists)
+      planned.state = is_same_config ? "to be resumed" : "to be measured again, since it changed";
+  }
+  const Forecast forecast = MakeForecast(config, plan, properties);
+  planned.min_seconds = forecast.least_seconds;
+  planned.max_seconds = forecast.most_seconds;
+  return planned;
+}
+
+// A plan without cells, with all tables of a plan.
+show::Document EmptyPlan() {
+  show::Table table{"planned_cells",
+                    "",
+                    {{"model", "model"},
+                     {"dtype", "type"},
+                     {"device", "device"},
+                     {"variants", "variants", true},
+                     {"state", "state"},
+                     {"at_least", "at least", true},
+                     {"at_most", "at most", true}}};
+  show::Document document;
+  document.title = "etprof suite --dry-run";
+  document.sections = {{"", show::Level::kUsual, {show::Facts{"plan", ""}, std::move(table)}}};
+  return document;
+}
+
+// Lists the cells and how long each will take; connects to every device to read its properties. Exports,
+// measures, and writes nothing.
+show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
+  const std::vector<SuiteCell> cells = ListCells(suite);
+  show::Document document = EmptyPlan();
+  std::vector<show::Part>& parts = document.sections.front().parts;
+  auto& totals = std::get<show::Facts>(parts.front());
+  auto& table = std::get<show::Table>(parts.back());
+  double longest_seconds = 0;
+  bool is_bounded = true;
+  std::size_t total_unplanned = 0;
+  std::vector<show::Paragraph> problems;
+  for (const std::string& name : SelectedDevices(suite, options)) {
+    progress.StopWhenInterrupted();
+    std::unique_ptr<Device> device;
+    DeviceProperties properties;
+    std::string unreachable;
+    try {
+      device = Open(name, options, progress);
+      properties = device->Properties();
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::kInterrupted) throw;
+      unreachable = error.Message();
+      problems.push_back({unreachable});
+    }
+    double device_seconds = 0;
+    std::size_t count = 0, unplanned = 0;
+    for (const SuiteCell& cell : cells) {
+      if (cell.device != name) continue;
+      ++count;
+      PlannedCell planned{&cell, unreachable, {}, {}};
+      try {
+        if (device) planned = PlanCell(suite, cell, *device, properties);
+      } catch (const Error& error) {
+        planned.state = error.Message();
+        if (problems.empty() || TextOf(problems.back().text, {}) != planned.state)
+          problems.push_back({planned.state});
+        ++unplanned;
+      }
+      if (!device) ++unplanned;
+      device_seconds += planned.max_seconds.value_or(0);
+      is_bounded = is_bounded && (planned.max_seconds || !planned.min_seconds);
+      const auto seconds = [](const std::optional<double>& value) {
+        return value ? show::Cell(show::Duration{1e9 * *value}) : show::Cell();
+      };
+      table.rows.push_back({suite.models[cell.model].name, cell.dtype, name,
+                            show::Count{static_cast<std::int64_t>(cell.variants.size())}, planned.state,
+                            seconds(planned.min_seconds), seconds(planned.max_seconds)});
+    }
+    if (suite.max_minutes) device_seconds = std::min(device_seconds, 60 * *suite.max_minutes);
+    longest_seconds = std::max(longest_seconds, device_seconds);
+    total_unplanned += unplanned;
+    const std::string cells_text = CountedText(count, "cell");
+    totals.Add(name, unplanned == 0
+                         ? fmt::format("{}, at most {}", cells_text, FormatEstimatedSeconds(device_seconds))
+                     : unplanned == count
+                         ? fmt::format("{}; how long they take is not known", cells_text)
+                         : fmt::format("{}, at most {} for {} of them", cells_text,
+                                       FormatEstimatedSeconds(device_seconds), count - unplanned));
+  }
+  document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
+  document.answers = {{is_bounded ? fmt::format("At most {}", FormatEstimatedSeconds(longest_seconds))
+                                  : std::string("No upper bound: launches were given, and no time"),
+                       total_unplanned == 0 ? "the devices measure side by side"
+                                            : fmt::format("without {} that cannot be planned",
+                                                          CountedText(total_unplanned, "cell"))}};
+  if (suite.max_minutes) {
+    totals.Add("time", fmt::format("{:g} min on each device; what cells leave goes to the "
+                                   "least certain ones",
+                                   *suite.max_minutes));
+  }
+  if (suite.confirm) totals.Add("then", "the fastest settings of each frontier are measured again");
+  totals.Add("besides", "exports, waiting for a free, quiet, and cool device, starting, and analysis");
+  totals.Add("into", ShortestPath(suite.output_root));
+  parts.insert(std::prev(parts.end()), problems.begin(), problems.end());
+  return document;
+}
 
 struct SuiteArguments {
   SuiteOptions options;

@@ -10,7 +10,6 @@
 #include "measure/config/suite_config.h"
 #include "measure/store/suite_state.h"
 #include "report/suite/suite.h"
-#include "show/document.h"
 
 namespace etprof {
 
@@ -33,17 +32,13 @@ struct SuiteOptions : DeviceOptions {
     v("output_root", &O::output_root,
       {.meaning = "Folder of the suite (default: the file's, or out_<its name>)", .value = "DIR"});
     v("max_minutes", &O::max_minutes,
-      {.meaning = "Minutes to measure on each device (default: the file's, or as long as it takes)",
-       .least = 0.01,
-       .most = 1e5,
-       .value = "MIN"});
+      NumberOption("Minutes to measure on each device (default: the file's, or as long as it takes)", 0.01,
+                   1e5, "MIN"));
     v("max_seconds", &O::max_seconds,
-      {.meaning =
-           "Time limit for each pair in seconds, which --max-minutes extends if time is left (default: the "
-           "file's, or 60)",
-       .least = 0.1,
-       .most = 1e6,
-       .value = "S"});
+      NumberOption(
+          "Time limit for each pair in seconds, which --max-minutes extends if time is left (default: the "
+          "file's, or 60)",
+          0.1, 1e6, "S"));
     v("max_slowdown", &O::max_slowdown,
       {.meaning = "Maximum allowed latency increase (default: the file's, or not checked)",
        .least = -1,
@@ -60,12 +55,6 @@ struct SuiteOptions : DeviceOptions {
 SuiteConfig LoadSuite(const SuiteOptions& options);
 // The devices to measure on, in the order of WorkflowProgress's device indexes.
 std::vector<std::string> SelectedDevices(const SuiteConfig& suite, const SuiteOptions& options);
-
-// A plan without cells, with all tables of a plan.
-show::Document EmptyPlan();
-// Lists the cells and how long each will take; connects to every device to read its properties. Exports,
-// measures, and writes nothing.
-show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
 
 struct SuiteOutcome {
   SuiteReport report;

@@ -5,7 +5,6 @@
 #include <set>
 #include <sstream>
 
-#include "commands/commands.h"
 #include "commands/measurement/locate.h"
 #include "commands/measurement/measure.h"
 #include "commands/measurement/runtimes.h"

@@ -20,6 +20,12 @@ inline constexpr std::string_view kCommandLine = "\"CMD ..\"";
 inline constexpr std::string_view kDeviceHelp =
     "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)";
 
+// Describes an option that is a number from `least` to `most`. `value` is its name in the help.
+constexpr MemberInfo NumberOption(std::string_view meaning, double least, double most,
+                                  std::string_view value) {
+  return {.meaning = meaning, .least = least, .most = most, .value = value};
+}
+
 // Options of the connection to a device.
 struct ConnectionOptions {
   bool keep = false;
@@ -29,10 +35,7 @@ struct ConnectionOptions {
   static void Describe(auto& v) {
     using C = ConnectionOptions;
     v("wait_for_device", &C::wait_seconds,
-      {.meaning = "Seconds to wait for a lost device to reconnect (default: 60)",
-       .least = 0,
-       .most = 1e6,
-       .value = "S"});
+      NumberOption("Seconds to wait for a lost device to reconnect (default: 60)", 0, 1e6, "S"));
     v("keep", &C::keep, {.meaning = "Keep the run's folder on the device"});
     v("power_mode", &C::power_mode,
       {.meaning = "Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the "
@@ -49,23 +52,17 @@ struct DeviceOptions : ConnectionOptions {
     using D = DeviceOptions;
     ConnectionOptions::Describe(v);
     v("max_temp", &D::max_temp,
-      {.meaning = "Maximum temperature in degrees Celsius: before each round, wait until the skin (the "
-                  "hottest CPU sensor if there is none for the skin) is below it",
-       .least = 0,
-       .most = 150,
-       .value = "C"});
+      NumberOption("Maximum temperature in degrees Celsius: before each round, wait until the skin (the "
+                   "hottest CPU sensor if there is none for the skin) is below it",
+                   0, 150, "C"));
     v("max_temp_wait", &D::max_temp_wait,
-      {.meaning = "Maximum seconds to wait for cooling before each round, and six times that in total "
-                  "(default: 300)",
-       .least = 0,
-       .most = 1e6,
-       .value = "S"});
+      NumberOption("Maximum seconds to wait for cooling before each round, and six times that in total "
+                   "(default: 300)",
+                   0, 1e6, "S"));
     v("wait_minutes", &D::wait_minutes,
-      {.meaning = "Maximum minutes to wait, before the measurement begins, for a device that is hot or busy "
-                  "(default: 0)",
-       .least = 0,
-       .most = 1e4,
-       .value = "MIN"});
+      NumberOption("Maximum minutes to wait, before the measurement begins, for a device that is hot or busy "
+                   "(default: 0)",
+                   0, 1e4, "MIN"));
   }
 };
 
@@ -129,8 +126,7 @@ struct PeaksOptions : ConnectionOptions {
 
   static void Describe(auto& v) {
     using O = PeaksOptions;
-    v("threads", &O::threads,
-      {.meaning = "Number of threads (default: 1)", .least = 1, .most = kMaxThreads, .value = "N"});
+    v("threads", &O::threads, NumberOption("Number of threads (default: 1)", 1, kMaxThreads, "N"));
     v("isa", &O::isa, {.meaning = "Disable these CPU features, as `--vs isa=` takes them", .value = "MASK"});
     v("cpus", &O::cpus, {.meaning = "Run on these CPUs only: 0,2-3, 0x80, big", .value = "CPUS"});
     v("device", &O::device, {.meaning = kDeviceHelp, .value = "DEVICE"});

@@ -8,8 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "commands/analyze/analyze.h"
-#include "commands/analyze/report.h"
 #include "commands/measurement/locate.h"
 #include "commands/measurement/runtimes.h"
 #include "core/error.h"

@@ -14,7 +14,6 @@
 #include "measure/config/config_keys.h"
 #include "measure/participants/emulation.h"
 #include "measure/schedule/forecast.h"
-#include "measure/schedule/schedule.h"
 
 namespace etprof {
 namespace {

@@ -36,15 +36,9 @@ struct MeasureRequest : DeviceOptions {
   // command line.
   static void DescribeCommon(auto& v) {
     using M = MeasureRequest;
-    v("max_seconds", &M::max_seconds,
-      {.meaning = "Time limit in seconds", .least = 0.1, .most = 1e6, .value = "S"});
-    v("launches", &M::launches,
-      {.meaning = "Process launches of each experiment", .least = 2, .most = 1e4, .value = "L"});
-    v("runs", &M::runs,
-      {.meaning = "Traced runs of each experiment (default: 100)",
-       .least = 1,
-       .most = kMaxRuns,
-       .value = "N"});
+    v("max_seconds", &M::max_seconds, NumberOption("Time limit in seconds", 0.1, 1e6, "S"));
+    v("launches", &M::launches, NumberOption("Process launches of each experiment", 2, 1e4, "L"));
+    v("runs", &M::runs, NumberOption("Traced runs of each experiment (default: 100)", 1, kMaxRuns, "N"));
     v("threads", &M::threads,
       {.meaning = "Number of threads", .least = 1, .most = kMaxThreads, .or_single = true, .value = "N"});
     v("output_root", &M::output_root, {.meaning = "Results directory", .value = "DIR"});
@@ -79,21 +73,11 @@ struct MeasureRequest : DeviceOptions {
   }
   static void DescribePrecision(auto& v) {
     using M = MeasureRequest;
-    v("warmup", &M::warmup,
-      {.meaning = "Minimum warmup runs per launch (default: 10)",
-       .least = 0,
-       .most = kMaxRuns,
-       .value = "N"});
+    v("warmup", &M::warmup, NumberOption("Minimum warmup runs per launch (default: 10)", 0, kMaxRuns, "N"));
     v("precision", &M::precision,
-      {.meaning = "Target half-width of the confidence interval (default: half of --margin)",
-       .least = 1e-6,
-       .most = 1,
-       .value = "P"});
+      NumberOption("Target half-width of the confidence interval (default: half of --margin)", 1e-6, 1, "P"));
     v("margin", &M::margin,
-      {.meaning = "Differences within ±MARGIN count as \"same\" (default: 0.01)",
-       .least = 1e-6,
-       .most = 1,
-       .value = "MARGIN"});
+      NumberOption("Differences within ±MARGIN count as \"same\" (default: 0.01)", 1e-6, 1, "MARGIN"));
   }
   static void DescribeWatch(auto& v) {
     v("watch", &MeasureRequest::watch,

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "commands/analyze/analyze.h"
-#include "commands/commands.h"
 #include "commands/gate/gate_options.h"
 #include "commands/terminal/output.h"
 #include "commands/terminal/progress.h"

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "commands/commands.h"
 #include "commands/measurement/locate.h"
 #include "commands/terminal/options.h"
 #include "core/error.h"

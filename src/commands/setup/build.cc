@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "build/checkout/build_log.h"
-#include "commands/commands.h"
 #include "commands/measurement/locate.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal.h"
@@ -27,6 +26,8 @@ namespace {
 
 constexpr std::size_t kMaxShownChanges = 3;
 constexpr std::size_t kMaxShownLogLines = 30;
+
+std::vector<std::string> ExecutorchPresetNames() { return MapEach(RunnerPresets(), &RunnerPreset::name); }
 
 RunnerPreset FindPreset(const std::string& name) {
   const std::vector<RunnerPreset> presets = RunnerPresets();
@@ -112,8 +113,6 @@ Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgres
                       {[&progress](const std::string& step) { progress.Step(step); },
                        [&progress] { return progress.Interrupted(); }}});
 }
-
-std::vector<std::string> ExecutorchPresetNames() { return MapEach(RunnerPresets(), &RunnerPreset::name); }
 
 ExecutorchBuildResult BuildExecutorch(const ExecutorchBuildOptions& options,
                                       const std::function<void(const BuiltRunner&)>& on_built,

@@ -52,7 +52,6 @@ struct ExecutorchBuildOptions {
     v("jobs", &B::jobs, kBuildJobs);
   }
 };
-std::vector<std::string> ExecutorchPresetNames();
 
 // One executor_runner that `etprof build --executorch` built.
 struct BuiltRunner {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 
-#include "commands/commands.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal_progress.h"
 #include "core/error.h"

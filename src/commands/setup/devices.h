@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "commands/measurement/device.h"
 #include "commands/terminal/progress.h"
 #include "device/survey.h"
 
@@ -22,10 +23,7 @@ struct DevicesOptions {
     v("clean", &O::clean,
       {.meaning = "Remove what etprof left on the devices of --device, or on all that can be reached"});
     v("timeout", &O::timeout_seconds,
-      {.meaning = "Seconds to wait for a device's answer (default: 10)",
-       .least = 0.1,
-       .most = 3600,
-       .value = "S"});
+      NumberOption("Seconds to wait for a device's answer (default: 10)", 0.1, 3600, "S"));
   }
 };
 

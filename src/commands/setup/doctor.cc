@@ -14,7 +14,6 @@
 #include "build/bundle/wheel.h"
 #include "build/checkout/host_tools.h"
 #include "build/checkout/requirements.h"
-#include "commands/commands.h"
 #include "commands/measurement/device.h"
 #include "commands/measurement/locate.h"
 #include "commands/terminal/show.h"

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "commands/commands.h"
 #include "commands/measurement/locate.h"
 #include "commands/setup/doctor.h"
 #include "commands/terminal/show.h"

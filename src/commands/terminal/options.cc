@@ -196,18 +196,16 @@ void SetMeasureTexts(const MeasureTexts& texts, CLI::App& app) {
 }
 
 void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump) {
-  app.add_option_function<std::string>(
-      "--time-scale",
-      [&etdump](const std::string& scale) {
-        etdump.nanoseconds_per_tick = NanosecondsPerTick("--time-scale", scale);
-      },
+  const auto add = [&app](const char* name, auto& nanoseconds, const char* help) {
+    const auto parse = [name, &nanoseconds](const std::string& scale) {
+      nanoseconds = NanosecondsPerTick(name, scale);
+    };
+    app.add_option_function<std::string>(name, parse, help);
+  };
+  add("--time-scale", etdump.nanoseconds_per_tick,
       "Tick of the ETDumps' clock: ns, us, ms, s, a frequency (24MHz), or a number of nanoseconds "
       "(default: ns)");
-  app.add_option_function<std::string>(
-      "--delegate-time-scale",
-      [&etdump](const std::string& scale) {
-        etdump.delegate_nanoseconds_per_tick = NanosecondsPerTick("--delegate-time-scale", scale);
-      },
+  add("--delegate-time-scale", etdump.delegate_nanoseconds_per_tick,
       "The same of the events that delegates write (default: --time-scale)");
 }
 

@@ -7,11 +7,14 @@
 #include <iostream>
 
 #include "commands/terminal/terminal.h"
+#include "commands/terminal/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/text/escape.h"
 #include "core/text/text.h"
+#include "core/units.h"
 #include "core/views.h"
-#include "report/devices.h"
+#include "measure/store/run_files.h"
 #include "show/formats.h"
 #include "show/formats/csv/table_csv.h"
 #include "show/formats/json/json.h"
@@ -90,6 +93,49 @@ bool WriteDocumentFiles(const show::Document& document, const View& view, const 
   return shows_result;
 }
 
+// Reports errors. Each begins with the name of its device, unless the error already names the device.
+void ReportProblems(const std::vector<DeviceProblem>& problems) {
+  for (const auto& [device, error] : problems) {
+    const bool has_name =
+        device.empty() || error.file() == device || error.problem().starts_with(device + " ");
+    PrintError(error, has_name ? "" : device + ": ");
+  }
+}
+
+int ReportPartialResults(const std::vector<std::string>& folders, const char* view_command,
+                         const std::string& resume_command) {
+  PrintMessage("Interrupted. Partial results are in {}.\n  View:    etprof {} {}\n  Resume:  {}\n",
+               fmt::format("{}", fmt::join(folders, ", ")), view_command,
+               fmt::format("{}", fmt::join(folders, " ")), resume_command);
+  return static_cast<int>(ExitCode::kInterrupted);
+}
+
+int ReportInterruptions(const std::vector<DeviceMeasurement>& devices, const std::string& resume_command) {
+  std::vector<std::string> folders_with_results;
+  for (const DeviceMeasurement& device : devices) {
+    if (device.error && !device.Interrupted()) ReportProblems({{device.device, *device.error}});
+    if (device.measured) folders_with_results.push_back(ShortestPath(device.config.output_root));
+  }
+  if (!folders_with_results.empty())
+    return ReportPartialResults(folders_with_results, "report", resume_command);
+  PrintMessage("Interrupted before anything was measured\n");
+  return static_cast<int>(ExitCode::kInterrupted);
+}
+
+// Shows the report, then the problems. Returns the exit code.
+int ShowFinished(const FinishedMeasurement& finished, const View& view, const ShowAnalysis& show) {
+  if (finished.report) show(*finished.report);
+  if (finished.devices_report)
+    ShowDevicesReport(*finished.devices_report, view, ShortestPath(finished.devices_folder));
+  ReportProblems(finished.problems);
+  return static_cast<int>(finished.exit_code());
+}
+
+ShowAnalysis MakeShowReport(const View& view) {
+  return
+      [&view](const Report& report) { ShowReport(report, view, (report.run.folder / kReportPage).string()); };
+}
+
 }  // namespace
 
 std::vector<std::string> ByOptionNames() {
@@ -139,6 +185,88 @@ bool ShowDocument(const show::Document& document, const View& view, const std::s
 
 void ShowFile(const std::filesystem::path& file) {
   if (!IsStdout(file)) Print("{}\n", file.string());
+}
+
+std::vector<DeviceMeasurement> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
+                                          bool dry_run) {
+  TerminalProgress progress(jobs.several_devices ? MapEach(jobs.jobs, &MeasureJob::device)
+                                                 : std::vector<std::string>());
+  return MeasureOnDevices(jobs, request, dry_run, progress);
+}
+
+int ReportInterruption(const RunData& run, const std::string& resume_command) {
+  return ReportPartialResults({ShortestPath(run.folder)}, "analyze", resume_command);
+}
+
+void ReportHistoryAdditions(const HistoryAdditions& added,
+                            const std::function<void(const std::string&)>& write) {
+  using Added = HistoryFile::Added;
+  if (added.unknown_commit) {
+    PrintMessage(
+        "warning: Git does not know commit `{}` here. Its place is that of the measurement's time. Give "
+        "`--time` if that is wrong.\n",
+        EscapeToOneLine(added.commit));
+  }
+  for (const HistoryAdditions::Run& run : added.runs) {
+    for (const std::string& clause : run.left_out) PrintMessage("note: {}: {}\n", run.path, clause);
+    for (const SeriesKey& series : run.operator_conflicts) {
+      PrintMessage(
+          "warning: {}: Its commit has another run of `{}`, with other operators. If that was another model, "
+          "give the files different names: both are one series of the history.\n",
+          EscapeToOneLine(run.path), EscapeToOneLine(GetName(series)));
+    }
+    write(fmt::format("{}: {}", EscapeToOneLine(run.path),
+                      run.added == Added::kNew        ? "added to commit " + EscapeToOneLine(added.commit)
+                      : run.added == Added::kReplaced ? "replaced, since it has more launches now"
+                                                      : "already there, nothing added"));
+  }
+}
+
+int ReportHistoryUpdates(const std::vector<HistoryUpdate>& updates, const std::string& file, int code) {
+  std::int64_t run_count = 0;
+  for (const auto& [additions, error] : updates) {
+    if (error) {
+      PrintError(*error);
+      if (code == 0) code = static_cast<int>(error->exit_code());
+    }
+    if (!additions) continue;
+    ReportHistoryAdditions(*additions, [](const std::string& line) { PrintMessage("{}\n", line); });
+    run_count = additions->run_count;
+  }
+  if (run_count > 0) PrintMessage("{}: {}\n", file, CountedText(run_count, "measurement"));
+  return code;
+}
+
+int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const View& view,
+                   const ShowAnalysis& show, const std::string& resume_command) {
+  if (!show) RequireReportTable(view, jobs.several_devices);
+  const std::vector<DeviceMeasurement> devices = MeasureAll(jobs, request);
+  if (std::ranges::any_of(devices, &DeviceMeasurement::Interrupted)) {
+    return jobs.several_devices ? ReportInterruptions(devices, resume_command)
+                                : ReportInterruption(*devices.front().run, resume_command);
+  }
+  const int code = ShowFinished(FinishMeasurement(devices, jobs.several_devices, request.resume), view,
+                                show ? show : MakeShowReport(view));
+  return ReportHistoryUpdates(MapEach(devices, &DeviceMeasurement::history_update), request.history.file,
+                              code);
+}
+
+int ShowStoredRuns(const std::vector<DeviceMeasurement>& devices, bool several_devices, const View& view) {
+  return ShowFinished(FinishMeasurement(devices, several_devices, false), view, MakeShowReport(view));
+}
+
+int ShowPlan(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request, View view) {
+  if (std::ranges::any_of(devices, &DeviceMeasurement::Interrupted)) return ReportInterruptions(devices, "");
+  FinishedMeasurement planned;
+  planned.problems = FindProblems(devices, true);
+  ReportProblems(planned.problems);
+  const int code = static_cast<int>(planned.exit_code());
+  if (std::ranges::all_of(devices, [](const DeviceMeasurement& device) { return device.error.has_value(); }))
+    return code;
+  view.default_table = "experiments";
+  ShowDocument(PlanDocument(devices, request), view, "",
+               [&](std::ostream& out) { out << JsonText(PlanJson(devices, request), 2) << '\n'; });
+  return code;
 }
 
 }  // namespace etprof

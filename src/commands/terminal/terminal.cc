@@ -26,6 +26,9 @@ constexpr int kMaxTerminalColumns = 120;  // longer lines are hard to read, and 
 
 bool IsSet(const char* variable) { return variable != nullptr && *variable != '\0'; }
 
+// IsUtf8Locale for this process's environment.
+bool ShowsUtf8() { return IsUtf8Locale(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")); }
+
 }  // namespace
 
 void WriteToStderr(std::string_view text) noexcept {
@@ -52,8 +55,6 @@ bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang) {
   }
   return true;
 }
-
-bool ShowsUtf8() { return IsUtf8Locale(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")); }
 
 bool SupportsEscapeSequences(int descriptor) {
   const char* term = std::getenv("TERM");

@@ -56,8 +56,6 @@ void Print(fmt::format_string<Values...> format, Values&&... values) {
 // True if the locale's character set is UTF-8, by the variables in POSIX's order (null or empty: not set). If
 // no variable is set, UTF-8 is assumed: containers and `adb shell` set no variable, and display UTF-8.
 bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang);
-// IsUtf8Locale for this process's environment.
-bool ShowsUtf8();
 
 // True if the file descriptor is a terminal that supports escape sequences; TERM empty or "dumb" means that
 // it does not.
