@@ -25,4 +25,9 @@ inline void ExpectGolden(std::string_view name, const std::string& text) {
   EXPECT_EQ(golden.str(), text) << "in " << file << "; GOLDEN_UPDATE=1 rewrites it: read the difference";
 }
 
+// A part of a golden text that shows several states of a screen: the text of one state below its headline.
+inline std::string GoldenState(std::string_view state, const std::string& text) {
+  return std::string("== ").append(state) + " ==\n" + text + (text.ends_with('\n') ? "" : "\n");
+}
+
 }  // namespace etprof
