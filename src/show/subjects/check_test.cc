@@ -24,7 +24,7 @@ std::string NameInFailureMessage(const OperatorOrigin& origin) {
   EXPECT_EQ(test_case.lines.size(), origin.frame ? 1U : 0U);
   for (const TestSuite::Line& line : test_case.lines) EXPECT_EQ(line.text, test_case.message);
   const std::string name = test_case.message.substr(0, test_case.message.find(": "));
-  EXPECT_THAT(test_case.details, HasSubstr("operators that changed:\n  " + name + ": "));
+  EXPECT_THAT(test_case.details, HasSubstr("\n  " + name + ": "));
   return name;
 }
 
