@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/golden_testing.h"
 #include "core/text/display_width.h"
 #include "report/example_devices.h"
 #include "show/formats.h"
@@ -37,52 +38,69 @@ nlohmann::json JsonOf(const DevicesReport& report) {
   return nlohmann::json::parse(out.str());
 }
 
-std::string LineWith(const std::string& text, const std::string& words) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find(words) != std::string::npos) return line;
+DevicesReport MakeTwoRunsOfOneDevice() {
+  return AssembleDevices({example::MakePairOn("local", 1), example::MakePairOn("local", 2)});
+}
+
+DevicesReport MakeThreeRunsOfTwoDevices() {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1),
+                              example::MakePairOn("b", 1)};
+  for (Report& run : runs) run.run.method = "decode";
+  return AssembleDevices(std::move(runs));
+}
+
+DevicesReport MakeTwoModels() {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1)};
+  runs[1].model_id = "other";
+  runs[1].run.model_sha256 = "c";
+  return AssembleDevices(std::move(runs));
+}
+
+// Returns the tables with this id, in document order.
+std::vector<show::Table> TablesWithId(const show::Document& document, const std::string& id) {
+  std::vector<show::Table> tables;
+  for (const show::Section* const section : show::AllSections(document)) {
+    for (const show::Part& part : section->parts) {
+      if (const auto* table = std::get_if<show::Table>(&part); table != nullptr && table->id == id)
+        tables.push_back(*table);
+    }
   }
-  return "";
+  return tables;
 }
 
+// Every device has its verdict, its row in the tables of devices, latencies, and speedups, and its column in
+// the tables of categories. The emulated device is called emulated wherever it is named, and has no speedup.
+// Notes say that speedups between devices are unpaired, and that emulated timings are not meaningful.
 TEST(DevicesMarkdown, HasTheKitsCombinedSections) {
-  const std::string text = MarkdownOf(example::MakeDevices());
-  for (const char* section :
-       {"# net\\_xnnpack\\_fp32 on 3 devices", "## Devices", "## Latency across platforms",
-        "## Speedup per platform", "## Categories per platform: on, 1 thread"})
-    EXPECT_THAT(text, HasSubstr(section));
-  EXPECT_THAT(LineWith(text, "CPU of ssh:board"),
-              AllOf(HasSubstr("avx2 avx"), HasSubstr("performance"), HasSubstr("Debian, Linux 6.1")));
-  EXPECT_THAT(LineWith(text, "on vs. off | local"), AllOf(HasSubstr("2.50x"), HasSubstr("faster")));
-  EXPECT_THAT(text, HasSubstr("**local, on: 2.50x faster than off** 95"));
-  EXPECT_THAT(text, HasSubstr("Speedups between devices are unpaired"));
-  EXPECT_THAT(LineWith(text, "| on, 1 thread | ssh:board"), HasSubstr("| local | 0.67x | \\[0."));
+  ExpectGolden("devices_page",
+               GoldenState("3 devices, the last emulated", MarkdownOf(example::MakeDevices())) +
+                   GoldenState("2 models", MarkdownOf(MakeTwoModels())));
 }
 
-TEST(DevicesMarkdown, EmulationIsStatedEverywhere) {
-  const std::string text = MarkdownOf(example::MakeDevices());
-  EXPECT_THAT(LineWith(text, "**adb:phone (emulated), on: "), HasSubstr("emulated"));
-  EXPECT_THAT(LineWith(text, "CPU of adb:phone"), HasSubstr("adb:phone (emulated)"));
-  EXPECT_THAT(LineWith(text, "on vs. off | adb:phone"),
-              AllOf(HasSubstr("| emulated |"), Not(HasSubstr("x |"))));
-  EXPECT_THAT(text, HasSubstr("- Where a CPU was emulated, timings are not meaningful"));
-  EXPECT_THAT(LineWith(text, "| self time"), HasSubstr("adb:phone (emulated)"));
-  EXPECT_THAT(LineWith(text, "| on, 1 thread | adb:phone"),
-              AllOf(HasSubstr("| emulated |"), Not(HasSubstr("x |"))));
+TEST(DevicesDocument, EmulatedDevicesHaveNoSpeedup) {
+  const show::Document document = show::MakeDevicesDocument(example::MakeDevices());
+  std::size_t speedups = 0;
+  for (const char* const id : {"latency", "speedups"}) {
+    for (const show::Table& table : TablesWithId(document, id)) {
+      for (const show::Row& row : table.rows) {
+        const bool emulated = TextOf(row.cells.at(1)) == "adb:phone (emulated)";
+        for (const show::Cell& cell : row.cells) {
+          if (cell.kind != CellKind::kSpeedup) continue;
+          EXPECT_EQ(cell.Verdict() == "emulated", emulated);
+          EXPECT_EQ(cell.value.has_value(), !emulated);
+          ++speedups;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(speedups, 2 * 2 + 3U);  // two settings on all devices but the first; one pair on each device
 }
 
-TEST(DevicesMarkdown, RunsOfOneDeviceAreCalledRuns) {
-  const DevicesReport one =
-      AssembleDevices({example::MakePairOn("local", 1), example::MakePairOn("local", 2)});
-  const std::string text = MarkdownOf(one);
-  EXPECT_THAT(text, HasSubstr("# net\\_xnnpack\\_fp32: 2 runs of one device\n"));
-  EXPECT_THAT(text, AllOf(HasSubstr("Speedups between runs are unpaired"), Not(HasSubstr("2 devices"))));
-  EXPECT_THAT(TerminalOf(one), HasSubstr(": 2 runs of one device\n"));
-  std::vector<Report> three = {example::MakePairOn("a", 1), example::MakePairOn("b", 1),
-                               example::MakePairOn("b", 1)};
-  for (Report& run : three) run.run.method = "decode";
-  const DevicesReport two = AssembleDevices(std::move(three));
-  EXPECT_THAT(MarkdownOf(two), HasSubstr("# net\\_xnnpack\\_fp32, method decode: 3 runs of 2 devices\n"));
+TEST(DevicesDocument, TitleHasTheNumbersOfRunsAndDevices) {
+  const auto title = [](const DevicesReport& report) { return show::MakeDevicesDocument(report).title; };
+  EXPECT_EQ(title(MakeTwoRunsOfOneDevice()), "net_xnnpack_fp32: 2 runs of one device");
+  const DevicesReport two = MakeThreeRunsOfTwoDevices();
+  EXPECT_EQ(title(two), "net_xnnpack_fp32, method decode: 3 runs of 2 devices");
   EXPECT_EQ(JsonOf(two)["models"][0]["method"], "decode");
   EXPECT_EQ(JsonOf(two)["devices"][1]["method"], "decode");
 }
@@ -112,24 +130,24 @@ TEST(DevicesMarkdown, HostileNamesAreEscaped) {
   EXPECT_THAT(text, AllOf(Not(HasSubstr("<script>")), Not(HasSubstr("a|b")), Not(HasSubstr("x|y"))));
 }
 
-TEST(DevicesMarkdown, EveryModelHasItsSections) {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1)};
-  runs[1].model_id = "other";
-  runs[1].run.model_sha256 = "c";
-  const std::string text = MarkdownOf(AssembleDevices(std::move(runs)));
-  EXPECT_THAT(text, AllOf(HasSubstr("\n## net\\_xnnpack\\_fp32: Latency across platforms\n"),
-                          HasSubstr("\n## other: Latency across platforms\n")));
-  EXPECT_THAT(text, Not(HasSubstr("unpaired")));  // nothing is compared
+TEST(DevicesDocument, EveryModelHasItsSections) {
+  const show::Document document = show::MakeDevicesDocument(MakeTwoModels());
+  std::vector<std::string> models;
+  for (const show::Section& section : document.sections) {
+    const auto* const table = std::get_if<show::Table>(&section.parts.front());
+    if (table == nullptr || table->id != "latency") continue;
+    models.push_back(section.title.substr(0, section.title.find(": ")));
+    EXPECT_EQ(section.parts.size(), 1U) << "nothing is compared, so nothing is unpaired";
+  }
+  EXPECT_THAT(models, testing::ElementsAre("net_xnnpack_fp32", "other"));
 }
 
+// The verdicts of all devices come first, then tables with one row or column per device. Two runs of one
+// device are called runs.
 TEST(DevicesTerminal, ShowsEachDeviceThenAllSideBySide) {
-  const std::string text = TerminalOf(example::MakeDevices());
-  EXPECT_THAT(text, AllOf(HasSubstr("3 devices"), HasSubstr("2.50x faster than off"),
-                          HasSubstr("adb:phone (emulated)"), HasSubstr("not meaningful"),
-                          HasSubstr("runs/devices_report.md")));
-  EXPECT_THAT(text, testing::ContainsRegex("on, 1 thread +ssh:board .* 0.67x"));
-  EXPECT_THAT(LineWith(text, "Convolution"), HasSubstr("%"));
-  EXPECT_LT(text.find("2.50x faster"), text.find("  median"));
+  ExpectGolden("devices_screen",
+               GoldenState("3 devices, the last emulated", TerminalOf(example::MakeDevices())) +
+                   GoldenState("2 runs of one device", TerminalOf(MakeTwoRunsOfOneDevice())));
 }
 
 TEST(DevicesTerminal, KeepsToTheWidth) {
