@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
-#include "core/text/escape.h"
+#include "core/golden_testing.h"
+#include "core/text/display_width.h"
 #include "format/program/source/source_map.h"
 #include "show/formats.h"
 #include "show/subjects.h"
@@ -53,25 +55,8 @@ std::string RenderProgramScreen(const Program& program, const TerminalOptions& o
   return out.str();
 }
 
-TEST(InspectTerminal, FitsOneScreenOrShowsAll) {
-  const Program program = MakeProgram(51, 12);
-  TerminalOptions options;
-  const std::string short_text = RenderProgramScreen(program, options);
-  EXPECT_THAT(short_text, HasSubstr("  and 31 more (--all shows them)\n"));
-  EXPECT_THAT(short_text, HasSubstr("  and 4 more (--all shows them)\n"));
-  EXPECT_THAT(short_text, Not(HasSubstr("[11, 7]")));
-  options.all = true;
-  const std::string full_text = RenderProgramScreen(program, options);
-  EXPECT_THAT(full_text, HasSubstr("[11, 7]"));
-  EXPECT_THAT(full_text, HasSubstr("\n  SomeBackend #25   50 "));
-  EXPECT_THAT(full_text, Not(HasSubstr("--all")));
-  // If everything is on the screen, --all is not offered.
-  EXPECT_THAT(RenderProgramScreen(MakeProgram(20, 8), {}), Not(HasSubstr("--all")));
-}
-
-// The .etrecord and the .pte.json know names, source locations, and hints.
-TEST(InspectTerminal, NamesWhatTheExportKnows) {
-  const Program program = MakeProgram(8, 2);
+// Sources of MakeProgram(8, 2), as the .etrecord and the .pte.json describe them.
+SourceMap MakeSources() {
   SourceMap sources;
   MethodSources& method = sources.methods["forward"];
   method.inputs = {"ids", ""};
@@ -83,14 +68,27 @@ TEST(InspectTerminal, NamesWhatTheExportKnows) {
     method.instructions[static_cast<int>(2 * i + 1)] = {10 + i};
   }
   method.hints = {{"Use another norm", "(net.py, line 3)", 3, {10, 11, 12}}};
-  std::ostringstream out;
-  RenderDocumentTerminal(show::MakeInspectDocument(program, "net.pte", nullptr, &sources), {}, out);
-  const std::string screen = out.str();
-  EXPECT_THAT(screen, HasSubstr("layers.*.norm: 3 cumsum\n"));
-  EXPECT_THAT(screen, HasSubstr("head (model.py:7): 1 cumsum\n"));
-  EXPECT_THAT(screen, HasSubstr("Use another norm: 3 operators (net.py, line 3)\n"));
-  EXPECT_THAT(screen, testing::ContainsRegex("input +ids +float32 +\\[0, 7\\]\n"));
-  EXPECT_THAT(RenderProgramScreen(program, {}), Not(HasSubstr("tensor  name")));
+  return sources;
+}
+
+// The short form counts the steps and tensors that it leaves out; if it leaves out nothing, it does not offer
+// --all. With the export's files, the screen names the first input, groups the operators by layer, and shows
+// the hint; without them, tensors have no column of names.
+TEST(InspectTerminal, FitsOneScreenOrShowsAllAndNamesWhatTheExportKnows) {
+  const Program program = MakeProgram(51, 12);
+  const std::string short_text = RenderProgramScreen(program, {});
+  EXPECT_THAT(short_text, Not(HasSubstr("[11, 7]")));
+  const std::string full_text = RenderProgramScreen(program, {.all = true, .report_path = ""});
+  EXPECT_THAT(full_text, Not(HasSubstr("--all")));
+  EXPECT_THAT(RenderProgramScreen(MakeProgram(20, 8), {}), Not(HasSubstr("--all")));
+  const Program small = MakeProgram(8, 2);
+  const SourceMap sources = MakeSources();
+  std::ostringstream named;
+  RenderDocumentTerminal(show::MakeInspectDocument(small, "net.pte", nullptr, &sources), {}, named);
+  ExpectGolden("inspect_screen", GoldenState("51 steps and 12 inputs", short_text) +
+                                     GoldenState("51 steps and 12 inputs with --all", full_text) +
+                                     GoldenState("8 steps", RenderProgramScreen(small, {})) +
+                                     GoldenState("8 steps with the names of the export", named.str()));
 }
 
 TEST(InspectTerminal, KeepsToTheWidthAndToAscii) {
@@ -102,7 +100,9 @@ TEST(InspectTerminal, KeepsToTheWidthAndToAscii) {
   }
   TerminalOptions options;
   options.ascii = true;
-  EXPECT_THAT(RenderProgramScreen(MakeProgram(9, 3), options), HasSubstr("net.pte - 123 MB\n"));
+  const std::string screen = RenderProgramScreen(MakeProgram(9, 3), options);
+  EXPECT_TRUE(std::ranges::all_of(screen, [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
+  EXPECT_THAT(screen, HasSubstr("net.pte - 123 MB\n"));
 }
 
 }  // namespace
