@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/text/escape.h"
+#include "core/golden_testing.h"
+#include "core/text/display_width.h"
 #include "report/ladder/example_ladder.h"
+#include "show/formats.h"
 #include "show/formats/csv/table_csv.h"
 #include "show/formats/json/json.h"
 #include "show/formats/report.h"
@@ -48,42 +50,66 @@ std::string AnswersOf(const Report& report) {
   return text;
 }
 
-std::string PageOf(const Report& report) {
+// Renders sections of a report as a page, without parts above `max_level`.
+std::string PageOf(std::vector<show::Section> sections, show::Level max_level) {
+  show::Document document;
+  document.title = "net";
+  document.sections = std::move(sections);
   std::ostringstream out;
-  RenderMarkdown(report, out);
+  RenderDocumentMarkdown(document, 1, out, max_level);
   return out.str();
 }
 
-TEST(MakeLadderSections, AnswerNamesTheEffectOfLevelsAndTheFastestSetting) {
-  EXPECT_THAT(
-      AnswersOf(MakeLadder(OneThread())),
-      StartsWith(
-          "sme2 speeds up inference: 2.87x over sme.|\nFastest: sme2, 3.175 ms.|2.87x faster than sme [2."));
-  const std::string both = AnswersOf(MakeLadder(MakeSme2Points()));
-  EXPECT_THAT(both, StartsWith("sme2 speeds up inference: 2.88x over sme at 1 thread. "
-                               "sme2 slows down inference at 4 threads (0.59x).|\n"));
-  EXPECT_THAT(both, HasSubstr(" at 4 threads, 3.0"));
-  EXPECT_THAT(both, HasSubstr("The same within 1%: "));
-}
-
-TEST(MakeLadderSections, ReportsLevelsThatHelpAndHurt) {
-  const Report report = MakeLadder(MakeSme2Points());
-  ASSERT_FALSE(report.ladder->thread_dependent_levels.empty());
-  const std::string page = PageOf(report);
-  EXPECT_THAT(page, HasSubstr("- sme2 speeds up Convolution at 1 thread (4.00x) but slows it down at 4 "
-                              "threads (0.50x).\n"));
-}
-
-TEST(MakeLadderSections, ReportsLevelsWithoutEffect) {
-  EXPECT_THAT(PageOf(MakeLadder(OneThread())), HasSubstr("\nSame within 1%: sme.\n"));
-  // With a smaller margin, the result is inconclusive.
+// A ladder whose margin is too small to call two levels the same.
+Report MakeLadderWithTinyMargin() {
   RunData run = MakeLadder(OneThread()).run;
   run.schedule.margin = 1e-6;
-  EXPECT_THAT(PageOf(Assemble(std::move(run), {})),
-              HasSubstr("\nInconclusive for sme; increase --max-seconds.\n"));
+  return Assemble(std::move(run), {});
 }
 
-TEST(MakeLadderSections, MakesNoClaimWithoutEvidence) {
+Report MakeEmulatedLadder() {
+  RunData run = MakeLadder(OneThread()).run;
+  for (ExperimentData& data : run.experiments) data.emulated = true;
+  return Assemble(std::move(run), {});
+}
+
+Report MakeLadderWithUnsupportedLevel() {
+  std::vector<LadderPoint> points = OneThread();
+  points[0].error = "it lacks \x1b[31m something";
+  return MakeLadder(points);
+}
+
+// A ladder of one level that pays off at 1 thread. At 4 threads, its convolution takes `on_at_four`.
+Report MakePayoffReport(Nanoseconds on_at_four) {
+  return MakeLadder({{"off", "-sme2", {}, 1, 8'000'000},
+                     {"on", "all", {"sme2"}, 1, 2'000'000},
+                     {"off", "-sme2", {}, 4, 2'000'000},
+                     {"on", "all", {"sme2"}, 4, on_at_four}},
+                    7);
+}
+
+// The ladder's sections as a page: levels and settings with their speedups, also by level; the levels that
+// have no effect, or whose effect is inconclusive with a tiny margin; the level that helps at one number of
+// threads and hurts at another; and the number of threads from which a level no longer pays off.
+TEST(MakeLadderSections, PageHasTheEffectOfEveryLevel) {
+  const Report thread_dependent = MakeLadder(MakeSme2Points());
+  EXPECT_FALSE(thread_dependent.ladder->thread_dependent_levels.empty());
+  const Report tiny_margin = MakeLadderWithTinyMargin();
+  ExpectGolden(
+      "ladder_page",
+      GoldenState("1 and 4 threads", PageOf(show::MakeLadderSections(thread_dependent), show::Level::kPage)) +
+          GoldenState("tiny margin", PageOf(show::MakeLadderSections(tiny_margin), show::Level::kUsual)) +
+          GoldenState("no effect at 4 threads",
+                      PageOf(show::MakePayoffSections(MakePayoffReport(2'000'000)), show::Level::kPage)));
+}
+
+// The answers name the effect of each level, and the fastest setting with the settings that are tied with it.
+// Without evidence they make no claim: an inconclusive or contended level has no effect, but is not called
+// the same either; a wide interval is not shown; and if no setting is significantly the fastest, the lowest
+// median is named, whatever the ratios are.
+TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
+  std::string answers = GoldenState("1 thread", AnswersOf(MakeLadder(OneThread()))) +
+                        GoldenState("1 and 4 threads", AnswersOf(MakeLadder(MakeSme2Points())));
   Report report = MakeLadder(MakeSme2Points());
   for (auto& levels : report.ladder->latency.cells) {
     for (LadderCell& cell : levels) {
@@ -99,30 +125,25 @@ TEST(MakeLadderSections, MakesNoClaimWithoutEvidence) {
     other.against.estimate->log_low = -20;
     other.against.estimate->log_high = 20;
   }
-  const std::string some = AnswersOf(report);
-  EXPECT_THAT(some, StartsWith("No level changes latency significantly.|\nFastest: "));
-  EXPECT_THAT(some, HasSubstr("Statistically tied with: "));
-  EXPECT_THAT(some.substr(0, some.find("faster than")), Not(HasSubstr("[")))
-      << "an interval over the whole world";
+  answers +=
+      GoldenState("inconclusive levels, all settings but one tied in wide intervals", AnswersOf(report));
   LadderBest::Other& contended = report.ladder->best->others.front();
   contended.against.verdict = stats::Verdict::kContended;
-  EXPECT_THAT(AnswersOf(report), HasSubstr(" Not compared, contended: sme at 4 threads. "));
+  answers += GoldenState("also a contended setting", AnswersOf(report));
   report.ladder->best->others.back().against.verdict = stats::Verdict::kInconclusive;
-  EXPECT_THAT(AnswersOf(report),
-              HasSubstr("\nNone of 6 settings is significantly the fastest.|Lowest median: "));
+  answers += GoldenState("no setting significantly the fastest", AnswersOf(report));
   // The order follows the medians themselves, whatever the ratios are.
   report.ladder->latency.cells[contended.setting.threads][contended.setting.level].ns = 1e6;
-  EXPECT_THAT(AnswersOf(report), HasSubstr("Lowest median: sme at 4 threads, 1.000 ms."));
-}
+  answers += GoldenState("another lowest median: sme at 4 threads, 1 ms", AnswersOf(report));
 
-TEST(MakeLadderSections, ContendedLevelIsNotTheSame) {
-  Report report = MakeLadder(OneThread());
-  std::vector<LadderCell>& cells = report.ladder->latency.cells[0];
+  Report same = MakeLadder(OneThread());
+  std::vector<LadderCell>& cells = same.ladder->latency.cells[0];
   for (LadderCell& cell : cells)
     if (cell.over_below) cell.over_below->verdict = stats::Verdict::kSame;
-  EXPECT_THAT(AnswersOf(report), StartsWith("No level changes latency by more than 1%."));
+  answers += GoldenState("all levels the same", AnswersOf(same));
   cells.back().over_below->verdict = stats::Verdict::kContended;
-  EXPECT_THAT(AnswersOf(report), StartsWith("No level changes latency significantly."));
+  answers += GoldenState("a contended level", AnswersOf(same));
+  ExpectGolden("ladder_answers", answers);
 }
 
 TEST(MakeLadderSections, NamesTheLevelsThatHaveAnOperator) {
@@ -164,39 +185,24 @@ TEST(RenderLadder, FitsTheScreen) {
   }
 }
 
+// Each level has its speedup and a bar, and what only some levels execute is named. A level that does not run
+// has its error instead, without control characters. An emulated CPU has times, but neither speedups nor
+// bars.
 TEST(RenderLadder, ShowsLevelsGainsAndBars) {
-  const std::string screen = ScreenOfLadder(MakeLadder(OneThread()));
-  EXPECT_THAT(
-      screen,
-      HasSubstr(
-          "\nsme2 speeds up inference: 2.87x over sme.\nFastest: sme2, 3.175 ms.   2.87x faster than sme ["));
-  EXPECT_THAT(screen, HasSubstr("█"));
-  EXPECT_THAT(screen, HasSubstr("same"));
-  EXPECT_THAT(screen, HasSubstr("only sme2"));
-  EXPECT_THAT(screen, HasSubstr("Kernels outside of XNNPACK take"));
-  EXPECT_THAT(ScreenOfLadder(MakeLadder(MakeSme2Points())),
-              HasSubstr("    sme2 speeds up Convolution at 1 thread (4.00x) but"));
-}
-
-TEST(RenderLadder, UnsupportedLevelIsALine) {
-  std::vector<LadderPoint> points = OneThread();
-  points[0].error = "it lacks \x1b[31m something";
-  const std::string screen = ScreenOfLadder(MakeLadder(points));
-  EXPECT_THAT(screen, HasSubstr("does not run"));
-  EXPECT_THAT(screen, HasSubstr("neon does not run: it lacks \\x1b[31m something"));
-  EXPECT_THAT(screen, Not(HasSubstr("\x1b")));
+  const std::string unsupported = ScreenOfLadder(MakeLadderWithUnsupportedLevel());
+  EXPECT_THAT(unsupported, Not(HasSubstr("\x1b")));
+  const std::string emulated = ScreenOfLadder(MakeEmulatedLadder());
+  EXPECT_THAT(emulated, Not(HasSubstr("█")));
+  ExpectGolden("ladder_screen",
+               GoldenState("1 thread", ScreenOfLadder(MakeLadder(OneThread()))) +
+                   GoldenState("1 and 4 threads", ScreenOfLadder(MakeLadder(MakeSme2Points()))) +
+                   GoldenState("a level that does not run", unsupported) +
+                   GoldenState("emulated CPU", emulated));
 }
 
 TEST(RenderLadder, EmulatedTimesGiveNoSpeedup) {
-  RunData run = MakeLadder(OneThread()).run;
-  for (ExperimentData& data : run.experiments) data.emulated = true;
-  const Report report = Assemble(std::move(run), {});
-  const std::string screen = ScreenOfLadder(report);
-  EXPECT_THAT(screen, HasSubstr("Emulated CPU: "));
-  EXPECT_THAT(screen, Not(HasSubstr("2.8")));
-  EXPECT_THAT(screen, Not(HasSubstr("█")));
   std::ostringstream json;
-  RenderAnalysisJson(report, json);
+  RenderAnalysisJson(MakeEmulatedLadder(), json);
   const auto ladder = nlohmann::json::parse(json.str())["ladder"];
   EXPECT_TRUE(ladder["best"].is_null());
   EXPECT_TRUE(ladder["latency"]["cells"][2]["over_below"]["ratio"].is_null());
@@ -226,11 +232,12 @@ TEST(RenderLadder, JsonCsvAndMarkdownAgree) {
       1 + ladder["groups"].size() + ladder["categories"].size() + ladder["operators"].size();
   EXPECT_EQ(static_cast<std::size_t>(std::count(table.begin(), table.end(), '\n')), 1 + 6 * rows);
 
+  // The page has every section of the ladder, whose text is a golden file.
   std::ostringstream markdown;
   RenderMarkdown(report, markdown);
-  EXPECT_THAT(markdown.str(), HasSubstr("## ISA ladder"));
-  EXPECT_THAT(markdown.str(), HasSubstr("## ISA ladder by level, 4 threads"));
-  EXPECT_THAT(markdown.str(), HasSubstr("| Convolution | 8.0"));
+  for (const show::Section& section : show::MakeLadderSections(report)) {
+    EXPECT_THAT(markdown.str(), HasSubstr("\n## " + section.title + "\n"));
+  }
   std::ostringstream none;
   RenderReportTableCsv(example::MakePair(), "ladder", none);
   EXPECT_THAT(none.str(), StartsWith("model_id,level,threads,what,name,key,ms,over_below,"));
@@ -239,34 +246,22 @@ TEST(RenderLadder, JsonCsvAndMarkdownAgree) {
 }
 
 TEST(MakePayoffSections, ListsTheThreadsAtWhichALevelStopsPayingOff) {
-  const auto report_of = [](Nanoseconds on_at_four) {
-    return MakeLadder({{"off", "-sme2", {}, 1, 8'000'000},
-                       {"on", "all", {"sme2"}, 1, 2'000'000},
-                       {"off", "-sme2", {}, 4, 2'000'000},
-                       {"on", "all", {"sme2"}, 4, on_at_four}},
-                      7);
-  };
-  // Equally fast at 4 threads: this is no swing, so the ladder does not list it.
-  const std::vector<show::Section> stops = show::MakePayoffSections(report_of(2'000'000));
+  // Equally fast at 4 threads: this is no swing, so the ladder does not list it. The golden page of the
+  // ladder has the texts.
+  const std::vector<show::Section> stops = show::MakePayoffSections(MakePayoffReport(2'000'000));
   ASSERT_EQ(stops.size(), 1u);
-  EXPECT_EQ(stops[0].title, "on compared with off by threads");
   EXPECT_EQ(stops[0].level, show::Level::kBrief);
   const auto* list = std::get_if<show::List>(&stops[0].parts.front());
   ASSERT_NE(list, nullptr);
   ASSERT_EQ(list->items.size(), 2u);
-  EXPECT_THAT(TextOf(list->items[0].text, {}),
-              HasSubstr("on no longer speeds up inference from 4 threads on: 1 thread "));
-  EXPECT_EQ(TextOf(list->items[1].text, {}),
-            "on no longer speeds up Convolution (NHWC, F32) IGEMM #1 from 4 threads on: 1 thread 4.00x, 4 "
-            "threads same");
-  const std::vector<show::Section> pays = show::MakePayoffSections(report_of(500'000));
+  const std::vector<show::Section> pays = show::MakePayoffSections(MakePayoffReport(500'000));
   ASSERT_EQ(pays.size(), 1u);
   EXPECT_EQ(pays[0].level, show::Level::kUsual);
   const auto* table = std::get_if<show::Table>(&pays[0].parts.front());
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->rows.front().cells.front().text, "Median latency");
   std::ostringstream json;
-  RenderAnalysisJson(report_of(2'000'000), json);
+  RenderAnalysisJson(MakePayoffReport(2'000'000), json);
   const auto row = nlohmann::json::parse(json.str())["isa_threads"][0]["latency"];
   EXPECT_EQ(row["no_longer_from_threads"], 4);
   EXPECT_EQ(row["gain"][1]["verdict"], "same");

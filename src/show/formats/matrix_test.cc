@@ -1,21 +1,24 @@
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/golden_testing.h"
 #include "report/example_run.h"
+#include "show/formats.h"
 #include "show/formats/json/json.h"
 #include "show/formats/report.h"
 #include "show/formats/screen/terminal.h"
+#include "show/subjects/run/report.h"
 #include "show/subjects/run/report_parts.h"
 #include "show/wording.h"
 
 namespace etprof {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using testing::StartsWith;
 
 Report Sweep() {
   RunData run;
@@ -34,24 +37,60 @@ Report Sweep() {
   return Assemble(std::move(run), std::move(profiles));
 }
 
+show::Document MakeMatrixDocument(const Report& report) {
+  show::Document document;
+  document.title = "net";
+  document.sections = show::MakeMatrixSections(report, report.matrices[0]);
+  return document;
+}
+
+std::string MatrixScreen(const TerminalOptions& options) {
+  std::ostringstream out;
+  RenderDocumentTerminal(MakeMatrixDocument(Sweep()), options, out);
+  return out.str();
+}
+
+void SetVerdictsOfOperators(stats::Verdict verdict, Report& report) {
+  for (MatrixRow& row : report.matrices[0].operators) row.against.back().verdict = verdict;
+}
+
+// Returns the lines of the list of operators that are no faster with more threads.
+std::vector<std::string> OperatorsThatDoNotScale(const Report& report) {
+  std::vector<std::string> lines;
+  const std::vector<show::Section> sections = show::MakeMatrixSections(report, report.matrices[0]);
+  for (const auto& part : sections.front().parts) {
+    if (const auto* list = std::get_if<show::List>(&part)) {
+      for (const show::List::Item& item : list->items) lines.push_back(TextOf(item.text, {}));
+    }
+  }
+  return lines;
+}
+
 std::string Rendered(void (*render)(const Report&, std::ostream&), const Report& report) {
   std::ostringstream out;
   render(report, out);
   return out.str();
 }
 
-TEST(RenderMatrix, ShowsSpeedupAndEfficiencyInEveryFormat) {
+// Every number of threads has a column of times and a column of speedups with their efficiencies; memory has
+// its growth. A narrow screen counts the columns that it hides; with --all they are in a table below.
+// Operators that more threads do not speed up are listed.
+TEST(RenderMatrix, ShowsSpeedupAndEfficiency) {
+  std::ostringstream page;
+  RenderDocumentMarkdown(MakeMatrixDocument(Sweep()), 1, page);
+  Report slower = Sweep();
+  SetVerdictsOfOperators(stats::Verdict::kSlower, slower);
+  ExpectGolden(
+      "matrix",
+      GoldenState("page", page.str()) + GoldenState("screen", MatrixScreen({})) +
+          GoldenState("60 columns", MatrixScreen({.width = 60, .report_path = ""})) +
+          GoldenState("60 columns with --all", MatrixScreen({.width = 60, .all = true, .report_path = ""})) +
+          GoldenState("operators that are slower with 4 threads",
+                      fmt::format("{}", fmt::join(OperatorsThatDoNotScale(slower), "\n"))));
+}
+
+TEST(RenderMatrix, IsInTheJsonAndInTheReport) {
   const Report report = Sweep();
-  const std::string markdown = Rendered(RenderMarkdown, report);
-  EXPECT_THAT(markdown, HasSubstr("## Threads: on"));
-  EXPECT_THAT(markdown, HasSubstr("| self time, ms | 1 thread | 2 threads |  | 4 threads |  |"));
-  EXPECT_THAT(markdown, HasSubstr("| 3.99x, &gt;99%"));
-  EXPECT_THAT(markdown, HasSubstr("| GEMM | 0.500 | 0.500 | 1.0"));
-  EXPECT_THAT(markdown, HasSubstr("| Peak memory | 10.0 MB | 20.0 MB | +100% | 40.0 MB | +300% |"));
-  std::ostringstream screen;
-  RenderTerminal(report, {}, screen);
-  EXPECT_THAT(screen.str(), HasSubstr("  Threads: on\n"));
-  EXPECT_THAT(screen.str(), HasSubstr("3.99x, >99%"));
   const auto json = nlohmann::json::parse(Rendered(RenderAnalysisJson, report));
   const auto& matrix = json["matrices"][0];
   EXPECT_EQ(matrix["kind"], "threads");
@@ -65,29 +104,20 @@ TEST(RenderMatrix, ShowsSpeedupAndEfficiencyInEveryFormat) {
       EXPECT_NEAR(cell["efficiency"].get<double>() * threads, cell["ratio"].get<double>(), 1e-12);
     }
   }
+  EXPECT_THAT(TableIds(show::MakeReportDocument(report)),
+              testing::IsSupersetOf(TableIds(MakeMatrixDocument(report))));
 }
 
+// The golden text of the matrix has the sentences.
 TEST(RenderMatrix, NamesOperatorsThatDoNotScale) {
   Report report = Sweep();
-  const auto stuck = [&] {
-    std::vector<std::string> lines;
-    const std::vector<show::Section> sections = {show::MakeMatrixSection(report, report.matrices[0])};
-    for (const auto& part : sections.front().parts) {
-      const auto* list = std::get_if<show::List>(&part);
-      if (list == nullptr || list->title != "No faster with more threads") continue;
-      for (const show::List::Item& item : list->items) lines.push_back(TextOf(item.text, {}));
-    }
-    return lines;
-  };
-  const auto before = stuck();
-  ASSERT_FALSE(before.empty());
-  EXPECT_THAT(before, testing::Each(HasSubstr(": as fast with 4 threads as with 1")));
-  for (MatrixRow& row : report.matrices[0].operators) row.against.back().verdict = stats::Verdict::kSlower;
-  EXPECT_THAT(stuck(), testing::Each(HasSubstr(": slower with 4 threads than with 1")));
+  EXPECT_FALSE(OperatorsThatDoNotScale(report).empty());
+  SetVerdictsOfOperators(stats::Verdict::kSlower, report);
+  EXPECT_EQ(OperatorsThatDoNotScale(report).size(), report.matrices[0].operators.size());
   for (const auto verdict :
        {stats::Verdict::kInconclusive, stats::Verdict::kContended, stats::Verdict::kFaster}) {
-    for (MatrixRow& row : report.matrices[0].operators) row.against.back().verdict = verdict;
-    EXPECT_TRUE(stuck().empty());
+    SetVerdictsOfOperators(verdict, report);
+    EXPECT_TRUE(OperatorsThatDoNotScale(report).empty());
   }
 }
 
@@ -114,31 +144,10 @@ TEST(RenderMatrix, HidesInconclusiveValues) {
   EXPECT_EQ(cell(), kUndefined);
 }
 
-TEST(RenderMatrix, NarrowScreenReportsHiddenColumns) {
-  TerminalOptions options;
-  options.width = 60;
-  std::ostringstream narrow;
-  RenderTerminal(Sweep(), options, narrow);
-  EXPECT_THAT(narrow.str(), HasSubstr("hidden: the terminal is too narrow"));
-}
-
-TEST(RenderMatrix, AllShowsTablesBelowEachOther) {
-  TerminalOptions options;
-  options.width = 60;
-  options.all = true;
-  std::ostringstream narrow;
-  RenderTerminal(Sweep(), options, narrow);
-  const std::string screen = narrow.str();
-  EXPECT_THAT(screen, testing::ContainsRegex("self time, ms +1 thread +2 threads\n"));
-  EXPECT_THAT(screen, testing::ContainsRegex("self time, ms +4 threads\n"));
-  EXPECT_THAT(screen, testing::ContainsRegex("Median latency +2.6[0-9]+ +1.92x, 48"));
-  const std::size_t begin = screen.find("  Threads: on"), end = screen.find("  Findings");
-  EXPECT_THAT(screen.substr(begin, end - begin), Not(HasSubstr("hidden")));
-}
-
 TEST(RenderMatrix, NeedsSeveralExperiments) {
   const Report pair = example::MakePair();
-  EXPECT_THAT(Rendered(RenderMarkdown, pair), Not(HasSubstr("Threads: ")));
+  EXPECT_THAT(TableIds(show::MakeReportDocument(pair)),
+              testing::Not(testing::Contains(StartsWith("threads_"))));
   EXPECT_TRUE(nlohmann::json::parse(Rendered(RenderAnalysisJson, pair))["matrices"].empty());
 }
 
