@@ -6,7 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/text/escape.h"
+#include "core/golden_testing.h"
+#include "core/text/display_width.h"
 #include "report/example_run.h"
 #include "show/formats.h"
 #include "show/formats/screen/terminal_text.h"
@@ -57,58 +58,49 @@ std::vector<Nanoseconds> RepeatTimes(const std::vector<std::pair<Nanoseconds, in
 
 // Ten bins of 1 ms from 1 to 11 ms, drawn five columns wide. "off" has 9, 10, and 11 ms at 1:4:2; "on" has
 // only 1 and 2 ms.
-TEST(LatencyPlot, DrawsBothVariantsOnOneAxis) {
+Report MakeReportWithTwoVariants() {
   Report report =
       MakeReportWithLatencies({{"off", RepeatTimes({{9'000'000, 1}, {10'000'000, 4}, {11'000'000, 2}})},
                                {"on", RepeatTimes({{1'000'000, 2}, {2'000'000, 3}})}});
   stats::SharedHistogram& histogram = report.latency_plots.at(0).histogram;
   histogram = {1e6, 1e6, {{0, 0, 0, 0, 0, 0, 0, 0, 1, 6}, {2, 3, 0, 0, 0, 0, 0, 0, 0, 0}}, {0, 0}};
   histogram.beyond[0] = 7;
-  EXPECT_EQ(DrawLatencies(report, 66),
-            "  off                                                    █████\n"
-            "  7 beyond                                               █████\n"
-            "                                                    ▄▄▄▄▄█████\n"
-            "                                                10.00 ms ▲\n"
-            "  on             █████\n"
-            "            ██████████\n"
-            "            ██████████\n"
-            "                 ▲ 2.00 ms\n"
-            "            ─────┴─────────┴─────────┴─────────┴─────────┴────\n"
-            "                 2         4         6         8        10 ms\n"
-            "  ▲ median; a column's height is its share of the variant's runs,\n"
-            "  its width 200 µs; beyond: the runs past 11.00 ms, the slowest\n"
-            "  11.0 ms\n");
+  return report;
 }
 
-// At any width, every run on the axis is drawn once, in merged whole bins.
-TEST(LatencyPlot, MergesBinsWhole) {
+// Only the bins 0, 1, 118, and 119 of 120 have runs. 53 columns merge three bins each, so that only the first
+// and the last column have runs: 40 columns of 75 µs from 1.0 to 4.0 ms.
+Report MakeReportWithDistantBins() {
+  Report report = MakeReportWithLatencies({{"one", {1'000'000, 4'000'000}}});
+  stats::SharedHistogram& histogram = report.latency_plots.at(0).histogram;
+  histogram = {1e6, 25'000, {std::vector<std::int64_t>(120, 0)}, {0}};
+  for (const std::size_t bin : {0u, 1u, 118u, 119u}) histogram.counts[0][bin] = 5;
+  return report;
+}
+
+// Both variants are on one axis, with the runs beyond it counted. At any width, every run on the axis is
+// drawn once, in merged whole bins.
+TEST(LatencyPlot, DrawsEveryRunOnOneAxis) {
+  const Report single_time = MakeReportWithLatencies({{"one", {5'000'000, 5'000'000}}});
+  ExpectGolden(
+      "latency_plot",
+      GoldenState("two variants, runs beyond the axis", DrawLatencies(MakeReportWithTwoVariants(), 66)) +
+          GoldenState("merged bins", DrawLatencies(MakeReportWithDistantBins(), 60)) +
+          GoldenState("a single time", DrawLatencies(single_time, 80)));
+}
+
+TEST(LatencyPlot, KeepsToTheWidth) {
   const Report pair = example::MakePair();
   for (const int width : {60, 80, 120}) {
     std::istringstream lines(DrawLatencies(pair, width));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
-  Report report = MakeReportWithLatencies({{"one", {1'000'000, 4'000'000}}});
-  stats::SharedHistogram& histogram = report.latency_plots.at(0).histogram;
-  // Only the bins 0, 1, 118, and 119 of 120 have runs. 53 columns merge three bins each, so that
-  // only the first and the last column have runs.
-  histogram = {1e6, 25'000, {std::vector<std::int64_t>(120, 0)}, {0}};
-  for (const std::size_t bin : {0u, 1u, 118u, 119u}) histogram.counts[0][bin] = 5;
-  const std::string drawn = DrawLatencies(report, 60);
-  EXPECT_THAT(drawn, HasSubstr("  one  █                                      █\n"));
-  // 40 columns of 75 µs from 1.0 to 4.0 ms.
-  EXPECT_THAT(drawn, HasSubstr("runs, its width 75.0 µs\n"));
 }
 
 TEST(LatencyPlot, DrawsRareRuns) {
   Report report = MakeReportWithLatencies({{"one", {1'000'000, 2'000'000}}});
   report.latency_plots.at(0).histogram = {1e6, 1e6, {{100'000, 1}}, {0}};
   EXPECT_THAT(DrawLatencies(report, 60), HasSubstr("▁"));
-}
-
-TEST(LatencyPlot, AcceptsASingleTime) {
-  const std::string drawn = DrawLatencies(MakeReportWithLatencies({{"one", {5'000'000, 5'000'000}}}), 80);
-  EXPECT_THAT(drawn,
-              HasSubstr("  one  █\n       █\n       █\n       ▲ 5.000 ms\n       ┴\n       5.000 ms\n"));
 }
 
 TEST(LatencyPlot, ManyVariantsTakeOneLineEach) {
@@ -201,14 +193,18 @@ TEST(RooflinePlot, BothAxesAreLogarithmic) {
   EXPECT_NEAR(c.second, (a.second + b.second) / 2.0, 1);
 }
 
+// 100 FLOPs per byte at 100 GFLOP/s; half a FLOP per byte at 5 GFLOP/s, which is 10 GB/s; and a tenth of
+// that.
+Picture DrawRowsAtTheirRoof() {
+  return Draw(MakeExampleRoofline({MakeRooflineRow(50'000'000, 1'000'000, 1e6),
+                                   MakeRooflineRow(250'000, 1'000'000, 1e5),
+                                   MakeRooflineRow(250'000, 1'000'000, 1e6)}),
+              3);
+}
+
 // An operator that reaches its roof is on the line; an operator far from its roof is below.
 TEST(RooflinePlot, OperatorsAtTheirRoofLieOnIt) {
-  // 100 FLOPs per byte at 100 GFLOP/s; half a FLOP per byte at 5 GFLOP/s, which is 10 GB/s; and a tenth of
-  // that.
-  const Roofline roofline = MakeExampleRoofline({MakeRooflineRow(50'000'000, 1'000'000, 1e6),
-                                                 MakeRooflineRow(250'000, 1'000'000, 1e5),
-                                                 MakeRooflineRow(250'000, 1'000'000, 1e6)});
-  const Picture picture = Draw(roofline, 3);
+  const Picture picture = DrawRowsAtTheirRoof();
   const auto compute = FindMark(picture, 'A'), memory = FindMark(picture, 'B'),
              below = FindMark(picture, 'C');
   const std::string& top = picture.rows[picture.rows.size() - static_cast<std::size_t>(compute.second)];
@@ -217,24 +213,21 @@ TEST(RooflinePlot, OperatorsAtTheirRoofLieOnIt) {
   EXPECT_THAT(line, HasSubstr("B...")) << picture.text;
   EXPECT_EQ(below.first, memory.first);
   EXPECT_LT(below.second, memory.second);
-  EXPECT_THAT(picture.text, HasSubstr("fp32 100 G\n"));
-  EXPECT_THAT(picture.text, HasSubstr("L1"));
-  EXPECT_THAT(picture.text, HasSubstr("far"));
-  EXPECT_THAT(picture.text, HasSubstr("100 G ┤"));
-  EXPECT_THAT(picture.text, HasSubstr("  1 G ┤"));
-  EXPECT_THAT(picture.text, HasSubstr(" FLOP/B\n"));
+}
+
+// The first and the third row are in one place, and the second has no MACs.
+Picture DrawRowsInOnePlace() {
+  return Draw(MakeExampleRoofline(
+                  {MakeRooflineRow(5'000'000, 1'000'000, 1e6), MakeRooflineRow(0, 1'000'000, 1e6),
+                   MakeRooflineRow(5'000'000, 1'000'000, 1e6), MakeRooflineRow(500'000, 1'000'000, 1e6),
+                   MakeRooflineRow(50'000'000, 1'000'000, 1e7)}),
+              4);
 }
 
 TEST(RooflinePlot, PointsInOnePlaceShareALetterAndHiddenPointsHaveNone) {
-  const Picture picture =
-      Draw(MakeExampleRoofline(
-               {MakeRooflineRow(5'000'000, 1'000'000, 1e6), MakeRooflineRow(0, 1'000'000, 1e6),
-                MakeRooflineRow(5'000'000, 1'000'000, 1e6), MakeRooflineRow(500'000, 1'000'000, 1e6),
-                MakeRooflineRow(50'000'000, 1'000'000, 1e7)}),
-           4);
+  const Picture picture = DrawRowsInOnePlace();
   EXPECT_THAT(picture.letters, ElementsAre("A", "", "A", "B"));
   EXPECT_THAT(picture.text, HasSubstr("•"));  // the fifth point has no letter
-  EXPECT_THAT(picture.text, HasSubstr("  1 operator without MACs is not in the plot\n"));
 }
 
 TEST(RooflinePlot, FitsTheWidthAndAcceptsNoRoof) {
@@ -249,7 +242,9 @@ TEST(RooflinePlot, FitsTheWidthAndAcceptsNoRoof) {
   EXPECT_EQ(Draw(roofline, 1).text, "");
 }
 
-// The chart is above a table whose rows begin with the letters.
+// The picture has the names of the roofs, ticks with units on both axes, and a note that counts the operators
+// without MACs. It is above a table whose rows begin with the letters of its points. The short form counts
+// the rows that it leaves out, and sums their potential saving.
 TEST(RooflineTerminal, ChartIsAboveItsTable) {
   Roofline roofline = MakeExampleRoofline(
       {MakeRooflineRow(5'000'000, 1'000'000, 1e6), MakeRooflineRow(500'000, 1'000'000, 1e6)});
@@ -257,17 +252,14 @@ TEST(RooflineTerminal, ChartIsAboveItsTable) {
   show::Document document;
   document.sections = {MakeRooflineSection(roofline)};
   document.sections[0].level = show::Level::kUsual;
-  std::ostringstream out;
-  RenderDocumentTerminal(document, {}, out);
-  EXPECT_THAT(out.str(), HasSubstr("FLOP/s\n"));
-  EXPECT_THAT(out.str(), HasSubstr("\n  A  "));
-  EXPECT_THAT(out.str(), HasSubstr("\n  B  "));
-  EXPECT_THAT(out.str(), HasSubstr("and 4 more (potential saving 400.000 µs) (--all shows them)"));
-  TerminalOptions all;
-  all.all = true;
-  out.str("");
-  RenderDocumentTerminal(document, all, out);
-  EXPECT_THAT(out.str(), Not(HasSubstr("and 4 more")));
+  std::ostringstream short_form, long_form;
+  RenderDocumentTerminal(document, {}, short_form);
+  RenderDocumentTerminal(document, {.all = true, .report_path = ""}, long_form);
+  EXPECT_THAT(long_form.str(), Not(HasSubstr("--all")));
+  ExpectGolden("roofline_plot", GoldenState("operators at their roof", DrawRowsAtTheirRoof().text) +
+                                    GoldenState("operators in one place", DrawRowsInOnePlace().text) +
+                                    GoldenState("short form of the section", short_form.str()) +
+                                    GoldenState("long form of the section (--all)", long_form.str()));
 }
 
 }  // namespace
