@@ -7,6 +7,8 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 // Golden files of unit tests: tests/golden/unit/<name>.txt holds the whole text that a test makes, such as a
 // screen or the messages of a list of bad inputs. GOLDEN_UPDATE=1 writes the files anew; read their
@@ -25,9 +27,35 @@ inline void ExpectGolden(std::string_view name, const std::string& text) {
   EXPECT_EQ(golden.str(), text) << "in " << file << "; GOLDEN_UPDATE=1 rewrites it: read the difference";
 }
 
-// A part of a golden text that shows several states of a screen: the text of one state below its headline.
-inline std::string GoldenState(std::string_view state, const std::string& text) {
-  return std::string("== ").append(state) + " ==\n" + text + (text.ends_with('\n') ? "" : "\n");
+// Replaces each `from`, such as the path of a temporary folder, in a text for a golden file.
+inline std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// The messages of a table of cases, such as bad inputs: pairs of a case's name and its message.
+using CaseMessages = std::vector<std::pair<std::string, std::string>>;
+
+// The messages for the inputs. The inputs are the names of the cases.
+template <typename Function>
+CaseMessages CollectMessages(Function get_message, const std::vector<std::string>& inputs) {
+  CaseMessages messages;
+  for (const std::string& input : inputs) messages.emplace_back(input, get_message(input));
+  return messages;
+}
+
+// Expects that the golden file has a line "NAME: MESSAGE" for each case. Line breaks in NAME are escaped.
+inline void ExpectGoldenMessages(std::string_view name, const CaseMessages& messages) {
+  std::string text;
+  for (const auto& [case_name, message] : messages)
+    text += ReplaceAll(case_name, "\n", "\\n") + ": " + message + "\n";
+  ExpectGolden(name, text);
+}
+template <typename Function>
+void ExpectGoldenMessages(std::string_view name, Function get_message,
+                          const std::vector<std::string>& inputs) {
+  ExpectGoldenMessages(name, CollectMessages(get_message, inputs));
 }
 
 }  // namespace etprof

@@ -8,13 +8,12 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 Config Parse(const std::string& text) {
   return ParseConfig(text, "/some/where/my.json", {.default_runner = "/bin/etprof-runner"});
@@ -67,17 +66,15 @@ TEST(Config, PairsWithTheFirstExperimentByDefault) {
   EXPECT_THAT(pairs, ElementsAre(std::pair(0, 2), std::pair(1, 3), std::pair(1, 4)));
 }
 
-TEST(Config, RefusesNamesOfEtprofsOwnFiles) {
-  for (const char* name :
-       {"manifest.json", "config.json", "Report.MD", "previous", "launches", "a.csv", "x.tmp"}) {
-    EXPECT_THAT(
-        ParseError(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
-        HasSubstr("is the name of what etprof writes there"))
-        << name;
-  }
-  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": ".lock"}]})"),
-              HasSubstr("cannot be the name of a folder"));
-  EXPECT_EQ(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "json"}]})"), "no error");
+TEST(Config, RefusesNamesOfExperiments) {
+  const auto name_error = [](const std::string& name) {
+    return ParseError(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name));
+  };
+  // Names of etprof's own files, and names that no folder can have.
+  ExpectGoldenMessages("config_experiment_names", name_error,
+                       {"manifest.json", "config.json", "Report.MD", "previous", "launches", "a.csv", "x.tmp",
+                        ".lock", "", "..", "a/b", ".a", "-x", "a b", "a\\n"});
+  EXPECT_EQ(name_error("json"), "no error");
 }
 
 TEST(Config, RefusesNamesThatMakeFileNamesTooLong) {
@@ -87,30 +84,23 @@ TEST(Config, RefusesNamesThatMakeFileNamesTooLong) {
                     std::string(model, 'm'), std::string(a, 'a'), std::string(b, 'b')));
   };
   EXPECT_EQ(error(20, 80, 80), "no error");
-  EXPECT_THAT(error(20, 90, 90), HasSubstr("would be too long, by"));  // file names of the comparison
-  EXPECT_THAT(error(250, 1, 1), HasSubstr("would be too long, by"));   // file names of the experiment
-}
-
-TEST(Config, RefusesControlCharactersInModelNames) {
-  EXPECT_THAT(ParseError(R"({"model": "/m/a\nb.pte", "experiments": [{"name": "a"}]})"),
-              HasSubstr("a\\x0ab.pte: its name has a control character"));
+  ExpectGoldenMessages("config_long_names", {{"file names of the comparison", error(20, 90, 90)},
+                                             {"file names of the experiment", error(250, 1, 1)}});
 }
 
 TEST(Config, RefusesTooLargeConfigurations) {
-  EXPECT_THAT(ParseError(std::string(std::size_t{5} << 20U, '\n')), HasSubstr("4 MiB at most"));
   std::string many = R"({"model": "/m/a.pte", "experiments": [{"name": "a"})";
   for (int i = 0; i < 1000; ++i) many += ",{}";
-  EXPECT_THAT(ParseError(many + "]}"), HasSubstr("there are 1001, and 1000 at most are taken"));
-  std::string threads = "[1";
+  std::string threads =
+      R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}], "threads": [1)";
   for (int i = 2; i <= 1024; ++i) threads += fmt::format(",{}", i);
-  EXPECT_THAT(
-      ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}], "threads": )" +
-                 threads + "]}"),
-      HasSubstr("more than 2000 numbers of threads"));
   std::string pairs =
       R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "analysis": {"compare_pairs": [1)";
   for (int i = 0; i < 10'000; ++i) pairs += ",1";
-  EXPECT_THAT(ParseError(pairs + "]}}"), HasSubstr("there are 10001, and 10000 at most are taken"));
+  ExpectGoldenMessages("config_limits", {{"5 MiB", ParseError(std::string(std::size_t{5} << 20U, '\n'))},
+                                         {"1001 experiments", ParseError(many + "]}")},
+                                         {"2 times 1024 numbers of threads", ParseError(threads + "]}")},
+                                         {"10001 pairs", ParseError(pairs + "]}}")}});
 }
 
 TEST(Config, ComparesThreadsOfOneExperiment) {
@@ -120,74 +110,54 @@ TEST(Config, ComparesThreadsOfOneExperiment) {
   EXPECT_EQ(plan.pairs[0].candidate_label, "a, 2 threads");
 }
 
-TEST(Config, UnknownKeysGetASuggestionAndAPlace) {
-  EXPECT_EQ(
-      ParseError(
-          "{\"model\": \"/m/a.pte\",\n \"experiments\": [\n  {\"name\": \"a\", \"runer_path\": \"/r\"}]}"),
-      "/some/where/my.json, line 3: experiments[0].runer_path: unknown key. Did you mean \"runner_path\"?");
-  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})"),
-              HasSubstr("Known here: $schema, analysis"));
-  EXPECT_THAT(
-      ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "_note": 1, "description": "x"})"),
-      HasSubstr("no error"));
+TEST(Config, ReportsWrongFilesInOneLine) {
+  ExpectGoldenMessages(
+      "config_files", ParseError,
+      {"", "[]", "{\n\"a\": }", R"({"margin": 1e999})", R"({"experiments": [{"name": "a"}]})",
+       R"({"model": "", "experiments": [{"name": "a"}]})", R"({"model": "/m/a.pte", "experiments": []})",
+       R"({"model": "/m/a\nb.pte", "experiments": [{"name": "a"}]})",
+       R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "a"}]})",
+       R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})",
+       R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "power_mode": "turbo"})",
+       R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "max_temp": "hot"})",
+       R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "max_temp": 1000})",
+       "{\"model\": \"/m/a.pte\",\n \"experiments\": [\n  {\"name\": \"a\", \"runer_path\": \"/r\"}]}",
+       R"({"model": "/m/a.pte", "experiments": [{"name": "abc"}], )"
+       R"("analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})"});
 }
 
-TEST(Config, ReportsWrongValuesInOneLine) {
+TEST(Config, ReportsWrongValuesOfExperimentsInOneLine) {
   const auto experiment = [](const std::string& keys) {
     return ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a", )" + keys + "}]}");
   };
-  EXPECT_THAT(experiment(R"("runs": 0)"), HasSubstr("experiments[0].runs: must be a whole number from 1"));
-  EXPECT_THAT(experiment(R"("runs": "many")"), HasSubstr("but is a text"));
-  EXPECT_THAT(experiment(R"("runs": 1e300)"), HasSubstr("must be a whole number"));
-  EXPECT_THAT(experiment(R"("threads": [])"), HasSubstr("the list is empty"));
-  EXPECT_THAT(experiment(R"("threads": [1, 1.0])"), HasSubstr("threads: 1.0 is there twice"));
-  EXPECT_THAT(experiment(R"("num_threads": [])"), HasSubstr("num_threads: the list is empty"));
-  EXPECT_THAT(experiment(R"("inputs": [])"), HasSubstr("inputs: the list is empty"));
-  EXPECT_THAT(experiment(R"("cpu_affinity": [])"), HasSubstr("cpu_affinity: the list is empty"));
+  ExpectGoldenMessages(
+      "config_experiments", experiment,
+      {R"("runs": 0)", R"("runs": "many")", R"("runs": 1e300)", R"("threads": [])", R"("threads": [1, 1.0])",
+       R"("num_threads": [])", R"("inputs": [])", R"("inputs": "random:x")", R"("cpu_affinity": [])",
+       R"("cpu_affinity": "x")", R"("mode": "trace")", R"("env": [])", R"("env": {"A": "x\u0000y"})",
+       R"("device": "pi5")", R"("device": [])", R"("device": ["local", "local"])", R"("device": 1)"});
   EXPECT_EQ(experiment(R"("threads": [1, 2], "inputs": ["a", "a"])"), "no error");
-  EXPECT_THAT(experiment(R"("cpu_affinity": "x")"), HasSubstr("is not a set of CPUs"));
-  EXPECT_THAT(experiment(R"("mode": "trace")"), HasSubstr("neither"));
-  EXPECT_THAT(experiment(R"("env": [])"), HasSubstr("env: must be an object"));
-  for (const char* name : {"", "A=B", "A; touch x", "$(x)", "1A", "A B", "ä", "A\\nB", "A\\u0000"})
-    EXPECT_THAT(experiment(fmt::format(R"("env": {{"{}": "x"}})", name)),
-                HasSubstr("is not a name of a variable"));
-  EXPECT_THAT(experiment(R"("env": {"A": "x\u0000y"})"), HasSubstr("A has a NUL character"));
-  EXPECT_THAT(experiment(R"("inputs": "random:x")"), HasSubstr("seed"));
-  for (const char* name : {"", "..", "a/b", ".a", "-x", "a b", "a\\n"}) {
-    EXPECT_THAT(
-        ParseError(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name)),
-        HasSubstr("cannot be the name of a folder"))
-        << name;
-  }
-  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "a"}]})"),
-              HasSubstr("is there twice"));
-  EXPECT_THAT(ParseError(R"({"experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
-  EXPECT_THAT(ParseError(R"({"model": "", "experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
-  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": []})"),
-              HasSubstr("experiments: the list is empty"));
-  EXPECT_THAT(ParseError("[]"), HasSubstr("must be an object"));
-  EXPECT_THAT(ParseError(""), HasSubstr("is empty"));
-  EXPECT_THAT(ParseError("{\"margin\": 1e999}"), HasSubstr("larger than any that can be stored"));
-  EXPECT_THAT(ParseError("{\n\"a\": }"), AllOf(HasSubstr("line 2"), HasSubstr("is not JSON")));
-  EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "abc"}],
-                          "analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})"),
-              HasSubstr("Did you mean \"abc\"?"));
+  const auto variable = [&](const std::string& name) {
+    return experiment(fmt::format(R"("env": {{"{}": "x"}})", name));
+  };
+  ExpectGoldenMessages("config_variable_names", variable,
+                       {"", "A=B", "A; touch x", "$(x)", "1A", "A B", "ä", "A\\nB", "A\\u0000"});
+}
+
+TEST(Config, IgnoresNotesAndDescriptions) {
+  EXPECT_EQ(
+      ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "_note": 1, "description": "x"})"),
+      "no error");
 }
 
 TEST(Config, ReadsDeviceConditions) {
-  const auto make_text = [](const std::string& keys) {
-    return R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], )" + keys + "}";
-  };
-  const Config config = Parse(make_text(R"("power_mode": "app-developer", "max_temp": 41.5)"));
+  const Config config = Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}],
+    "power_mode": "app-developer", "max_temp": 41.5})");
   EXPECT_EQ(config.power_mode, "app-developer");
   EXPECT_EQ(config.max_temp, 41.5);
   EXPECT_EQ(config.max_temp_wait, 300);
   EXPECT_EQ(Parse(ToJson(config).dump()).max_temp, 41.5);
   EXPECT_EQ(Parse(ToJson(config).dump()).power_mode, "app-developer");
-  EXPECT_THAT(ParseError(make_text(R"("power_mode": "turbo")")),
-              AllOf(HasSubstr("power_mode: unknown power mode `turbo`"), HasSubstr("unconstrained-boost")));
-  EXPECT_THAT(ParseError(make_text(R"("max_temp": "hot")")), HasSubstr("max_temp"));
-  EXPECT_THAT(ParseError(make_text(R"("max_temp": 1000)")), HasSubstr("max_temp"));
 }
 
 TEST(Config, ReadsCommandsAsTextsAndLists) {
@@ -227,16 +197,16 @@ TEST(Config, NamesFilesThatAreNotModels) {
     try {
       CheckFiles(config);
     } catch (const Error& error) {
-      return error.Message();
+      return ReplaceAll(error.Message(), path.string(), "a.pte");
     }
     return "no error";
   };
-  EXPECT_THAT(model_error(""), HasSubstr("is empty"));
-  EXPECT_THAT(model_error("\1\2"), HasSubstr("no ET12 identifier"));
-  EXPECT_THAT(model_error("text"), HasSubstr("is not an ExecuTorch program: it is a text file"));
   const std::string program_text = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.pte");
   EXPECT_EQ(model_error(program_text), "no error");
-  EXPECT_THAT(model_error(program_text.substr(0, 200)), HasSubstr("is cut short"));
+  ExpectGoldenMessages("config_models", {{"empty", model_error("")},
+                                         {"2 bytes", model_error("\1\2")},
+                                         {"text", model_error("text")},
+                                         {"200 bytes", model_error(program_text.substr(0, 200))}});
 }
 
 TEST(Config, ReadsDevicesOfExperiments) {
@@ -251,14 +221,6 @@ TEST(Config, ReadsDevicesOfExperiments) {
   ExperimentConfig without_device = config.experiments[0];
   without_device.devices.clear();
   EXPECT_EQ(ExperimentDigest(without_device), ExperimentDigest(config.experiments[0]));
-
-  const auto device_error = [](const std::string& device) {
-    return ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "device": )" + device + "}]}");
-  };
-  EXPECT_THAT(device_error(R"("pi5")"), AllOf(HasSubstr("experiments[0].device"), HasSubstr("ssh:HOST")));
-  EXPECT_THAT(device_error("[]"), HasSubstr("the list is empty"));
-  EXPECT_THAT(device_error(R"(["local", "local"])"), HasSubstr("twice"));
-  EXPECT_THAT(device_error("1"), HasSubstr("device"));
 }
 
 TEST(Config, RunnerMayDependOnTheDevice) {

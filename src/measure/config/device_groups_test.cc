@@ -6,13 +6,12 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 Config ParseGroups(const std::string& keys) {
@@ -73,21 +72,16 @@ TEST(DeviceGroups, SplitPairsByDevice) {
   EXPECT_THAT(MakePlan(GroupByDevice(config, {}).back().config).pairs, IsEmpty());
 }
 
-TEST(DeviceGroups, RefusePairsAcrossDevices) {
-  const std::string text = R"("experiments": [{"name": "x", "device": "ssh:a"}, {"name": "y"}],
+TEST(DeviceGroups, RefusePairsAcrossDevicesAndInvalidNames) {
+  const std::string pair = R"("experiments": [{"name": "x", "device": "ssh:a"}, {"name": "y"}],
       "analysis": {"compare_pairs": [{"baseline": "x", "candidate": "y"}]})";
-  EXPECT_THAT(GroupError(text),
-              AllOf(HasSubstr("\"x\" on ssh:a"), HasSubstr("\"y\" on local"),
-                    HasSubstr("clock and conditions"), HasSubstr("report over several devices")));
-  // --device puts both on one device.
-  EXPECT_EQ(GroupError(text, {"ssh:a"}), "no error");
-}
-
-TEST(DeviceGroups, RefuseInvalidAndRepeatedNames) {
   const std::string experiment = R"("experiments": [{"name": "x"}])";
-  EXPECT_THAT(GroupError(experiment, {"ssh:a", "local", "ssh:a"}), HasSubstr("`ssh:a` is named twice"));
-  EXPECT_THAT(GroupError(experiment, {"board"}), HasSubstr("unknown device `board`"));
-  EXPECT_THAT(GroupError(experiment, {"adb", "adb:R5"}), HasSubstr("serial number"));
+  ExpectGoldenMessages("device_groups",
+                       {{"a pair across devices", GroupError(pair)},
+                        {"a repeated name", GroupError(experiment, {"ssh:a", "local", "ssh:a"})},
+                        {"an unknown device", GroupError(experiment, {"board"})},
+                        {"adb with and without a serial number", GroupError(experiment, {"adb", "adb:R5"})}});
+  EXPECT_EQ(GroupError(pair, {"ssh:a"}), "no error");  // --device puts both on one device
   EXPECT_EQ(GroupError(experiment, {"adb:1.2.3.4:5555", "adb:R5", "ssh:1.2.3.4"}), "no error");
 }
 
