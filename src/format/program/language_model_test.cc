@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/golden_testing.h"
+
 namespace etprof {
 namespace {
-
-using ::testing::HasSubstr;
 
 ProgramValue TensorValue(std::vector<std::int64_t> shape, const char* type, int bits,
                          bool is_dynamic = false) {
@@ -64,35 +64,6 @@ TEST(LanguageModel, TakesPositionsAndLogitsOfEachToken) {
   EXPECT_TRUE(model.steps[0].per_token_logits);
 }
 
-TEST(LanguageModel, SaysWhyAProgramIsNone) {
-  const auto find_rejection = [](auto change) {
-    Program program = MakeDecoder();
-    change(program.methods[0]);
-    return FindLanguageModel(program).rejection;
-  };
-  EXPECT_THAT(find_rejection([](Method& m) { m.inputs = {0}; }), HasSubstr("without a position"));
-  EXPECT_THAT(find_rejection([](Method& m) { m.values[0] = TensorValue({1, 64, 8}, "float32", 32, true); }),
-              HasSubstr("embeddings"));
-  EXPECT_THAT(find_rejection([](Method& m) { m.values[0] = TensorValue({1, 3, 8, 8}, "float32", 32); }),
-              HasSubstr("takes float32 [1, 3, 8, 8], int64 [1], not tokens"));
-  EXPECT_THAT(find_rejection([](Method& m) { m.inputs = {0, 1, 2, 3}; }), HasSubstr(", ..., not tokens"));
-  EXPECT_THAT(find_rejection([](Method& m) { m.values[0].tensor->shape = {2, 64}; }),
-              HasSubstr("not tokens"));
-  EXPECT_THAT(find_rejection([](Method& m) { m.values[4] = TensorValue({1, 100}, "int64", 64); }),
-              HasSubstr("logits"));
-  EXPECT_THAT(find_rejection([](Method& m) { m.values[4].tensor->shape = {3, 100}; }), HasSubstr("logits"));
-  EXPECT_THAT(find_rejection([](Method& m) { m.values[0].tensor->dynamism = ProgramTensor::Shape::kStatic; }),
-              HasSubstr("exactly 64 tokens"));
-  EXPECT_THAT(find_rejection([](Method& m) { m.values[3].tensor->shape = {7, 9}; }),
-              HasSubstr("for how many tokens"));
-  EXPECT_THAT(find_rejection([](Method& m) { m.instructions[0].arguments = {0, 1, 4}; }),
-              HasSubstr("keeps nothing"));
-  EXPECT_THAT(find_rejection(
-                  [](Method& m) { m.instructions.push_back({Instruction::Kind::kJumpFalse, 0, 1, 0, {}}); }),
-              HasSubstr("branches"));
-  EXPECT_THAT(FindLanguageModel(Program()).rejection, HasSubstr("no methods"));
-}
-
 // A method that computes `output` from `inputs`, without a state.
 Method MakeStatelessMethod(const char* name, std::vector<ProgramValue> inputs, ProgramValue output) {
   Method method;
@@ -134,26 +105,12 @@ TEST(LanguageModel, HasStepsOfAnEmbeddingAndADecoder) {
   EXPECT_EQ(model.StepFor(65), nullptr);
 }
 
-TEST(LanguageModel, NeedsWhatItsStepsTake) {
-  const auto find_rejection = [](auto change) {
-    Program program = MakeMultimodal();
-    change(program);
-    return FindLanguageModel(program).rejection;
-  };
-  const char* const no_provider =
-      "takes embeddings, float32 [1, 64, 8], and no method gives those of as many tokens";
-  EXPECT_THAT(find_rejection([](Program& p) { p.methods.pop_back(); }), HasSubstr(no_provider));
-  EXPECT_THAT(find_rejection([](Program& p) { p.methods[2].values[1].tensor->shape = {1, 64, 9}; }),
-              HasSubstr(no_provider));
-  EXPECT_THAT(find_rejection([](Program& p) { p.methods[2].values[1].tensor->type = {"float16", 16}; }),
-              HasSubstr(no_provider));
-  EXPECT_THAT(find_rejection([](Program& p) { p.methods[2].values[0].tensor->shape = {1, 63}; }),
-              HasSubstr(no_provider));
-  EXPECT_THAT(find_rejection([](Program& p) { p.methods[2].values[0] = TensorValue({1, 64}, "int64", 64); }),
-              HasSubstr(no_provider));
-  // The model needs no encoder, and a method with another width is not its encoder.
-  EXPECT_EQ(find_rejection([](Program& p) { p.methods[1].values[1].tensor->shape = {1, 16, 9}; }), "");
-  EXPECT_EQ(find_rejection([](Program& p) { p.methods.erase(p.methods.begin() + 1); }), "");
+TEST(LanguageModel, NeedsNoEncoder) {
+  Program program = MakeMultimodal();
+  program.methods[1].values[1].tensor->shape = {1, 16, 9};  // another width than the decoder's
+  EXPECT_EQ(FindLanguageModel(program).rejection, "");
+  program.methods.erase(program.methods.begin() + 1);
+  EXPECT_EQ(FindLanguageModel(program).rejection, "");
 }
 
 // Whisper: the decoder takes a token, 24 rows of the encoder, and a position. It keeps 128 positions, and the
@@ -188,22 +145,20 @@ TEST(LanguageModel, TakesWhatAnEncoderGives) {
   EXPECT_EQ(model.context, 128);  // not the 24 of the encoder's rows
   EXPECT_EQ(model.state, 2 * (128 + 24) * 4 * 4);
   EXPECT_EQ(model.state_per_token, 2 * 4 * 4);
-  Program program = MakeWhisper();
-  program.methods.pop_back();
-  EXPECT_THAT(FindLanguageModel(program).rejection,
-              HasSubstr("takes float32 [1, 24, 8] besides tokens and a position, and no encoder gives that"));
-  program = MakeWhisper();
-  program.methods[1].values[0] = TensorValue({1, 24}, "int64", 64, true);  // T5
-  EXPECT_THAT(FindLanguageModel(program).rejection, HasSubstr("its encoder 'encoder' takes tokens"));
 }
 
-TEST(LanguageModel, PrefillAndDecodeShareTheirState) {
+// A model with one method for prefill and one for decoding. Each has its own state.
+Program MakeSeparateSteps() {
   Program program = MakeDecoder();
   program.methods.push_back(program.methods[0]);
   program.methods[0].name = "prefill";
   program.methods[1].name = "decode";
   program.methods[1].values[0] = TensorValue({1, 1}, "int64", 64);
-  EXPECT_THAT(FindLanguageModel(program).rejection, HasSubstr("decoding sees nothing of a prompt"));
+  return program;
+}
+
+TEST(LanguageModel, PrefillAndDecodeShareTheirState) {
+  Program program = MakeSeparateSteps();
   program.methods[0].planned_buffers = program.methods[1].planned_buffers = {0, 4096};
   EXPECT_EQ(FindLanguageModel(program).rejection, "");
   // Two variants of a model, each with one method for prefill and decoding.
@@ -211,6 +166,46 @@ TEST(LanguageModel, PrefillAndDecodeShareTheirState) {
   program.methods.push_back(program.methods[0]);
   program.methods[1].name = "lora_forward";
   EXPECT_EQ(FindLanguageModel(program).rejection, "");
+}
+
+TEST(LanguageModel, ExplainsRejections) {
+  CaseMessages rejections;
+  const auto add = [&](const char* name, Program program, auto change) {
+    change(program.methods);
+    rejections.emplace_back(name, FindLanguageModel(program).rejection);
+  };
+  using Methods = std::vector<Method>;
+  add("no methods", MakeDecoder(), [](Methods& m) { m.clear(); });
+  add("no position", MakeDecoder(), [](Methods& m) { m[0].inputs = {0}; });
+  add("embeddings", MakeDecoder(),
+      [](Methods& m) { m[0].values[0] = TensorValue({1, 64, 8}, "float32", 32, true); });
+  add("image", MakeDecoder(), [](Methods& m) { m[0].values[0] = TensorValue({1, 3, 8, 8}, "float32", 32); });
+  add("four inputs", MakeDecoder(), [](Methods& m) { m[0].inputs = {0, 1, 2, 3}; });
+  add("batch of 2", MakeDecoder(), [](Methods& m) { m[0].values[0].tensor->shape = {2, 64}; });
+  add("integer output", MakeDecoder(),
+      [](Methods& m) { m[0].values[4] = TensorValue({1, 100}, "int64", 64); });
+  add("3 rows of logits", MakeDecoder(), [](Methods& m) { m[0].values[4].tensor->shape = {3, 100}; });
+  add("static shape", MakeDecoder(),
+      [](Methods& m) { m[0].values[0].tensor->dynamism = ProgramTensor::Shape::kStatic; });
+  add("states without a common size", MakeDecoder(),
+      [](Methods& m) { m[0].values[3].tensor->shape = {7, 9}; });
+  add("no state", MakeDecoder(), [](Methods& m) { m[0].instructions[0].arguments = {0, 1, 4}; });
+  add("branch", MakeDecoder(),
+      [](Methods& m) { m[0].instructions.push_back({Instruction::Kind::kJumpFalse, 0, 1, 0, {}}); });
+  add("no embedding method", MakeMultimodal(), [](Methods& m) { m.pop_back(); });
+  add("embeddings of another width", MakeMultimodal(),
+      [](Methods& m) { m[2].values[1].tensor->shape = {1, 64, 9}; });
+  add("embeddings of another type", MakeMultimodal(),
+      [](Methods& m) { m[2].values[1].tensor->type = {"float16", 16}; });
+  add("embeddings of fewer tokens", MakeMultimodal(),
+      [](Methods& m) { m[2].values[0].tensor->shape = {1, 63}; });
+  add("embeddings of a fixed number of tokens", MakeMultimodal(),
+      [](Methods& m) { m[2].values[0] = TensorValue({1, 64}, "int64", 64); });
+  add("no encoder", MakeWhisper(), [](Methods& m) { m.pop_back(); });
+  add("encoder of tokens, as in T5", MakeWhisper(),
+      [](Methods& m) { m[1].values[0] = TensorValue({1, 24}, "int64", 64, true); });
+  add("prefill and decoding without a common state", MakeSeparateSteps(), [](Methods&) {});
+  ExpectGoldenMessages("language_model_rejections", rejections);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "format/program/read/bundled_program.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 
 #include "bundled_program_schema_generated.h"
 #include "core/error.h"
+#include "core/golden_testing.h"
 #include "core/tensors/tensor_values.h"
 #include "format/program/read/program_reader.h"
 
@@ -20,7 +22,6 @@ namespace {
 namespace bundled = bundled_program_flatbuffer;
 using executorch_flatbuffer::ScalarType;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
@@ -80,13 +81,14 @@ class BundledProgramTest : public testing::Test {
 
   bundled::BundledMethodTestCaseT& FirstTest() { return *file_.method_test_suites[0]->test_cases[0]; }
 
+  // The error message for the file. The version of FlatBuffers decides the offset, so N replaces it.
   std::string ReadProblem() const {
     const std::string text = Serialize(file_);
     try {
       ReadBundledProgram(BytesIn(text), "a.bpte");
     } catch (const Error& error) {
       EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
-      return error.Message();
+      return ReplaceAll(error.Message(), fmt::format("byte {}", error.offset().value_or(0)), "byte N");
     }
     return "no error";
   }
@@ -130,28 +132,28 @@ TEST_F(BundledProgramTest, IsReadLikeTheProgramInIt) {
   CheckIsProgram(BytesIn(text), "a.bpte");
 }
 
-TEST_F(BundledProgramTest, RefusesInvalidTestCases) {
+TEST_F(BundledProgramTest, RefusesInvalidFiles) {
   EXPECT_EQ(ReadProblem(), "no error");
+  CaseMessages problems;
+  const auto add = [&](const char* name) { problems.emplace_back(name, ReadProblem()); };
   auto& tensor = *FirstTest().inputs[0]->val.AsTensor();
   tensor.dim_order = {0, 2, 2, 1};
-  EXPECT_THAT(ReadProblem(), HasSubstr("order of dimensions"));
+  add("a dimension twice in the order");
   tensor.dim_order = {0, 1, 2};
-  EXPECT_THAT(ReadProblem(), HasSubstr("order of dimensions"));
+  add("an order of 3 dimensions");
   tensor.dim_order = {};
   EXPECT_EQ(ReadProblem(), "no error");
   tensor.sizes = {1, 2, -1, 3};
-  EXPECT_THAT(ReadProblem(), HasSubstr("a shape that no tensor has"));
+  add("shape [1, 2, -1, 3]");
   tensor.sizes = {1, 2, 1, 4};
-  EXPECT_THAT(ReadProblem(), HasSubstr("has 6 bytes where its shape needs 8"));
+  add("shape [1, 2, 1, 4]");
   tensor.sizes = std::vector<std::int32_t>(9, 2'000'000'000);
-  EXPECT_THAT(ReadProblem(), HasSubstr("a shape that no tensor has"));
+  add("a shape whose product overflows");
   tensor.scalar_type = ScalarType::QINT8;
-  EXPECT_THAT(ReadProblem(), HasSubstr("data type without a name"));
-}
-
-TEST_F(BundledProgramTest, RefusesAMissingProgram) {
+  add("data type qint8");
   file_.program.clear();
-  EXPECT_THAT(ReadProblem(), HasSubstr("holds no program"));
+  add("no program");
+  ExpectGoldenMessages("bundled_program_problems", problems);
 }
 
 TEST_F(BundledProgramTest, RefusesTruncatedFiles) {
