@@ -49,7 +49,7 @@ CaseMessages CollectMessages(Function get_message, const std::vector<std::string
 inline void ExpectGoldenMessages(std::string_view name, const CaseMessages& messages) {
   std::string text;
   for (const auto& [case_name, message] : messages)
-    text += ReplaceAll(case_name, "\n", "\\n") + ": " + message + "\n";
+    text += ReplaceAll(ReplaceAll(case_name, "\n", "\\n"), "\r", "\\r") + ": " + message + "\n";
   ExpectGolden(name, text);
 }
 template <typename Function>

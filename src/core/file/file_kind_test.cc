@@ -5,10 +5,10 @@
 
 #include <span>
 
+#include "core/golden_testing.h"
+
 namespace etprof {
 namespace {
-
-using testing::HasSubstr;
 
 std::string KindName(std::string_view text) {
   const auto kind = RecognizeFile(std::as_bytes(std::span(text)));
@@ -16,17 +16,18 @@ std::string KindName(std::string_view text) {
 }
 
 TEST(RecognizeFile, NamesFilesThatPeopleConfuse) {
-  EXPECT_THAT(KindName("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), HasSubstr("Git LFS"));
-  EXPECT_EQ(KindName("\n <!DOCTYPE HTML><title>404"), "an HTML page");
-  EXPECT_EQ(KindName("\x1f\x8b\x08"), "compressed with gzip");
-  EXPECT_THAT(KindName(std::string_view("PK\3\4\0\0", 6)), HasSubstr("a zip archive"));
-  EXPECT_EQ(KindName(std::string_view("\0\0\0\0ED00", 8)), "an ETDump");
-  EXPECT_EQ(KindName(std::string_view("\0\0\0\0\0\0\0\0ED00", 12)), "an ETDump");
-  EXPECT_EQ(KindName(std::string_view("\0\0\0\0ET12", 8)), "an ExecuTorch program");
-  EXPECT_THAT(KindName(std::string_view("\0\0\0\0BP08", 8)), HasSubstr("a bundled program"));
-  EXPECT_THAT(KindName(std::string_view("\xff\xfeh\0i\0", 6)), HasSubstr("UTF-16"));
-  EXPECT_EQ(KindName("{\"a\": 1}"), "a JSON file");
-  EXPECT_EQ(KindName("weights go here\n"), "a text file");
+  ExpectGoldenMessages("file_kinds",
+                       {{"Git LFS", KindName("version https://git-lfs.github.com/spec/v1\noid sha256:0\n")},
+                        {"HTML", KindName("\n <!DOCTYPE HTML><title>404")},
+                        {"gzip", KindName("\x1f\x8b\x08")},
+                        {"zip", KindName(std::string_view("PK\3\4\0\0", 6))},
+                        {"ETDump with a size prefix", KindName(std::string_view("\0\0\0\0\0\0\0\0ED00", 12))},
+                        {"ETDump without a size prefix", KindName(std::string_view("\0\0\0\0ED00", 8))},
+                        {"program", KindName(std::string_view("\0\0\0\0ET12", 8))},
+                        {"bundled program", KindName(std::string_view("\0\0\0\0BP08", 8))},
+                        {"UTF-16", KindName(std::string_view("\xff\xfeh\0i\0", 6))},
+                        {"JSON", KindName("{\"a\": 1}")},
+                        {"text", KindName("weights go here\n")}});
 }
 
 TEST(RecognizeFile, LeavesOtherBytesUnnamed) {
@@ -36,15 +37,13 @@ TEST(RecognizeFile, LeavesOtherBytesUnnamed) {
 }
 
 TEST(WrongFileKind, NamesTheKindOrTheMissingIdentifier) {
-  const std::string_view page = "<html></html>";
-  const Error error = WrongFileKind(std::as_bytes(std::span(page)), "a.etdump", "an ETDump",
-                                    "no ED00 identifier", 4, "give an .etdump file");
-  EXPECT_EQ(error.Summary(), "`a.etdump` is not an ETDump: it is an HTML page");
-  EXPECT_THAT(error.Hint(), HasSubstr("ownload it again"));
-  const std::string_view noise = "\x01\x02\x03\x04\x05\x06\x07\x08";
-  const Error other = WrongFileKind(std::as_bytes(std::span(noise)), "a.etdump", "an ETDump",
-                                    "no ED00 identifier", 4, "give an .etdump file");
-  EXPECT_EQ(other.Summary(), "`a.etdump` is not an ETDump: no ED00 identifier (byte 4)");
+  const auto message = [](std::string_view text) {
+    const Error error = WrongFileKind(std::as_bytes(std::span(text)), "a.etdump", "an ETDump",
+                                      "no ED00 identifier", 4, "give an .etdump file");
+    return error.Summary() + " | " + error.Hint();
+  };
+  ExpectGoldenMessages("wrong_file_kinds", {{"HTML", message("<html></html>")},
+                                            {"unknown bytes", message("\x01\x02\x03\x04\x05\x06\x07\x08")}});
 }
 
 }  // namespace
