@@ -5,12 +5,12 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 // One run with a kernel and a delegate call, in the kit's format: no instruction, times in microseconds.
@@ -124,38 +124,21 @@ TEST(TimelineCsv, AcceptsLatenciesOnly) {
 }
 
 TEST(TimelineCsv, NamesTheProblemAndItsLine) {
-  const std::string head = "name,start_us,end_us\n";
-  EXPECT_THAT(TimelineProblem(""), HasSubstr("a.csv: is empty"));
-  EXPECT_THAT(TimelineProblem("a,b\n1,2\n"), HasSubstr("line 1: is not a timeline"));
-  EXPECT_THAT(TimelineProblem("name,name,start_us,end_us\n"),
-              HasSubstr("line 1: the column name is there twice"));
-  EXPECT_THAT(TimelineProblem(head), HasSubstr("holds no event"));
-  EXPECT_THAT(TimelineProblem(head + "Add #1,1,2\n"), HasSubstr("holds no Method::execute"));
-  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,x\n"),
-              HasSubstr("line 2: end_us is \"x\", which is not a time"));
-  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,nan\n"), HasSubstr("not a time"));
-  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,1e300\n"), HasSubstr("not a time"));
-  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,99999999999999999999\n"), HasSubstr("not a time"));
-  EXPECT_THAT(TimelineProblem(head + "Method::execute,,2\n"), HasSubstr("line 2: start_us is \"\""));
-  const std::string hostile = "Add #1,0,4000000000000000\n";
-  EXPECT_THAT(TimelineProblem(head + hostile + hostile + "Method::execute,0,4000000000000000\n"),
-              HasSubstr("line 2: an event takes more than 4.8 hours"));
+  const std::string head = "name,start_us,end_us\n", hours = "Add #1,0,4000000000000000\n";
+  CaseMessages problems = CollectMessages(
+      TimelineProblem,
+      {"", "a,b\n1,2\n", "name,name,start_us,end_us\n", head, head + "Add #1,1,2\n",
+       head + "Method::execute,1,x\n", head + "Method::execute,1,nan\n", head + "Method::execute,1,1e300\n",
+       head + "Method::execute,1,99999999999999999999\n", head + "Method::execute,,2\n",
+       head + hours + hours + "Method::execute,0,4000000000000000\n", head + ",1,2\n",
+       head + "Method::execute,1,2\nMethod::execute,3,4\n", "run_index," + head + "x,Method::execute,1,2\n",
+       "phase," + head + "stead,Method::execute,1,2\n",
+       "duration_ms," + head + "1,Method::execute,1000,2000000\n", "name,duration_ms\nMethod::execute,4e15\n",
+       "name,duration_ms\nMethod::execute,4000000000000\n", "name,duration_ms\nAdd #1,1\n"});
   std::string many_events = head;
   for (int i = 0; i < 80; ++i) many_events += "Add #1,0,17000000000\n";
-  EXPECT_THAT(TimelineProblem(many_events), HasSubstr("line 68: events take more than 13 days together"));
-  EXPECT_THAT(TimelineProblem("name,duration_ms\nMethod::execute,4e15\n"), HasSubstr("not a time"));
-  EXPECT_THAT(TimelineProblem("name,duration_ms\nMethod::execute,4000000000000\n"), HasSubstr("4.8 hours"));
-  EXPECT_THAT(TimelineProblem(head + ",1,2\n"), HasSubstr("line 2: name is empty"));
-  EXPECT_THAT(TimelineProblem(head + "Method::execute,1,2\nMethod::execute,3,4\n"),
-              HasSubstr("no run_index column"));
-  EXPECT_THAT(TimelineProblem("run_index," + head + "x,Method::execute,1,2\n"),
-              HasSubstr("which is not an integer"));
-  EXPECT_THAT(TimelineProblem("phase," + head + "stead,Method::execute,1,2\n"),
-              HasSubstr("phase is \"stead\""));
-  EXPECT_THAT(TimelineProblem("name,duration_ms\nAdd #1,1\n"),
-              HasSubstr("line 2: without start_us and end_us"));
-  EXPECT_THAT(TimelineProblem("duration_ms," + head + "1,Method::execute,1000,2000000\n"),
-              HasSubstr("line 2: duration_ms is 1, but end_us - start_us is 1999 ms"));
+  problems.emplace_back("80 events of 4.7 hours", TimelineProblem(many_events));
+  ExpectGoldenMessages("timeline_csv_problems", problems);
 }
 
 TEST(TimelineCsv, NotesABackwardEventAndCountsItAsZero) {
