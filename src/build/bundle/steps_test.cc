@@ -1,14 +1,14 @@
 #include "build/bundle/steps.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(Steps, ReturnsTheOutputOfASuccessfulRun) {
   std::vector<std::string> lines;
@@ -20,23 +20,17 @@ TEST(Steps, ReturnsTheOutputOfASuccessfulRun) {
 }
 
 TEST(Steps, ErrorsNameTheActionAndTheReason) {
-  try {
-    RunStep({"sh", "-c", "echo fine; echo 'x.cc:1: error: no such thing' >&2; echo later >&2; exit 1"},
-            "build it");
-    FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), ExitCode::kDeviceFailed);
-    EXPECT_THAT(error.Message(), HasSubstr("sh could not build it: x.cc:1: error: no such thing"));
-  }
-}
-
-TEST(Steps, ErrorsNameTheMissingProgram) {
-  try {
-    RunStep({"etprof-no-such-program"}, "be there");
-    FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.Message(), HasSubstr("etprof-no-such-program: no such program in PATH"));
-  }
+  const auto error = [](const std::vector<std::string>& command, const char* action) -> std::string {
+    try {
+      RunStep(command, action);
+    } catch (const Error& step_error) {
+      return fmt::format("exit code {}: {}", static_cast<int>(step_error.exit_code()), step_error.Message());
+    }
+    return "no error";
+  };
+  const std::string script = "echo fine; echo 'x.cc:1: error: no such thing' >&2; echo later >&2; exit 1";
+  ExpectGoldenMessages("step_errors", {{"failure", error({"sh", "-c", script}, "build it")},
+                                       {"missing program", error({"etprof-no-such-program"}, "be there")}});
 }
 
 TEST(Steps, EndsTheProgramWhenInterrupted) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
@@ -175,13 +176,11 @@ TEST(MergePresets, LeavesOutPresetsThatTheCheckoutDefines) {
 }
 
 TEST(MergePresets, RefusesFilesItCouldDamage) {
-  EXPECT_THAT(MergeError("{\"version\": 3,"), HasSubstr("is not valid JSON"));
-  EXPECT_THAT(MergeError(""), HasSubstr("is not valid JSON"));
-  EXPECT_THAT(MergeError("// mine\n{\"version\": 3}"), HasSubstr("has comments"));
-  EXPECT_THAT(MergeError("[]"), HasSubstr("is not an object"));
-  EXPECT_THAT(MergeError(R"({"configurePresets": {}})"), HasSubstr("not a list"));
-  EXPECT_THAT(MergeError(R"({"version": "3"})"), HasSubstr("not an integer"));
-  EXPECT_THAT(MergeError(std::string(100000, '[')), HasSubstr("is not valid JSON"));
+  CaseMessages errors =
+      CollectMessages(MergeError, {"{\"version\": 3,", "", "// mine\n{\"version\": 3}", "[]",
+                                   R"({"configurePresets": {}})", R"({"version": "3"})"});
+  errors.emplace_back("100000 brackets", MergeError(std::string(100000, '[')));
+  ExpectGoldenMessages("preset_errors", errors);
 }
 
 TEST(PresetNames, ListsConfigurePresets) {
