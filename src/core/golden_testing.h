@@ -27,6 +27,13 @@ inline void ExpectGolden(std::string_view name, const std::string& text) {
   EXPECT_EQ(golden.str(), text) << "in " << file << "; GOLDEN_UPDATE=1 rewrites it: read the difference";
 }
 
+// Expects that the golden file has these lines.
+inline void ExpectGolden(std::string_view name, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  ExpectGolden(name, text);
+}
+
 // Replaces each `from`, such as the path of a temporary folder, in a text for a golden file.
 inline std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())

@@ -1,11 +1,13 @@
 #include "measure/conditions/check_device.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
@@ -173,15 +175,13 @@ TEST(ThreadWarnings, ConsiderHyperthreads) {
     four_cpus.cpus[id].siblings = id % 2 == 0 ? "0,2" : "1,3";
   }
   EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}), four_cpus), IsEmpty());
-  EXPECT_THAT(
-      ThreadWarnings(ConfigWithThreads({4}), four_cpus),
-      ElementsAre("4 threads on 4 CPUs (CPU 0-3), which are hyperthreads of 2 cores: two threads share "
-                  "a core"));
-  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "0,2"), four_cpus),
-              ElementsAre(HasSubstr("hyperthreads of 1 core:")));
-  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "0-2"), four_cpus),
-              ElementsAre(HasSubstr("one CPU of each core")));
   EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "0-1"), four_cpus), IsEmpty());
+  const auto warnings = [&](int threads, const std::string& cpus) {
+    return fmt::to_string(fmt::join(ThreadWarnings(ConfigWithThreads({threads}, cpus), four_cpus), " | "));
+  };
+  ExpectGoldenMessages("hyperthread_warnings", {{"4 threads on all CPUs", warnings(4, "")},
+                                                {"2 threads on one core", warnings(2, "0,2")},
+                                                {"2 threads on two cores, three CPUs", warnings(2, "0-2")}});
 }
 
 }  // namespace

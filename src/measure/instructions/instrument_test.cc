@@ -6,12 +6,12 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 TEST(Instrument, AddsThePluginToTheEmulator) {
   Command command{{"taskset", "1", "/tools/qemu-aarch64", "-cpu", "max", "runner", "--worker"}, {}, {}};
@@ -40,17 +40,18 @@ std::string FindError(const Command& command, bool emulated, const std::filesyst
 }
 
 TEST(FindInstrument, ReportsMissingTools) {
-  EXPECT_THAT(FindError({{"runner"}, {}, {}}, true, "/bin/sh"),
-              HasSubstr("Name the emulator in --exec-wrapper"));
-  EXPECT_THAT(FindError({{"qemu-aarch64", "runner"}, {}, {}}, true, "/no/such.so"), HasSubstr("/no/such.so"));
   const std::filesystem::path folder = testing::TempDir() + "instrument_test";
   std::filesystem::create_directories(folder);
   const std::filesystem::path emulator = folder / "qemu-aarch64";
   std::ofstream(emulator) << "#!/bin/sh\necho '-cpu model'\n";
   std::filesystem::permissions(emulator, std::filesystem::perms::owner_all);
-  EXPECT_THAT(FindError({{emulator.string(), "runner"}, {}, {}}, true, "/bin/sh"),
-              HasSubstr("script/fetch-qemu --plugins"));
-  EXPECT_THAT(FindError({{"/etc/passwd"}, {}, {}}, false, ""), HasSubstr("only x86-64's"));
+  const std::string no_plugins = FindError({{emulator.string(), "runner"}, {}, {}}, true, "/bin/sh");
+  ExpectGoldenMessages(
+      "missing_instruments",
+      {{"unknown emulator", FindError({{"runner"}, {}, {}}, true, "/bin/sh")},
+       {"no plugin", FindError({{"qemu-aarch64", "runner"}, {}, {}}, true, "/no/such.so")},
+       {"emulator without plugins", ReplaceAll(no_plugins, emulator.string(), "qemu-aarch64")},
+       {"program of another architecture", FindError({{"/etc/passwd"}, {}, {}}, false, "")}});
 }
 
 }  // namespace

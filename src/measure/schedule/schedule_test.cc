@@ -4,15 +4,18 @@
 #include <gmock/gmock.h>
 
 #include <memory>
+#include <regex>
 #include <set>
+
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 // A fake participant. Its runs take `latency` of a clock that only they advance. `calls` records the calls of
 // its functions.
@@ -161,6 +164,12 @@ class ScheduleTest : public testing::Test {
   bool interrupted = false;
   LastEstimates progress;
 };
+
+// A line for a golden file: the number of launches that fit into the time depends on rounding, so N replaces
+// it.
+std::string HideLaunches(const std::string& text) {
+  return std::regex_replace(text, std::regex("[0-9]+ (of [0-9]+ )?launches"), "N $1launches") + "\n";
+}
 
 TEST_F(ScheduleTest, ReadsConditionsBeforeEachRound) {
   Add("a", 1'000'000);
@@ -461,12 +470,10 @@ TEST_F(ScheduleTest, StartsAllWorkersBeforeTheFirstRound) {
   options.launches = 2;
   options.rounds = 1;
   Run();
-  EXPECT_THAT(calls[0], HasSubstr("begin"));
-  EXPECT_THAT(calls[1], HasSubstr("begin"));
-  EXPECT_THAT(calls[2], HasSubstr("burst"));
-  EXPECT_THAT(calls[3], HasSubstr("burst"));
-  EXPECT_THAT(calls[4], HasSubstr("end"));
-  EXPECT_EQ(calls.size(), 12u);
+  std::vector<std::string> steps;  // without the experiments' names
+  for (const std::string& text : calls) steps.push_back(text.substr(0, text.find(' ')));
+  EXPECT_THAT(steps, ElementsAre("begin", "begin", "burst", "burst", "end", "end",  // the first launch
+                                 "begin", "begin", "burst", "burst", "end", "end"));
 }
 
 TEST_F(ScheduleTest, StopsAtTheFirstAnalysisIfPreciseEnough) {
@@ -475,7 +482,7 @@ TEST_F(ScheduleTest, StopsAtTheFirstAnalysisIfPreciseEnough) {
   Pair();
   Run();
   EXPECT_EQ(data[0]->launches.size(), 10u);
-  EXPECT_THAT(result.stopped, HasSubstr("half-width 0%"));
+  ExpectGolden("schedule_precise", result.stopped + "\n");
   EXPECT_NEAR(EstimatePair(*data[0], *data[1], 0.95)->ratio(), 1.25, 1e-9);
   EXPECT_THAT(warnings, IsEmpty());
 }
@@ -488,7 +495,7 @@ TEST_F(ScheduleTest, StopRuleIgnoresEmulatedExperiments) {
   data[2]->emulated = true;
   Run();
   EXPECT_EQ(data[0]->launches.size(), 10u);
-  EXPECT_THAT(result.stopped, HasSubstr("half-width 0%"));
+  ExpectGolden("schedule_precise_except_emulated", result.stopped + "\n");
 }
 
 // More launches would not make their times comparable.
@@ -531,7 +538,7 @@ TEST_F(ScheduleTest, StopRuleAddsLaunchesWhileThereIsTime) {
   Run();
   EXPECT_GT(data[0]->launches.size(), 10u);
   EXPECT_LE(result.seconds, 66);
-  EXPECT_THAT(result.stopped, HasSubstr("would take longer than 60 s"));
+  ExpectGolden("schedule_out_of_time", HideLaunches(result.stopped));
   for (const Launch& launch : data[0]->launches) EXPECT_EQ(launch.bursts.size(), 7u);
 }
 
@@ -544,7 +551,8 @@ TEST_F(ScheduleTest, GivesASlowModelFewerRoundsAndAWarning) {
   EXPECT_EQ(data[0]->launches[0].bursts[0].recorded.size(), 1u);
   EXPECT_GE(data[0]->launches.size(), 2u);
   EXPECT_LT(data[0]->launches.size(), 10u);
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("launches fit in the 60 s budget (recommended: 10 or more)")));
+  ASSERT_EQ(warnings.size(), 1U);
+  ExpectGolden("schedule_of_slow_model", HideLaunches(warnings[0]));
 }
 
 TEST_F(ScheduleTest, WarnsAboutFewerLaunchesThanRequested) {
@@ -555,7 +563,8 @@ TEST_F(ScheduleTest, WarnsAboutFewerLaunchesThanRequested) {
   options.max_seconds_given = true;
   Run();
   EXPECT_LT(data[0]->launches.size(), 40u);
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr(" of 40 launches fit in the 60 s budget: increase")));
+  ASSERT_EQ(warnings.size(), 1U);
+  ExpectGolden("schedule_of_too_many_launches", HideLaunches(warnings[0]));
 }
 
 TEST_F(ScheduleTest, RepeatsAFailedLaunch) {
@@ -567,7 +576,7 @@ TEST_F(ScheduleTest, RepeatsAFailedLaunch) {
   EXPECT_THAT(Statuses(1), ElementsAre("complete", "complete", "failed", "complete", "complete"));
   EXPECT_THAT(Statuses(0), Each("complete"));
   EXPECT_EQ(data[1]->error, "");
-  EXPECT_THAT(data[1]->warnings, ElementsAre(HasSubstr("launch 3 failed and was tried again: it broke")));
+  ExpectGolden("schedule_with_failed_launch", data[1]->warnings);
   EXPECT_EQ(EstimatePair(*data[0], *data[1], 0.95)->launches, 4);
 }
 
@@ -601,7 +610,7 @@ TEST_F(ScheduleTest, KeepsAPartialLaunchOnInterruption) {
   EXPECT_THAT(Statuses(1), ElementsAre("complete", "partial"));
   EXPECT_EQ(data[1]->launches[1].bursts.size(), 3u);
   EXPECT_EQ(result.stopped, "interrupted");
-  EXPECT_THAT(calls.back(), HasSubstr("end"));  // workers are asked for their results
+  EXPECT_THAT(calls.back(), StartsWith("end "));  // workers are asked for their results
   EXPECT_EQ(saved, 2);
 }
 
@@ -661,7 +670,7 @@ TEST_F(ScheduleTest, AlternatesProcessesIfMemoryIsShort) {
   Run();
   EXPECT_FALSE(result.interleaved);
   EXPECT_EQ(result.rounds, 1);
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("whole processes alternate")));
+  ExpectGolden("schedule_with_little_memory", warnings);
   int running = 0;
   for (const std::string& step : calls) {
     running += step.starts_with("begin") ? 1 : step.starts_with("end") ? -1 : 0;

@@ -1,5 +1,6 @@
 #include "measure/store/run_directory.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/golden_testing.h"
 #include "core/json/json_members.h"
 #include "format/etdump/reader.h"
 #include "measure/store/latency_csv.h"
@@ -22,9 +24,7 @@ namespace {
 
 const std::string kHash(64, '0');
 
-using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 class RunDirectoryTest : public testing::Test {
@@ -38,6 +38,10 @@ class RunDirectoryTest : public testing::Test {
   void CopyEtdump(const std::string& path) {
     std::filesystem::create_directories((folder / path).parent_path());
     std::filesystem::copy_file(ETPROF_TEST_DATA "/toy_cnn.t1.etdump", folder / path);
+  }
+  // Messages as one text without the path of the folder.
+  std::string Join(const std::vector<std::string>& messages) const {
+    return ReplaceAll(fmt::to_string(fmt::join(messages, " | ")), folder.string(), "FOLDER");
   }
   // Tests run concurrently, so the name has the PID.
   const std::filesystem::path folder =
@@ -138,7 +142,7 @@ TEST_F(RunDirectoryTest, ReportsRowsOfUnknownLaunches) {
   std::vector<Launch> launches;
   std::vector<std::string> problems;
   ReadLatencies(path, launches, problems);
-  EXPECT_THAT(problems, ElementsAre(HasSubstr("13 rows belong to launches")));
+  ExpectGolden("rows_of_unknown_launches", Join(problems) + "\n");
 }
 
 TEST_F(RunDirectoryTest, SkipsManifestEntriesOfWrongTypes) {
@@ -147,8 +151,7 @@ TEST_F(RunDirectoryTest, SkipsManifestEntriesOfWrongTypes) {
                              "schedule": [], "pairs": [{"baseline": {"experiment": "no"}}], "device": "d"})");
   const RunData run = LoadRunDirectory(folder);
   EXPECT_EQ(run.status, RunData::Status::kUnknown);
-  EXPECT_THAT(run.problems, Contains(HasSubstr("entries are wrong")));
-  EXPECT_THAT(run.problems, Contains(HasSubstr("a pair names an experiment")));
+  ExpectGolden("manifest_with_wrong_types", run.problems);
   Write("manifest.json", "{");
   EXPECT_THROW(LoadRunDirectory(folder), Error);  // the folder has no other file
 }
@@ -168,7 +171,7 @@ TEST_F(RunDirectoryTest, LoadsKitLayoutsWithoutJson) {
   EXPECT_EQ(run.model_id, "toy_cnn");
   EXPECT_EQ(run.status, RunData::Status::kUnknown);
   EXPECT_FALSE(run.experiments[3].log.empty());
-  EXPECT_THAT(run.problems, Contains(HasSubstr("no manifest.json")));
+  ExpectGolden("run_without_manifest", run.problems);
 }
 
 TEST_F(RunDirectoryTest, RejectsOtherFolders) {
@@ -184,10 +187,11 @@ TEST_F(RunDirectoryTest, FindsParentRunOfExperimentFoldersOnly) {
   CopyEtdump("notes/toy_cnn.etdump");
   EXPECT_EQ(FindParentRun(folder / "a"), std::filesystem::canonical(folder));
   EXPECT_EQ(FindParentRun(folder / "a/"), std::filesystem::canonical(folder));
-  EXPECT_THAT(LoadRunDirectory(folder / "a").problems, Contains(HasSubstr("an experiment's folder")));
   for (const char* other : {"notes", "b", ".", "a/toy_cnn_a_t1.etdump"})
     EXPECT_EQ(FindParentRun(folder / other), "");
-  EXPECT_THAT(LoadRunDirectory(folder / "notes").problems, Contains(HasSubstr("there is no manifest.json")));
+  ExpectGoldenMessages("subfolders_of_run",
+                       {{"of an experiment", Join(LoadRunDirectory(folder / "a").problems)},
+                        {"of something else", Join(LoadRunDirectory(folder / "notes").problems)}});
 }
 
 TEST_F(RunDirectoryTest, LocksTheFolder) {
@@ -197,7 +201,8 @@ TEST_F(RunDirectoryTest, LocksTheFolder) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kDeviceFailed);
-    EXPECT_THAT(error.Message(), HasSubstr("another etprof (process " + std::to_string(::getpid()) + ")"));
+    const std::string process = fmt::format("process {}", ::getpid());
+    ExpectGolden("locked_run", ReplaceAll(Join({error.Message()}), process, "process PID") + "\n");
   }
 }
 
@@ -273,6 +278,7 @@ TEST_F(RunDirectoryTest, LeavesForeignManifestUnchanged) {
 TEST_F(RunDirectoryTest, IgnoresManifestPathsOutsideTheFolder) {
   const std::filesystem::path run = folder / "run";
   Write("outside.etdump", "not of the run");
+  CaseMessages problems;
   for (const std::string& part : {std::string("../outside.etdump"), (folder / "outside.etdump").string(),
                                   std::string("a/../../outside.etdump")}) {
     SCOPED_TRACE(part);
@@ -281,10 +287,11 @@ TEST_F(RunDirectoryTest, IgnoresManifestPathsOutsideTheFolder) {
     Write("run/manifest.json", manifest.dump());
     const RunData read = LoadRunDirectory(run);
     EXPECT_EQ(read.experiments[0].launches[0].etdump_part, "");
-    EXPECT_THAT(read.problems, Contains(HasSubstr("1 entries are wrong")));
+    problems.emplace_back(Join({part}), Join(read.problems));
     RecoverRunDirectory(run);
     EXPECT_TRUE(std::filesystem::exists(folder / "outside.etdump"));
   }
+  ExpectGoldenMessages("parts_outside_run", problems);
   for (const char* name : {"..", "../b", "/tmp/b", "b/c"}) {
     SCOPED_TRACE(name);
     nlohmann::json manifest = {{"status", "running"}, {"config_hash", kHash}, {"model", "/m/toy.pte"}};
@@ -325,6 +332,7 @@ TEST_F(RunDirectoryTest, AcceptsOnlyPartsWithEtprofNames) {
   std::filesystem::create_directory_symlink(folder / "elsewhere", run / "link");
   std::filesystem::create_directories(run / "a");
   std::filesystem::create_directory_symlink(folder / "elsewhere", run / "a/launches");
+  CaseMessages warnings;
   for (const std::string& part : {std::string("link/thesis.txt"), std::string("link/toy_a_t1_l000.etdump"),
                                   std::string("mine.etdump"), EtdumpPart("a/toy_a_t1", 0)}) {
     SCOPED_TRACE(part);
@@ -336,12 +344,13 @@ TEST_F(RunDirectoryTest, AcceptsOnlyPartsWithEtprofNames) {
     const auto mine = Snapshot(run);
     RunData read = LoadRunDirectory(run);
     RecoverInMemory(read);
-    EXPECT_THAT(read.experiments[0].warnings, Contains(HasSubstr("is excluded")));
+    warnings.emplace_back(part, Join(read.experiments[0].warnings));
     EXPECT_EQ(Snapshot(run), mine);
     RecoverRunDirectory(run);
     EXPECT_EQ(Snapshot(folder / "elsewhere"), before);
     EXPECT_TRUE(std::filesystem::exists(run / "mine.etdump"));
   }
+  ExpectGoldenMessages("parts_with_other_names", warnings);
 }
 
 TEST_F(RunDirectoryTest, SkipsAndCountsInvalidNumbers) {
@@ -355,7 +364,7 @@ TEST_F(RunDirectoryTest, SkipsAndCountsInvalidNumbers) {
   Write("manifest.json", manifest.dump());
   const RunData run = LoadRunDirectory(folder);
   EXPECT_EQ(run.experiments[0].threads, 1);
-  EXPECT_THAT(run.problems, Contains(HasSubstr("3 entries are wrong")));
+  ExpectGolden("manifest_with_wrong_numbers", run.problems);
 }
 
 TEST_F(RunDirectoryTest, RejectsDeeplyNestedManifests) {
@@ -422,7 +431,7 @@ TEST_F(RunDirectoryTest, KeepsUnreadableParts) {
   CopyEtdump(data.launches[1].etdump_part);
   Write(data.launches[0].etdump_part, "not yet");
   EXPECT_TRUE(MergeParts(folder, "a/toy_a_t1", data));
-  EXPECT_THAT(data.warnings, ElementsAre(HasSubstr("launch 1: its ETDump is excluded")));
+  ExpectGolden("unreadable_parts", Join(data.warnings) + "\n");
   EXPECT_EQ(data.etdump_runs.size(), 20u);
   EXPECT_EQ(data.launches[0].etdump_part, EtdumpPart("a/toy_a_t1", 0));
   EXPECT_EQ(data.launches[0].traced_runs.size(), 20u);
@@ -470,7 +479,7 @@ std::string SafetensorsText(const std::string& dtype, const std::string& bytes) 
 
 TEST_F(RunDirectoryTest, ComparesOutputs) {
   ExperimentData a, b;
-  EXPECT_THAT(CompareOutputs(a, b, {}, {}).note, HasSubstr("not known"));
+  CaseMessages notes = {{"no digests", CompareOutputs(a, b, {}, {}).note}};
   protocol::OutputDigest digest;
   digest.info = {"Float", {2}};
   digest.sha256 = "x";
@@ -509,7 +518,9 @@ TEST_F(RunDirectoryTest, ComparesOutputs) {
   EXPECT_EQ(HashInputs({}, "forward"), "");
   EXPECT_EQ(HashInputs({folder / "a.st"}, "forward").size(), 64u);  // raw bytes
   Write("b.st", "junk");
-  EXPECT_THAT(CompareOutputs(a, b, folder / "a.st", folder / "b.st").note, HasSubstr("could not be read"));
+  const std::string unreadable = CompareOutputs(a, b, folder / "a.st", folder / "b.st").note;
+  notes.emplace_back("unreadable file", Join({unreadable}));
+  ExpectGoldenMessages("output_notes", notes);
   b.output_digests[0].info = {"Float", {3}};
   a.output_digests[0].info = {"Half", {1, 2}};
   EXPECT_FALSE(CompareOutputs(a, b, {}, {}).comparable);
