@@ -11,13 +11,12 @@
 #include <fstream>
 #include <thread>
 
+#include "core/golden_testing.h"
 #include "device/local/local.h"
 #include "device/tool.h"
 
 namespace etprof {
 namespace {
-
-using testing::HasSubstr;
 
 // The output of dash and GNU cat on a machine with two cores that a compiler, an endless loop in Python, and
 // an endless loop of a shell script named "new\nline" kept busy. Most processes, and the fields after the
@@ -247,26 +246,29 @@ TEST(OtherLoad, IsSignificantIfCoresAreMissing) {
 }
 
 TEST(OtherLoad, DescribesLoad) {
+  CaseMessages texts;
   OtherLoad load = MakeLoad(1.9, 2);
+  const auto add = [&](const char* name) {
+    texts.emplace_back(name, LoadText(load) + " | " + LoadUsersText(load) + " | " + LoadAmountText(load));
+  };
   load.process_cores = 1.8;
   load.processes = {{"cc1plus", 1, 0.95}, {"python3", 1, 0.8}, {"sshd", 1, 0.02}};
-  EXPECT_EQ(LoadText(load), "2 other processes use 1.9 of 2 cores (cc1plus, python3)");
-  EXPECT_EQ(LoadUsersText(load), "cc1plus, python3 used 1.9 of 2 cores");
+  add("three processes");
   load.processes = {{"stress", 1, 0.95}};
-  EXPECT_EQ(LoadText(load), "1 other process uses 1.9 of 2 cores (stress)");
+  add("one process");
   load.processes[0].cores = 0.3;
-  EXPECT_THAT(LoadText(load), HasSubstr("of the processes seen here: stress"));
-  EXPECT_EQ(LoadUsersText(load), "stress and others used 1.9 of 2 cores");
+  add("one process and unknown ones");
   load.processes.clear();
-  EXPECT_EQ(LoadUsersText(load), "short-lived processes, the kernel, or other guests used 1.9 of 2 cores");
+  add("unknown processes");
   load.process_cores.reset();
   load.machine_cores = 1.0;
-  EXPECT_EQ(LoadAmountText(load), "1.0 of 2 cores");
+  add("1 core");
   load.machine_cores = 0.04;
-  EXPECT_EQ(LoadAmountText(load), "0.04 of 2 cores");
+  add("0.04 cores");
   load.machine_cores = 11.7;
   load.cores = 16;
-  EXPECT_THAT(LoadText(load), HasSubstr("12 of 16 cores"));
+  add("11.7 cores");
+  ExpectGoldenMessages("other_load", texts);
 }
 
 #ifdef __linux__

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -11,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/golden_testing.h"
 #include "device/local/local.h"
 
 namespace etprof {
@@ -206,20 +208,23 @@ TEST_F(LocalProcess, ChildInheritsNoOtherDescriptors) {
 #endif
 
 TEST_F(LocalProcess, ReportsUnusablePrograms) {
-  EXPECT_THAT(StartErrorMessage("/no/such/runner"), HasSubstr("no such file"));
-  EXPECT_THAT(StartErrorMessage("etprof-no-such-program"), HasSubstr("no such program in PATH"));
-  EXPECT_THAT(StartErrorMessage("/tmp"), HasSubstr("is a folder"));
-  WriteFileAtomically(Path("plain"), std::string("text"));
-  EXPECT_THAT(StartErrorMessage(Path("plain")), HasSubstr("is not executable. If it is a program, chmod +x"));
-  WriteFileAtomically(Path("empty"), std::string());
-  ::chmod(Path("empty").c_str(), 0755);
-  EXPECT_THAT(StartErrorMessage(Path("empty")), HasSubstr("it is an empty file"));
+  ::utsname system{};
+  ::uname(&system);
   std::string elf = "\177ELF\2\1\1";
   elf.resize(64, '\0');
   elf[18] = '\x28';
-  WriteFileAtomically(Path("arm"), elf);
-  ::chmod(Path("arm").c_str(), 0755);
-  EXPECT_THAT(StartErrorMessage(Path("arm")), HasSubstr("it is a program for 32-bit Arm"));
+  const auto error = [&](const std::string& contents, ::mode_t mode) {
+    WriteFileAtomically(Path("program"), contents);
+    ::chmod(Path("program").c_str(), mode);
+    const std::string message = ReplaceAll(StartErrorMessage(Path("program")), Path("program"), "PROGRAM");
+    return ReplaceAll(message, std::string(system.sysname) + " " + system.machine, "SYSTEM");
+  };
+  ExpectGoldenMessages("unusable_programs", {{"no file", StartErrorMessage("/no/such/runner")},
+                                             {"no file in PATH", StartErrorMessage("etprof-no-such-program")},
+                                             {"a folder", StartErrorMessage("/tmp")},
+                                             {"not executable", error("text", 0644)},
+                                             {"empty", error("", 0755)},
+                                             {"32-bit Arm", error(elf, 0755)}});
 }
 
 }  // namespace

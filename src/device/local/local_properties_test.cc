@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/file/file.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
@@ -40,9 +41,7 @@ TEST_F(LocalProperties, ReadsPhone) {
   EXPECT_EQ(properties.memory_available, 4000 * 1024);
   EXPECT_EQ(properties.os, "Some Linux 1");
   EXPECT_EQ(properties.virtualization, "");
-  EXPECT_THAT(properties.warnings,
-              testing::ElementsAre(testing::HasSubstr("schedutil"),
-                                   testing::HasSubstr("CPU 1 is capped at 1500 of 2000 MHz")));
+  ExpectGolden("local_device_warnings", properties.warnings);
 }
 
 TEST_F(LocalProperties, NamesEachCpu) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/golden_testing.h"
 #include "device/local/local_properties.h"
 #include "device/tool.h"
 
@@ -45,7 +46,7 @@ TEST(RemoteProperties, ParsesPhone) {
   EXPECT_THAT(phone.features, Contains("sme2"));
   EXPECT_EQ(phone.cores, 2);
   EXPECT_EQ(phone.topology, "1 x 3100 MHz, 1 x 1950 MHz");
-  EXPECT_THAT(phone.warnings, Contains(HasSubstr("CPU 0 is capped at 1200 of 1950 MHz")));
+  ExpectGolden("remote_device_warnings", phone.warnings);
 }
 
 TEST(RemoteProperties, ParsesMac) {
