@@ -1,9 +1,11 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "commands/terminal/terminal_progress.h"
-#include "core/text/escape.h"
+#include "core/golden_testing.h"
+#include "core/text/display_width.h"
 
 namespace etprof {
 namespace {
@@ -55,15 +57,14 @@ TEST(ProgressText, GivenLaunchesAreATotal) {
 
 TEST(ProgressText, ShowsTheShareOfCleanRuns) {
   ProgressUpdate update = MakeUpdate();
-  update.clean_share = 0.931;
-  EXPECT_EQ(ProgressText(update, 100),
-            "launch 15 (next check at 20) · 4.28x faster ±1.3% · 93% clean · 26 s of 60 s max");
-  update.clean_share = 0.9949;
-  EXPECT_THAT(ProgressText(update, 100), testing::HasSubstr(" · 99% clean · "));
+  CaseMessages texts;
+  for (const double share : {0.0, 0.931, 0.9949}) {
+    update.clean_share = share;
+    texts.emplace_back(fmt::format("{}", share), ProgressText(update, 100));
+  }
+  ExpectGoldenMessages("progress_with_clean_share", texts);
   update.clean_share = 0.996;
   EXPECT_EQ(ProgressText(update, 100), ProgressText(MakeUpdate(), 100));
-  update.clean_share = 0;
-  EXPECT_THAT(ProgressText(update, 100), testing::HasSubstr(" · 0% clean · "));
 }
 
 TEST(ProgressText, NamesSeveralEstimatesAndFitsTheWidth) {
