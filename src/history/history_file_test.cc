@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
@@ -363,7 +364,10 @@ TEST_F(HistoryFileTest, ReportsDamageBeforeAdding) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
-    EXPECT_THAT(error.Summary(), testing::HasSubstr("is damaged"));
+    EXPECT_EQ(error.file(), file_.string());
+    // The problem ends with a text of SQLite, which depends on its version.
+    const std::string problem = error.problem().substr(0, error.problem().find(':'));
+    ExpectGoldenMessages("damaged_history", {{"problem", problem}, {"remedy", error.remedy()}});
   }
   EXPECT_EQ(ReadTextFile(file_), before);
 }

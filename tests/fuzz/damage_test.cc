@@ -8,12 +8,14 @@
 #include <cctype>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "check_profile.h"
+#include "core/golden_testing.h"
 #include "core/sanitizer.h"
 #include "etdump_schema_flatcc_generated.h"
 #include "format/etdump/reader.h"
@@ -26,9 +28,6 @@
 
 namespace etprof {
 namespace {
-
-using testing::Contains;
-using testing::HasSubstr;
 
 const std::filesystem::path kData = ETPROF_TEST_DATA;
 const std::filesystem::path kCorpus = ETPROF_FUZZ_CORPUS;
@@ -261,7 +260,7 @@ TEST(DamagedConfiguration, RejectsTruncationWithLineNumber) {
       } catch (const Error& error) {
         ASSERT_LE(length, end);
         ASSERT_EQ(error.exit_code(), ExitCode::kBadInput);
-        ASSERT_THAT(error.Message(), HasSubstr("c.json, line "));
+        ASSERT_THAT(error.Message(), testing::StartsWith("c.json, line "));
       }
     }
   }
@@ -279,6 +278,7 @@ class DamagedRun : public testing::Test {
 TEST_F(DamagedRun, RejectsTruncatedManifest) {
   const std::string whole = ReadTextFile(kCorpus / "manifest" / "killed.json");
   const std::size_t end = whole.find_last_of('}');
+  std::set<std::string> messages;
   for (const std::size_t length : TruncationLengths(whole)) {
     SCOPED_TRACE(length);
     fuzz::ScratchFile("damaged/manifest.json", std::as_bytes(std::span(whole.data(), length)));
@@ -288,22 +288,25 @@ TEST_F(DamagedRun, RejectsTruncatedManifest) {
     } catch (const Error& error) {
       ASSERT_LE(length, end);
       ASSERT_EQ(error.exit_code(), ExitCode::kBadInput);
-      ASSERT_THAT(error.Message(), HasSubstr("manifest.json is not a JSON object, or is cut short"));
+      messages.insert(ReplaceAll(error.Message(), folder.string(), "FOLDER"));
     }
   }
+  ExpectGolden("truncated_manifest", std::vector<std::string>(messages.begin(), messages.end()));
 }
 
 TEST_F(DamagedRun, ReadsEtdumpsWithoutManifest) {
   const std::string whole = ReadTextFile(kCorpus / "manifest" / "run.json");
   std::filesystem::create_directories(folder / "on");
   std::filesystem::copy_file(kData / "toy_cnn.t1.etdump", folder / "on/toy_cnn_on_t1.etdump");
+  std::set<std::string> problems;
   for (const std::size_t length : {std::size_t{0}, whole.size() / 2, whole.size() - 3}) {
     fuzz::ScratchFile("damaged/manifest.json", std::as_bytes(std::span(whole.data(), length)));
     const RunData run = LoadRunDirectory(folder);
     ASSERT_EQ(run.experiments.size(), 1U);
     EXPECT_EQ(run.experiments[0].name, "on");
-    EXPECT_THAT(run.problems, Contains(HasSubstr("cut short")));
+    problems.insert(run.problems.begin(), run.problems.end());
   }
+  ExpectGolden("etdumps_with_truncated_manifest", std::vector<std::string>(problems.begin(), problems.end()));
 }
 
 TEST_F(DamagedRun, KeepsCompleteRowsOfTruncatedLatencyCsv) {
