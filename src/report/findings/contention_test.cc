@@ -3,13 +3,12 @@
 
 #include <algorithm>
 
+#include "core/golden_testing.h"
 #include "report/check.h"
 #include "report/example_run.h"
 
 namespace etprof {
 namespace {
-
-using ::testing::HasSubstr;
 
 const Insight* FindInsight(const Report& report, std::string_view kind) {
   const auto found = std::find_if(report.insights.begin(), report.insights.end(),
@@ -77,8 +76,7 @@ TEST(Contention, DescribesAllRunsIfNoneIsClean) {
 TEST(Contention, ChecksAreInconclusive) {
   const CheckReport check = AssembleCheck(MakeContendedReport(10), CheckLimits{});
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  EXPECT_THAT(check.pairs.at(0).items.at(0).inconclusive_reason,
-              HasSubstr("contended: 0 of 200 runs of off"));
+  ExpectGolden("check_of_contended_runs", check.pairs.at(0).items.at(0).inconclusive_reason + "\n");
 }
 
 // A pair with a speedup of 2.497x in wall time, and these CPU times.

@@ -1,18 +1,18 @@
 #include "report/run/stored_runs.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/golden_testing.h"
 
 namespace etprof {
 namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 RunData MakeRun(const std::vector<std::string>& names) {
   RunData run;
@@ -98,10 +98,11 @@ TEST(JoinStoredRuns, WarnsOfTwoFormsOfAModel) {
   RunData candidate = baseline;
   baseline.experiments[0].model = "net_xnnpack_fp32.pte";
   candidate.experiments[0].model = "net_xnnpack_int8.pte";
-  const std::string note =
-      "a: both variants are one model in two forms (baseline net_xnnpack_fp32, candidate net_xnnpack_int8)";
-  EXPECT_THAT(JoinStoredRuns(baseline, candidate).warnings, Contains(note));
-  EXPECT_THAT(JoinStoredRuns(baseline, baseline).warnings, Not(Contains(HasSubstr("two forms"))));
+  const auto warnings = [&](const RunData& other) {
+    return fmt::to_string(fmt::join(JoinStoredRuns(baseline, other).warnings, " | "));
+  };
+  ExpectGoldenMessages("stored_runs_of_two_forms",
+                       {{"two forms", warnings(candidate)}, {"one form", warnings(baseline)}});
 }
 
 TEST(FindMismatches, ComparesVersionsWithoutDigests) {
@@ -140,9 +141,7 @@ TEST(JoinStoredRuns, PairsByNameAndThreads) {
   EXPECT_EQ(joined.experiments[joined.pairs[0].baseline].name, "a");
   EXPECT_EQ(joined.experiments[joined.pairs[0].candidate].name, "a");
   EXPECT_EQ(joined.pairs[1].label, "b");
-  EXPECT_THAT(joined.warnings, Contains("only the baseline has c with 1 thread: not checked"));
-  EXPECT_THAT(joined.warnings, Contains("only the candidate has c with 4 threads: not checked"));
-  EXPECT_THAT(joined.warnings[0], HasSubstr("two sessions"));
+  ExpectGolden("stored_runs_of_other_threads", joined.warnings);
 }
 
 TEST(JoinStoredRuns, PairsSingleExperiments) {
@@ -175,7 +174,7 @@ TEST(JoinStoredRuns, RefusesRunsWithoutCommonExperiments) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
-    EXPECT_THAT(error.Message(), HasSubstr("the baseline has a, b, the candidate has c, d"));
+    ExpectGolden("stored_runs_of_other_experiments", error.Message() + "\n");
   }
 }
 
