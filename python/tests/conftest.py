@@ -57,19 +57,19 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
 
     The model is a name or FILE.py:Class.
     """
-    kept = os.environ.get("ETPROF_TEST_EXPORTS")
-    folder = Path(kept) if kept else tmp_path_factory.mktemp("exports")
+    shared_folder = os.environ.get("ETPROF_TEST_EXPORTS")
+    folder = Path(shared_folder) if shared_folder else tmp_path_factory.mktemp("exports")
 
-    made: set[Path] = set()
+    exported_files: set[Path] = set()
 
     def export(
         model: str, dtype: str = "fp32", backend: str = "xnnpack", quantize: str | None = None, check: bool = True
     ) -> Path:
         request = Request(model, backend, dtype, quantize, outdir=folder, check=check, command=["pytest"])
         # For a model in a file, the exported version of that file is not recorded, so the model is exported again.
-        if request.pte not in made and (":" in model or not is_current(request.pte)):
+        if request.pte not in exported_files and (":" in model or not is_current(request.pte)):
             export_model(request)
-        made.add(request.pte)
+        exported_files.add(request.pte)
         return request.pte
 
     return export

@@ -53,15 +53,15 @@ def measured_launches(run: Path) -> int:
 
 
 def test_a_profile_is_measured_and_analyzed_without_a_word(tmp_path, capfd):
-    run, said = tmp_path / "run", []
-    result = etprof.profile(TOY, "threads=2", output_root=run, progress=said.append, **SHORT)
+    run, events = tmp_path / "run", []
+    result = etprof.profile(TOY, "threads=2", output_root=run, progress=events.append, **SHORT)
     assert capfd.readouterr() == ("", "")
     assert len(result["comparisons"]) == 1 and measured_launches(run) == 2
     assert len(result["experiments"]) == 2 and result["status"] == "complete"
     assert result == json.loads((run / "analysis_summary.json").read_text())
     assert etprof.validate(run)["ok"]
-    measuring = [one for one in said if one["kind"] == "measuring"]
-    assert measuring and {one["device"] for one in measuring} <= {"local"}
+    measuring = [event for event in events if event["kind"] == "measuring"]
+    assert measuring and {event["device"] for event in measuring} <= {"local"}
     assert measuring[-1]["done"] == 2 and measuring[-1]["estimates"][0]["candidate"] == "2 threads"
     # The check takes stored runs, and models that it measures.
     assert etprof.check(run)["result"] in ("pass", "fail", "inconclusive")
@@ -82,12 +82,12 @@ def test_a_configuration_is_planned_and_measured(tmp_path):
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
     plan = etprof.run(tmp_path / "config.json", dry_run=True)
-    told = program.run("run", tmp_path / "config.json", "--dry-run", "--json")
-    assert plan == json.loads(told.stdout)
+    planned = program.run("run", tmp_path / "config.json", "--dry-run", "--json")
+    assert plan == json.loads(planned.stdout)
     assert not (tmp_path / "run").exists()
     assert etprof.run(config, dry_run=True) == plan
     result = etprof.run(config, only="two")
-    assert [one["name"] for one in result["experiments"]] == ["two"]
+    assert [experiment["name"] for experiment in result["experiments"]] == ["two"]
     assert etprof.run(tmp_path / "config.json", only="two", resume=True)["experiments"] == result["experiments"]
 
 
@@ -112,8 +112,8 @@ def test_a_suite_is_measured_and_read_again(tmp_path):
 def test_what_there_is_to_measure_with():
     assert etprof.isa()["features"]
     assert "local" in [device["name"] for device in etprof.devices(timeout=20)["devices"]]
-    told = json.loads(program.run("doctor", "--json").stdout)
-    assert [group["name"] for group in etprof.doctor()["groups"]] == [group["name"] for group in told["groups"]]
+    document = json.loads(program.run("doctor", "--json").stdout)
+    assert [group["name"] for group in etprof.doctor()["groups"]] == [group["name"] for group in document["groups"]]
 
 
 def test_a_quick_test_takes_the_whole_way(tmp_path):
@@ -130,14 +130,14 @@ def ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
-def interrupt_at(moment: threading.Event) -> threading.Thread:
+def interrupt_at(event: threading.Event) -> threading.Thread:
     """Sends Ctrl-C as soon as the event is set."""
 
-    def press() -> None:
-        assert moment.wait(120)
+    def send_ctrl_c() -> None:
+        assert event.wait(120)
         os.kill(os.getpid(), signal.SIGINT)
 
-    thread = threading.Thread(target=press)
+    thread = threading.Thread(target=send_ctrl_c)
     thread.start()
     return thread
 
@@ -146,33 +146,33 @@ def interrupt_at(moment: threading.Event) -> threading.Thread:
 def test_ctrl_c_ends_the_workers_and_keeps_what_was_measured(tmp_path):
     run, second_launch = tmp_path / "run", threading.Event()
 
-    def look(said: dict) -> None:
-        if said["kind"] == "measuring" and said["done"] >= 2:
+    def count_launches(event: dict) -> None:
+        if event["kind"] == "measuring" and event["done"] >= 2:
             second_launch.set()
 
     before = children()
-    pressing = interrupt_at(second_launch)
+    interrupter = interrupt_at(second_launch)
     options = {"runs": 3, "no_peaks": True, "output_root": run}
     with pytest.raises(KeyboardInterrupt):
-        etprof.profile(TOY, "threads=2", launches=10_000, progress=look, **options)
-    pressing.join()
+        etprof.profile(TOY, "threads=2", launches=10_000, progress=count_launches, **options)
+    interrupter.join()
     assert children() <= before
     assert etprof.analyze(run)["status"] == "interrupted"
     assert etprof.recover(run)["ok"]
     assert etprof.recover(run) == {"recovered": False} | etprof.validate(run)
-    kept = measured_launches(run)
-    etprof.profile(TOY, "threads=2", launches=kept + 3, resume=True, **options)
-    assert measured_launches(run) == kept + 3
+    launches = measured_launches(run)
+    etprof.profile(TOY, "threads=2", launches=launches + 3, resume=True, **options)
+    assert measured_launches(run) == launches + 3
 
 
 def test_what_progress_raises_ends_the_measurement(tmp_path):
-    def stop(said: dict) -> None:
-        if said["kind"] == "measuring":
-            raise ZeroDivisionError(said["kind"])
+    def raise_at_measuring(event: dict) -> None:
+        if event["kind"] == "measuring":
+            raise ZeroDivisionError(event["kind"])
 
     before = children()
     with pytest.raises(ZeroDivisionError, match="measuring"):
-        etprof.profile(TOY, launches=10_000, no_peaks=True, output_root=tmp_path / "run", progress=stop)
+        etprof.profile(TOY, launches=10_000, no_peaks=True, output_root=tmp_path / "run", progress=raise_at_measuring)
     assert children() <= before
 
 
@@ -186,26 +186,28 @@ def kill(said):
 etprof.profile({str(TOY)!r}, launches=10_000, no_peaks=True, output_root={str(run)!r}, progress=kill)
 """
     path = os.pathsep.join([str(Path(etprof.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run([sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}, timeout=300, check=False)
-    assert done.returncode == -signal.SIGKILL
+    completed = subprocess.run(
+        [sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}, timeout=300, check=False
+    )
+    assert completed.returncode == -signal.SIGKILL
     recovered = etprof.recover(run)
     assert recovered["recovered"] and recovered["ok"], recovered
 
 
 def test_other_threads_go_on_and_may_measure(tmp_path):
-    told: dict[str, object] = {}
+    results: dict[str, object] = {}
 
     def measure() -> None:
-        told["result"] = etprof.profile(TOY, output_root=tmp_path / "run", progress=lambda _: None, **SHORT)
+        results["result"] = etprof.profile(TOY, output_root=tmp_path / "run", progress=lambda _: None, **SHORT)
 
     thread = threading.Thread(target=measure)
     thread.start()
-    turns = 0
+    iterations = 0
     while thread.is_alive():
         thread.join(0.01)
-        turns += 1
-    assert told["result"]["status"] == "complete"
-    assert turns > 5
+        iterations += 1
+    assert results["result"]["status"] == "complete"
+    assert iterations > 5
 
 
 @pytest.mark.parametrize(
@@ -287,8 +289,10 @@ def test_signatures_have_types_and_defaults():
     # In C++, 0 means that Ninja chooses. Users cannot give 0, so the default in Python is None.
     assert inspect.signature(etprof.build).parameters["jobs"].default is None
     config = {"model": str(TOY), "experiments": [{"name": "one"}]}
-    given = {name: each.default for name, each in inspect.signature(etprof.run).parameters.items() if name != "config"}
-    assert etprof.run(config, **given | {"dry_run": True}) == etprof.run(config, dry_run=True)
+    defaults = {
+        name: each.default for name, each in inspect.signature(etprof.run).parameters.items() if name != "config"
+    }
+    assert etprof.run(config, **defaults | {"dry_run": True}) == etprof.run(config, dry_run=True)
 
 
 @pytest.mark.parametrize("name", ["profile", "run", "versions", "isa", "generate", "check", "bisect"])
@@ -304,8 +308,10 @@ def test_dir_lists_the_public_names():
     code = "import etprof, sys; print(dir(etprof) == sorted(etprof.__all__), 'etprof.workflows' in sys.modules)"
     path = os.pathsep.join([str(Path(etprof.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["True", "False"]
+    completed = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+    )
+    assert completed.stdout.split() == ["True", "False"]
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -347,8 +353,8 @@ def test_a_host_keeps_its_signal_handlers(tmp_path, order):
         "assert not int(ignored.split()[1], 16) >> signal.SIGPIPE - 1 & 1\n"
         "os.kill(os.getpid(), signal.SIGBUS)\n"
     )
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, timeout=300, check=False, capture_output=True, text=True
     )
-    assert done.returncode == -signal.SIGBUS, done.stderr
-    assert done.stderr.count("Fatal Python error: Bus error") == 1, done.stderr
+    assert completed.returncode == -signal.SIGBUS, completed.stderr
+    assert completed.stderr.count("Fatal Python error: Bus error") == 1, completed.stderr

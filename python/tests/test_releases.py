@@ -78,24 +78,26 @@ def test_a_wheel_exports_and_nothing_of_the_installed_one_does(tmp_path: Path):
     pins = ("torch<2.0", "torchao>=0.1", "numpy<1", 'torch<1.0; extra == "vgf"')
     wheel = small_wheel(tmp_path, requires=pins)
     for _ in range(2):  # the second time it is there
-        done = use(tmp_path, None, wheel)
-        assert done.returncode == 0, done.stderr
-        version, notes, imported, backends = done.stdout.splitlines()
+        completed = use(tmp_path, None, wheel)
+        assert completed.returncode == 0, completed.stderr
+        version, notes, imported, backends = completed.stdout.splitlines()
         assert (version, imported, backends) == ("9.9.9", "9.9.9+test", "False")
         assert notes == str([f"ExecuTorch 9.9.9 asks for torch<2.0, and this is {torch}: it was never tested so"])
     (folder,) = (tmp_path / "etprof/executorch").iterdir()
     # What is not as pip installed it is not used.
     (folder / "executorch/version.py").write_text("__version__ = '0'")
-    done = use(tmp_path, None, wheel)
-    assert done.stderr.startswith(f"3: {folder}/executorch/version.py: is not as it was installed. remove {folder}")
+    completed = use(tmp_path, None, wheel)
+    assert completed.stderr.startswith(
+        f"3: {folder}/executorch/version.py: is not as it was installed. remove {folder}"
+    )
     (folder / "executorch/version.py").unlink()
     assert "is not as it was installed" in use(tmp_path, None, wheel).stderr
 
 
 def test_the_installed_release_needs_no_wheel(tmp_path: Path):
-    done = use(tmp_path, INSTALLED, None)
-    assert done.returncode == 0, done.stderr
-    version, notes, imported, backends = done.stdout.splitlines()
+    completed = use(tmp_path, INSTALLED, None)
+    assert completed.returncode == 0, completed.stderr
+    version, notes, imported, backends = completed.stdout.splitlines()
     assert (version, notes, imported.partition("+")[0], backends) == (INSTALLED, "[]", INSTALLED, "True")
     assert list(tmp_path.iterdir()) == []
 
@@ -119,18 +121,18 @@ def test_a_wheel_that_is_no_exporter_is_refused(tmp_path: Path, kind: str):
         "no exporter": "holds no exporter of ExecuTorch. give a wheel of executorch",
         "other package": "4: could not install ",
     }[kind]
-    done = use(tmp_path, release, wheel)
-    assert done.returncode == 1
-    assert reason in done.stderr
+    completed = use(tmp_path, release, wheel)
+    assert completed.returncode == 1
+    assert reason in completed.stderr
     if kind != "other release":
         assert not list((tmp_path / "etprof/executorch").iterdir())
 
 
 def test_a_release_that_pip_does_not_find_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    done = use(tmp_path, "1.4.1", None)
-    assert done.stderr.startswith("4: could not install executorch==1.4.1: "), done.stderr
-    assert "--wheel FILE" in done.stderr
+    completed = use(tmp_path, "1.4.1", None)
+    assert completed.stderr.startswith("4: could not install executorch==1.4.1: "), completed.stderr
+    assert "--wheel FILE" in completed.stderr
 
 
 @pytest.mark.parametrize("words", [["--executorch", "latest"], ["--executorch", "../1.4.1"], ["--wheel", "no.whl"]])
@@ -175,10 +177,10 @@ def test_a_changed_exporter_lowers_differently_and_is_named(exported, tmp_path: 
     runner = programs.runner()
     env = {**os.environ, "ETPROF_DEVICE_DIR": str(tmp_path), **({"ETPROF_RUNNER": str(runner)} if runner else {})}
     words = [sys.executable, "-m", "etprof.export", "toy_cnn", "--wheel", str(wheel)]
-    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    completed = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
     pte = tmp_path / "out_toy_cnn/artifacts/executorch-9.8.7/toy_cnn_xnnpack_fp32.pte"
-    assert done.stdout.splitlines()[0] == str(pte.relative_to(tmp_path))
+    assert completed.stdout.splitlines()[0] == str(pte.relative_to(tmp_path))
     manifest = json.loads((pte.parent / f"{pte.name}.json").read_text())
     versions = {key: manifest["versions"][key] for key in ("executorch", "executorch_git_sha")}
     assert versions == {"executorch": "9.8.7+changed", "executorch_git_sha": "feed"}

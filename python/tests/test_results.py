@@ -59,8 +59,8 @@ etprof.run({scripted(str(folder), launches=1000)!r}, progress=kill)
 """
     path = os.pathsep.join([str(Path(etprof.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path, "ETPROF": str(program.etprof())}
-    done = subprocess.run([sys.executable, "-c", text], env=environment, timeout=300, check=False)
-    assert done.returncode == -signal.SIGKILL
+    completed = subprocess.run([sys.executable, "-c", text], env=environment, timeout=300, check=False)
+    assert completed.returncode == -signal.SIGKILL
     assert list(folder.rglob("launches/*.etdump")), "the ETDumps are merged already"
     return folder
 
@@ -95,18 +95,20 @@ def test_only_analyze_writes_into_a_results_directory(which, request, tmp_path):
     assert contents(folder) == before
     result = etprof.analyze(folder)
     # A finished measurement has been analyzed already.
-    written = contents(folder)
-    assert (written == before) == (which == "run")
-    assert etprof.analyze(folder) == result and contents(folder) == written
+    contents_before = contents(folder)
+    assert (contents_before == before) == (which == "run")
+    assert etprof.analyze(folder) == result and contents(folder) == contents_before
     # Of a current analysis with a file that is missing and one that was edited only those are written.
     (folder / "report.md").unlink()
     (folder / "pipeline_summary.md").write_text("edited")
     etprof.analyze(folder)
     after = contents(folder)
-    assert {path.name for path in after if after[path][0] != written.get(path, (0,))[0]} == {
+    assert {path.name for path in after if after[path][0] != contents_before.get(path, (0,))[0]} == {
         *("report.md", "pipeline_summary.md", folder.name)
     }
-    assert {path: text for path, (_, text) in after.items()} == {path: text for path, (_, text) in written.items()}
+    assert {path: text for path, (_, text) in after.items()} == {
+        path: text for path, (_, text) in contents_before.items()
+    }
 
 
 def test_a_current_analysis_is_read_from_a_folder_that_cannot_be_written(run, tmp_path):

@@ -94,8 +94,8 @@ def test_draws_are_brought_into_the_examples_form_and_leave_the_generator():
     assert (first.name, second.name) == ("held-out 1", "held-out 2")
     assert (first.args[0].shape, first.args[0].dtype, first.args[1]) == ((2, 3), torch.float32, 7)
     assert not torch.equal(first.args[0], second.args[0])
-    (again, _) = held_out.cases("forward", built(draw), 2)
-    assert held_out.equal_inputs(inputs.flatten(again.args, {}), inputs.flatten(first.args, {}))
+    (redrawn, _) = held_out.cases("forward", built(draw), 2)
+    assert held_out.equal_inputs(inputs.flatten(redrawn.args, {}), inputs.flatten(first.args, {}))
 
 
 def test_what_cannot_be_drawn_gives_no_cases():

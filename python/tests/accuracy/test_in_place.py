@@ -52,41 +52,39 @@ class Net(torch.nn.Module):
 """
 
 
-@pytest.mark.parametrize(
-    ("request_of", "least"), [({}, 85.0), ({"dtype": "fp16"}, 30.0), ({"quantize": "static"}, 10.0)]
-)
-def test_the_operators_of_a_right_program_agree(tmp_path: Path, request_of: dict, least: float):
+@pytest.mark.parametrize(("options", "least"), [({}, 85.0), ({"dtype": "fp16"}, 30.0), ({"quantize": "static"}, 10.0)])
+def test_the_operators_of_a_right_program_agree(tmp_path: Path, options: dict, least: float):
     """Convolutions lie with their channels last, and with an activation that they are fused with. Attention is decomposed
     into kernels with one debug handle, in another order.
     """
     (tmp_path / "net.py").write_text(IMAGES)
-    request = Request(f"{tmp_path / 'net.py'}:Net", outdir=tmp_path, check=False, **request_of)
-    found = in_place.operators(export_model(request).paths[0], "forward", least)
-    compared = [one for one in found if not one.note]
-    assert not any(one.leaves for one in found)
-    modules = {one.module for one in compared}
-    assert {"first", "second", "third"} <= modules, found
-    assert all(one.sqnr_db is None or one.sqnr_db > least + 10 for one in compared)
+    request = Request(f"{tmp_path / 'net.py'}:Net", outdir=tmp_path, check=False, **options)
+    operators = in_place.operators(export_model(request).paths[0], "forward", least)
+    compared = [operator for operator in operators if not operator.note]
+    assert not any(operator.leaves for operator in operators)
+    modules = {operator.module for operator in compared}
+    assert {"first", "second", "third"} <= modules, operators
+    assert all(operator.sqnr_db is None or operator.sqnr_db > least + 10 for operator in compared)
     # Another node's value, or another layout, is about as far away as its own size.
     assert len(compared) >= 5
-    if request_of.get("quantize"):
-        assert sum(one.sqnr_db is None for one in compared) >= 1  # the input's quantization is exact
+    if options.get("quantize"):
+        assert sum(operator.sqnr_db is None for operator in compared) >= 1  # the input's quantization is exact
 
 
 def test_a_wrong_kernel_is_named_first(tmp_path: Path, capfd: pytest.CaptureFixture):
     (tmp_path / "net.py").write_text(NORMALIZED)
-    words = [f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path), "--dtype", "fp16"]
-    assert accuracy.main(words) == 0
-    out = capfd.readouterr().out.splitlines()
-    assert "the first operator of the .pte that leaves PyTorch's value in the same type: " in out[-1]
-    assert "native_layer_norm" in out[-1] and "(norm)" in out[-1]
-    found = json.loads((tmp_path / "net_xnnpack_fp16.pte.accuracy.json").read_text())
-    jsonschema.validate(found, SCHEMA)
-    assert found["quantization"] == "fp16" and found["operators_why_not"] == ""
-    before = list(itertools.takewhile(lambda row: not row["leaves"], found["operators"]))
+    arguments = [f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path), "--dtype", "fp16"]
+    assert accuracy.main(arguments) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert "the first operator of the .pte that leaves PyTorch's value in the same type: " in lines[-1]
+    assert "native_layer_norm" in lines[-1] and "(norm)" in lines[-1]
+    document = json.loads((tmp_path / "net_xnnpack_fp16.pte.accuracy.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert document["quantization"] == "fp16" and document["operators_why_not"] == ""
+    before = list(itertools.takewhile(lambda row: not row["leaves"], document["operators"]))
     assert "before" in {row["module"] for row in before}
     # The emulation has no such fault: the type is not the cause.
-    (budget,) = found["budgets"]
+    (budget,) = document["budgets"]
     assert budget["sqnr_db"] > 50 > 20 > budget["device_sqnr_db"]
 
 

@@ -50,77 +50,81 @@ def write(folder: Path, broken: str = "", rest: str = "", inputs: str = "") -> s
     return f"{folder / 'net.py'}:Net"
 
 
-def budget_of(folder: Path, *, quantize: str = "static", **net: str) -> tuple[accuracy.Export, accuracy.MethodStudy]:
-    done, (studied,) = accuracy.study(Request(write(folder, **net), quantize=quantize, outdir=folder / "out"))
-    return done, studied
+def export_and_study(
+    folder: Path, *, quantize: str = "static", **net: str
+) -> tuple[accuracy.Export, accuracy.MethodStudy]:
+    exported, (studied,) = accuracy.study(Request(write(folder, **net), quantize=quantize, outdir=folder / "out"))
+    return exported, studied
 
 
-def first(studied: accuracy.MethodStudy) -> tuple[noise.Site, float]:
+def largest_site(studied: accuracy.MethodStudy) -> tuple[noise.Site, float]:
     budget = studied.budget
     number = budget.by_share(0)[0]
     return budget.sites[number], budget.outputs[0].share(number)
 
 
-def device_agrees(done: accuracy.Export, studied: accuracy.MethodStudy, off: frozenset[str] = frozenset()) -> None:
+def check_device_agrees(
+    exported: accuracy.Export, studied: accuracy.MethodStudy, off: frozenset[str] = frozenset()
+) -> None:
     """On each held-out input the .pte has the ratio that was predicted, within half a decibel."""
-    ratios = [case.outputs[0].sqnr_db for case in done.check.cases if case.inputs.startswith("held-out")]
-    predicted = [studied.emulation.sqnr_db([one], off)[0] for one in studied.inputs]
+    ratios = [case.outputs[0].sqnr_db for case in exported.check.cases if case.inputs.startswith("held-out")]
+    predicted = [studied.emulation.sqnr_db([case_inputs], off)[0] for case_inputs in studied.inputs]
     assert len(ratios) == len(predicted) == 4
     assert predicted == pytest.approx(ratios, abs=0.5)
 
 
 def test_a_scaled_channel_is_named_first_and_the_device_agrees(tmp_path: Path):
-    done, studied = budget_of(tmp_path, broken=SCALED)
-    site, share = first(studied)
+    exported, studied = export_and_study(tmp_path, broken=SCALED)
+    site, share = largest_site(studied)
     assert (site.kind, site.operator) == ("activation", "relu")
     assert site.readers == ("linear_1",) and share > 0.9
-    found = accuracy.document(Request("net", quantize="static"), done, [studied])
-    jsonschema.validate(found, SCHEMA)
-    (output,) = found["budgets"]
+    document = accuracy.document(Request("net", quantize="static"), exported, [studied])
+    jsonschema.validate(document, SCHEMA)
+    (output,) = document["budgets"]
     assert output["concentrated"] and output["values_of_half"] == 1 and output["held_out"]
     assert sum(row["share"] for row in output["values"]) + output["interaction"] == pytest.approx(1)
-    device_agrees(done, studied)
-    rows = list(csv.DictReader(accuracy.table(found).splitlines()))
+    check_device_agrees(exported, studied)
+    rows = list(csv.DictReader(accuracy.table(document).splitlines()))
     assert [row["value"] for row in rows] == [row["value"] for row in output["values"]]
-    said = accuracy.lines(found, "net")
-    assert said[0].startswith("net: ") and "4 held-out inputs" in said[0]
-    assert said[-1].endswith(f"half of the noise is in 1 of {len(rows)} values: concentrated")
+    lines = accuracy.lines(document, "net")
+    assert lines[0].startswith("net: ") and "4 held-out inputs" in lines[0]
+    assert lines[-1].endswith(f"half of the noise is in 1 of {len(rows)} values: concentrated")
 
 
 @pytest.mark.parametrize("quantize", ["static", "dynamic"])
 def test_a_weight_for_a_dead_input_is_named_first(tmp_path: Path, quantize: str):
-    _, studied = budget_of(tmp_path, broken=DEAD, quantize=quantize)
-    site, share = first(studied)
+    _, studied = export_and_study(tmp_path, broken=DEAD, quantize=quantize)
+    site, share = largest_site(studied)
     assert (site.kind, site.module, site.name) == ("weight", "third", "third_weight")
     assert share > 0.9
 
 
 def test_without_noise_there_is_no_share(tmp_path: Path):
     """Zeros alone are exact in every type."""
-    done, studied = budget_of(tmp_path, rest="* 0.0")
+    exported, studied = export_and_study(tmp_path, rest="* 0.0")
     assert studied.budget.worst is None
-    found = accuracy.document(Request("net", quantize="static"), done, [studied])
-    jsonschema.validate(found, SCHEMA)
-    (output,) = found["budgets"]
+    document = accuracy.document(Request("net", quantize="static"), exported, [studied])
+    jsonschema.validate(document, SCHEMA)
+    (output,) = document["budgets"]
     assert (output["sqnr_db"], output["interaction"], output["concentrated"]) == (None, None, False)
     assert accuracy.choices(studied) == []
-    assert len(accuracy.lines(found, "net")) == 1
+    assert len(accuracy.lines(document, "net")) == 1
 
 
 def test_the_device_has_the_noise_that_was_predicted_of_what_is_kept(tmp_path: Path):
     """A residual add whose input is a hundred times as large as what is added, as in transformers."""
     residual = {"rest": "+ 100 * x"}
-    _, studied = budget_of(tmp_path, **residual)
+    _, studied = export_and_study(tmp_path, **residual)
     frontier = accuracy.choices(studied)
     assert frontier and all(a.work <= b.work for a, b in itertools.pairwise(frontier))
     best = max(frontier, key=lambda choice: choice.sqnr_db or 0)
     patterns = accuracy.patterns(studied, best)
     request = Request(write(tmp_path, **residual), quantize="static", outdir=tmp_path / "out", keep=patterns)
-    done = export_model(request)
-    assert done.paths[0].name == "net_xnnpack_int8_keep.pte"
-    assert json.loads(done.paths[-1].read_text())["kept"] == patterns
+    exported = export_model(request)
+    assert exported.paths[0].name == "net_xnnpack_int8_keep.pte"
+    assert json.loads(exported.paths[-1].read_text())["kept"] == patterns
     # The export with what is kept draws the same held-out inputs.
-    device_agrees(done, studied, best.freed)
+    check_device_agrees(exported, studied, best.freed)
     base = studied.emulation.sqnr_db(studied.inputs, set())[0]
     assert best.sqnr_db > base + 3
 
@@ -162,7 +166,7 @@ def test_the_work_of_a_choice_is_of_all_that_computes_in_float_then(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("patterns", "said"),
+    ("patterns", "message"),
     [
         (["no_such"], "--keep no_such matches no operator of the model"),
         # Its q nodes are of the operators around it.
@@ -171,11 +175,11 @@ def test_the_work_of_a_choice_is_of_all_that_computes_in_float_then(tmp_path: Pa
     ],
 )
 def test_patterns_that_choose_nothing_fail(
-    tmp_path: Path, capfd: pytest.CaptureFixture, patterns: list[str], said: str
+    tmp_path: Path, capfd: pytest.CaptureFixture, patterns: list[str], message: str
 ):
     code = main([write(tmp_path), "--outdir", str(tmp_path), "--quantize", "--no-check", "--keep", *patterns])
-    assert code == (3 if said else 0)
-    assert said in capfd.readouterr().err
+    assert code == (3 if message else 0)
+    assert message in capfd.readouterr().err
 
 
 CAT = """
@@ -198,12 +202,12 @@ class Net(torch.nn.Module):
 
 def test_a_concatenation_is_kept_though_its_annotation_asks_no_filter(tmp_path: Path, capfd: pytest.CaptureFixture):
     (tmp_path / "net.py").write_text(CAT)
-    words = [f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path), "--quantize", "--no-check", "--save-graph"]
-    assert main([*words, "--keep", "cat,add", "mul"]) == 0
+    arguments = [f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path), "--quantize", "--no-check", "--save-graph"]
+    assert main([*arguments, "--keep", "cat,add", "mul"]) == 0
     graph = (tmp_path / "net_xnnpack_int8_keep.pte.graph.txt").read_text()
     assert "quantize_per_tensor" not in graph[: graph.index("# forward: edge")]
     # Of layer normalization nothing is quantized but for what the others read.
-    assert main([*words, "--keep", "norm"]) == 3
+    assert main([*arguments, "--keep", "norm"]) == 3
     assert "--keep norm changes nothing" in capfd.readouterr().err
 
 
@@ -228,19 +232,19 @@ def test_rows_have_their_own_ranges_where_they_are_dynamic():
 
 
 def test_a_choice_must_have_the_ratio_and_be_certain_not_to_be_slow():
-    def of(db: float | None, low: float | None) -> accuracy.MeasuredProgram:
+    def measured_program(db: float | None, low: float | None) -> accuracy.MeasuredProgram:
         return accuracy.MeasuredProgram("", Path(), None, db, {"ratio_low": low})
 
-    assert accuracy.meets(of(40, 0.96), 40, 0.05)
-    assert not accuracy.meets(of(39.9, 0.96), 40, 0.05)
-    assert not accuracy.meets(of(40, 0.94), 40, 0.05)
-    assert not accuracy.meets(of(40, None), 40, 0.05)
-    assert accuracy.meets(of(40, None), 40, None)
-    assert accuracy.meets(of(None, 1), 40, 0.05)  # nothing differs
+    assert accuracy.meets(measured_program(40, 0.96), 40, 0.05)
+    assert not accuracy.meets(measured_program(39.9, 0.96), 40, 0.05)
+    assert not accuracy.meets(measured_program(40, 0.94), 40, 0.05)
+    assert not accuracy.meets(measured_program(40, None), 40, 0.05)
+    assert accuracy.meets(measured_program(40, None), 40, None)
+    assert accuracy.meets(measured_program(None, 1), 40, 0.05)  # nothing differs
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["--target", "loud"], "`loud` is not a number of dB"),
         (["--target", "40dB", "--max-slowdown", "fast"], "`fast` is not a number of %"),
@@ -249,34 +253,37 @@ def test_a_choice_must_have_the_ratio_and_be_certain_not_to_be_slow():
         (["--quantize", "dynamic", "--calibrate", "a.pt"], "`--calibrate` goes with"),
     ],
 )
-def test_what_contradicts_itself_is_usage(capfd: pytest.CaptureFixture, words: list[str], said: str):
+def test_what_contradicts_itself_is_usage(capfd: pytest.CaptureFixture, arguments: list[str], message: str):
     with pytest.raises(SystemExit) as ended:
-        accuracy.main(["toy_cnn", *words])
+        accuracy.main(["toy_cnn", *arguments])
     assert ended.value.code == 2
-    assert said in capfd.readouterr().err
+    assert message in capfd.readouterr().err
 
 
 def test_the_fastest_choice_that_has_the_ratio_is_named(
     tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
-    asked: list[Path] = []
+    measured: list[Path] = []
 
     def latencies(base: Path, others: list[Path]) -> list[dict]:
-        asked[:] = [base, *others]
+        measured[:] = [base, *others]
         slow = {"baseline_ms": 2.0, "candidate_ms": 4.0, "ratio": 0.5, "ratio_low": 0.49, "ratio_high": 0.51}
         same = {"baseline_ms": 2.0, "candidate_ms": 2.0, "ratio": 1.0, "ratio_low": 0.99, "ratio_high": 1.01}
         return [{**same, "verdict": "same"}, *({**slow, "verdict": "slower"} for _ in others[1:])]
 
     monkeypatch.setattr(accuracy, "measure", latencies)
-    words = [write(tmp_path, rest="+ 100 * x"), "--outdir", str(tmp_path / "out"), "--max-slowdown", "5%"]
-    assert accuracy.main([*words, "--target", "45dB"]) == 0
-    out = capfd.readouterr().out.splitlines()
+    arguments = [write(tmp_path, rest="+ 100 * x"), "--outdir", str(tmp_path / "out"), "--max-slowdown", "5%"]
+    assert accuracy.main([*arguments, "--target", "45dB"]) == 0
+    lines = capfd.readouterr().out.splitlines()
     keep1 = tmp_path / "out" / "net_xnnpack_int8_keep1.pte"
-    assert asked[:2] == [tmp_path / "out" / "net_xnnpack_int8.pte", keep1] and asked[-1].name == "net_xnnpack_fp32.pte"
-    assert out[-1].startswith(f"use {keep1}: ")
-    assert next(line for line in out if line.startswith("  fp32 ")).endswith("2.00x slower [1.96, 2.04]")
+    assert (
+        measured[:2] == [tmp_path / "out" / "net_xnnpack_int8.pte", keep1]
+        and measured[-1].name == "net_xnnpack_fp32.pte"
+    )
+    assert lines[-1].startswith(f"use {keep1}: ")
+    assert next(line for line in lines if line.startswith("  fp32 ")).endswith("2.00x slower [1.96, 2.04]")
     # None has a ratio that fp32 alone has.
-    assert accuracy.main([*words, "--target", "300dB"]) == 1
+    assert accuracy.main([*arguments, "--target", "300dB"]) == 1
     assert capfd.readouterr().out.splitlines()[-1] == (
         "no choice has 300 dB at a slowdown that is certain to be 5% at most"
     )
@@ -288,20 +295,20 @@ def test_a_report_joins_the_budget_of_the_program_that_ran(tmp_path: Path, capfd
     pte = tmp_path / "out" / "net_xnnpack_int8.pte"
     etprof = programs.etprof()
 
-    def run(*words: object) -> str:
-        done = subprocess.run([etprof, *words], capture_output=True, text=True, check=True)
-        return done.stdout
+    def run(*arguments: object) -> str:
+        completed = subprocess.run([etprof, *arguments], capture_output=True, text=True, check=True)
+        return completed.stdout
 
     limits = ["--launches", "2", "--runs", "2", "--max-seconds", "2", "--no-peaks"]
     run("profile", pte, *limits, "--output-root", tmp_path / "run")
-    said = run("analyze", tmp_path / "run", "--by", "noise", "--all")
-    assert "Half of the noise is in 1 of" in " ".join(said.split())
-    relu = next(line for line in said.splitlines() if line.strip().startswith("relu "))
+    output = run("analyze", tmp_path / "run", "--by", "noise", "--all")
+    assert "Half of the noise is in 1 of" in " ".join(output.split())
+    relu = next(line for line in output.splitlines() if line.strip().startswith("relu "))
     assert "activation" in relu and "%" in relu
     # Of another program, and damaged.
     file = pte.with_name(f"{pte.name}.accuracy.json")
-    found = json.loads(file.read_text())
-    file.write_text(json.dumps({**found, "pte_sha256": "0" * 64}))
+    document = json.loads(file.read_text())
+    file.write_text(json.dumps({**document, "pte_sha256": "0" * 64}))
     assert "no noise budget lies next to the program" in run("analyze", tmp_path / "run", "--by", "noise")
     file.write_text("{")
     assert "is not JSON, or is cut short" in " ".join(run("analyze", tmp_path / "run", "--all").split())

@@ -11,7 +11,7 @@ from etprof.errors import ExportError
 from etprof.export import Request, export_model
 from etprof.exporting import find, lower, noise, rounding
 from etprof.exporting.find import BuiltModel
-from test_noise import DEAD, NET, device_agrees, first
+from test_noise import DEAD, NET, check_device_agrees, largest_site
 
 FP16 = """
 import torch
@@ -32,22 +32,22 @@ class Net(torch.nn.Module):
 """
 
 
-def studied_of(folder: Path, source: str, **request: object) -> tuple[accuracy.Export, accuracy.MethodStudy]:
+def export_and_study(folder: Path, source: str, **request: object) -> tuple[accuracy.Export, accuracy.MethodStudy]:
     (folder / "net.py").write_text(source)
-    done, (studied,) = accuracy.study(Request(f"{folder / 'net.py'}:Net", outdir=folder / "out", **request))
-    return done, studied
+    exported, (studied,) = accuracy.study(Request(f"{folder / 'net.py'}:Net", outdir=folder / "out", **request))
+    return exported, studied
 
 
 def test_a_sum_that_loses_its_small_part_is_named_first_in_fp16(tmp_path: Path):
-    done, studied = studied_of(tmp_path, FP16, dtype="fp16")
-    site, share = first(studied)
+    exported, studied = export_and_study(tmp_path, FP16, dtype="fp16")
+    site, share = largest_site(studied)
     assert (site.kind, site.operator) == ("activation", "add")
     assert share > 0.9 and studied.held_out and len(studied.inputs) == 4
     # What is exact in fp16 once the rest is rounded is no value of the budget: inputs, and the difference of neighbors.
-    assert {"x", "sub"}.isdisjoint(one.name for one in studied.budget.sites)
-    (budget,) = accuracy.document(Request("net", dtype="fp16"), done, [studied])["budgets"]
+    assert {"x", "sub"}.isdisjoint(operand.name for operand in studied.budget.sites)
+    (budget,) = accuracy.document(Request("net", dtype="fp16"), exported, [studied])["budgets"]
     assert budget["concentrated"] and budget["values"][0]["clipped"] == 0
-    device_agrees(done, studied)
+    check_device_agrees(exported, studied)
 
 
 def float_graph(module: torch.nn.Module, *args: torch.Tensor) -> torch.fx.GraphModule:
@@ -80,17 +80,17 @@ def test_a_batch_normalization_is_rounded_with_what_it_is_fused_with():
 def test_a_weight_for_a_dead_input_is_named_first_in_8da4w_and_kept(tmp_path: Path):
     """A weight of 50 takes the range of its group of 32 weights."""
     source = NET.format(broken=DEAD, rest="", inputs="")
-    done, studied = studied_of(tmp_path, source, quantize="8da4w")
-    assert done.paths[0].name == "net_xnnpack_8da4w.pte"
-    site, share = first(studied)
+    exported, studied = export_and_study(tmp_path, source, quantize="8da4w")
+    assert exported.paths[0].name == "net_xnnpack_8da4w.pte"
+    site, share = largest_site(studied)
     assert (site.name, site.kind, share > 0.9) == ("third_weight", "weight", True)
-    device_agrees(done, studied)
+    check_device_agrees(exported, studied)
     # A value is free if all layers that read it are kept: the relu's only reader is the third layer.
     freed = studied.freed(frozenset({"linear_2"}))
     assert freed == {"third_weight", "relu_1"}
     request = Request(f"{tmp_path / 'net.py'}:Net", quantize="8da4w", outdir=tmp_path, keep=["third"])
-    kept = export_model(request)
-    (case,) = kept.check.cases
+    kept_export = export_model(request)
+    (case,) = kept_export.check.cases
     example = find.build_model(find.find_model(request.model)).args
     predicted = studied.emulation.sqnr_db([(example, {})], freed)[0]
     assert predicted == pytest.approx(case.outputs[0].sqnr_db, abs=0.5)
@@ -100,4 +100,4 @@ def test_a_weight_for_a_dead_input_is_named_first_in_8da4w_and_kept(tmp_path: Pa
 
 def test_a_model_without_layers_of_whole_groups_is_refused(tmp_path: Path):
     with pytest.raises(ExportError, match=r"no nn\.Linear whose input features are a multiple of 32"):
-        studied_of(tmp_path, FP16.replace("32", "31"), quantize="8da4w")
+        export_and_study(tmp_path, FP16.replace("32", "31"), quantize="8da4w")

@@ -111,14 +111,14 @@ FACTORIES = {
 
 def substituted() -> dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]]:
     """The same with the substitutes in place."""
-    made = originals()
+    methods = originals()
     for name, factories in FACTORIES.items():
-        module, inputs = made[name]
-        made[name] = (wrappers.replace_modules(module, factories), inputs)
-    module, inputs = made["dot_product"]
+        module, inputs = methods[name]
+        methods[name] = (wrappers.replace_modules(module, factories), inputs)
+    module, inputs = methods["dot_product"]
     functions = {functional.scaled_dot_product_attention: wrappers.attention}
-    made["dot_product"] = (wrappers.Substitute(module, functions), inputs)
-    return made
+    methods["dot_product"] = (wrappers.Substitute(module, functions), inputs)
+    return methods
 
 
 class Before:

@@ -55,8 +55,8 @@ def test_the_bounds_are_those_of_many_roundings(dtype: str, unit: float, roundin
 def test_int8_loses_what_bennett_says():
     numbers = torch.randn(200_000, generator=torch.Generator().manual_seed(3), dtype=torch.float64).clamp(-4, 4)
     step = 8 / 255
-    one = compare((numbers / step).round() * step, numbers).sqnr_db
-    assert one == pytest.approx(6.02 * 8 - 7.3, abs=0.3)
+    ratio = compare((numbers / step).round() * step, numbers).sqnr_db
+    assert ratio == pytest.approx(6.02 * 8 - 7.3, abs=0.3)
 
 
 def test_a_constant_part_does_not_hide_that_nothing_is_computed():

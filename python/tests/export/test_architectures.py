@@ -80,9 +80,9 @@ def test_they_are_twelve_or_more_of_three_libraries():
 
 
 def run(*command: object) -> str:
-    done = subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def is_of_the_model(experiment: dict, model: str, delegation: dict):
@@ -90,20 +90,24 @@ def is_of_the_model(experiment: dict, model: str, delegation: dict):
     assert experiment["program"]["problem"] is None
     operators = experiment["operators"]
     # Of reshapes several may fit equally well.
-    assert {one["type"] for one in operators if one["program"]["join"] == "none"} <= {"Static Reshape (NC)"}
+    assert {operator["type"] for operator in operators if operator["program"]["join"] == "none"} <= {
+        "Static Reshape (NC)"
+    }
     built = find.build_model(find.find_model(model))
-    assert sum(one["program"]["macs"] or 0 for one in operators) == multiply_adds(built)
-    portable = [one for one in operators if one["portable"]]
+    assert sum(operator["program"]["macs"] or 0 for operator in operators) == multiply_adds(built)
+    portable = [operator for operator in operators if operator["portable"]]
     modules = dict(built.module.named_modules())
-    for one in portable:
-        assert one["total_ns"] > 0
-        if one["type"] != "copy_":  # of a buffer's new value: no module's
-            assert one["program"]["layer"] in modules
-    lines = [one["program"]["source"] for one in portable if one["program"]["source"]]
+    for operator in portable:
+        assert operator["total_ns"] > 0
+        if operator["type"] != "copy_":  # of a buffer's new value: no module's
+            assert operator["program"]["layer"] in modules
+    lines = [operator["program"]["source"] for operator in portable if operator["program"]["source"]]
     assert all(re.fullmatch(r".+\.py:\d+", line) for line in lines)
     assert 2 * len(lines) >= len(portable)
-    whys = Counter(one["program"]["why_not_delegated"] for one in portable)
-    assert whys == sum((Counter({one["why"]: one["calls"]}) for one in delegation["not_delegated"]), Counter())
+    whys = Counter(operator["program"]["why_not_delegated"] for operator in portable)
+    assert whys == sum(
+        (Counter({operator["why"]: operator["calls"]}) for operator in delegation["not_delegated"]), Counter()
+    )
 
 
 def delegation_of(pte: Path, *, too_coarse: bool = False) -> dict:

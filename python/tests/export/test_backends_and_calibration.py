@@ -36,7 +36,7 @@ def export(folder: Path, *arguments: str, net: str = NET) -> int:
     return main([f"{folder / 'net.py'}:Net", "--outdir", str(folder), *arguments])
 
 
-def error_of(capfd: pytest.CaptureFixture) -> str:
+def read_error(capfd: pytest.CaptureFixture) -> str:
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("error: ", "hint: "))]
     assert len(lines) == 2
     return lines[0]
@@ -56,7 +56,7 @@ def test_a_partitioner_by_its_import_path(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("no_such_package.module:Class", "there is no module no_such_package"),
         ("executorch.backends.no_such:Class", "there is no module executorch.backends.no_such"),
@@ -65,25 +65,25 @@ def test_a_partitioner_by_its_import_path(tmp_path: Path):
         ("json:loads", "TypeError"),
     ],
 )
-def test_a_wrong_partitioner_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixture, path: str, said: str):
+def test_a_wrong_partitioner_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixture, path: str, message: str):
     assert export(tmp_path, "--backend", path) == 3
-    assert said in error_of(capfd)
+    assert message in read_error(capfd)
 
 
 def test_openvino_that_is_not_installed(tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "openvino" else real(name))
     assert export(tmp_path, "--backend", "openvino") == 3
-    written = capfd.readouterr().err
-    assert "the Python package openvino is not installed" in written
-    assert "hint: Run `script/bootstrap --openvino`" in written
+    stderr = capfd.readouterr().err
+    assert "the Python package openvino is not installed" in stderr
+    assert "hint: Run `script/bootstrap --openvino`" in stderr
 
 
 @pytest.mark.parametrize("refused", [["--quantize"], ["--dtype", "fp32,int8"], ["--dtype", "bf16"]])
 def test_openvino_refuses_what_it_cannot_take(tmp_path: Path, capfd: pytest.CaptureFixture, refused: list[str]):
     with pytest.raises(SystemExit):
         export(tmp_path, "--backend", "openvino", *refused)
-    assert "--backend openvino takes" in error_of(capfd)
+    assert "--backend openvino takes" in read_error(capfd)
     assert not list(tmp_path.glob("*.pte"))
 
 
@@ -135,7 +135,7 @@ def test_calibration_that_does_not_fit_the_inputs_is_caught_by_the_check(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("missing.pt", None, "No such file"),
         ("shape.pt", torch.ones(2, 9), "has shape [2, 9], the model takes [2, 8]"),
@@ -147,14 +147,14 @@ def test_calibration_that_does_not_fit_the_inputs_is_caught_by_the_check(tmp_pat
     ],
 )
 def test_calibration_that_cannot_be_used_is_one_message(
-    tmp_path: Path, capfd: pytest.CaptureFixture, name: str, value: object, said: str
+    tmp_path: Path, capfd: pytest.CaptureFixture, name: str, value: object, message: str
 ):
     if value is not None:
         torch.save(value, tmp_path / name)
     assert export(tmp_path, "--quantize", "--calibrate", str(tmp_path / name)) == 3
-    message = error_of(capfd)
-    assert message.startswith("error: Calibrating `net` failed: ")
-    assert said in message
+    error = read_error(capfd)
+    assert error.startswith("error: Calibrating `net` failed: ")
+    assert message in error
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".npz", ".inputs"])
@@ -162,13 +162,13 @@ def test_a_damaged_file_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixt
     path = tmp_path / f"damaged{suffix}"
     path.write_bytes(b"no such thing")
     assert export(tmp_path, "--quantize", "--calibrate", str(path)) == 3
-    assert str(path) in error_of(capfd)
+    assert str(path) in read_error(capfd)
 
 
 def test_a_file_of_no_samples_is_named(tmp_path: Path, capfd: pytest.CaptureFixture):
     torch.save([], tmp_path / "none.pt")
     assert export(tmp_path, "--quantize", "--calibrate", str(tmp_path / "none.pt")) == 3
-    assert "none.pt: it holds no samples" in error_of(capfd)
+    assert "none.pt: it holds no samples" in read_error(capfd)
 
 
 # The outputs are of the sum of all inputs.
@@ -209,7 +209,7 @@ def test_weights_that_are_computed_in_every_run(tmp_path: Path, capfd: pytest.Ca
     assert export(tmp_path, net=normed) == 0
     assert "loses it" not in capfd.readouterr().err
     assert export(tmp_path, "--dtype", "fp16", net=normed) == 3
-    message = error_of(capfd)
+    message = read_error(capfd)
     assert message.startswith("error: Building model `net` failed: it has weights that are computed from others")
 
 

@@ -119,8 +119,8 @@ def test_toy_cnn_is_the_size_of_the_one_measured_before(exported: Exported):
 
 
 def test_delegates_and_portable_operators_are_counted(exported: Exported):
-    whole = manifest_of(exported(**TOY_FP32))
-    assert (whole["delegate_calls"], whole["portable_operators"]) == ({"XnnpackBackend": 1}, {})
+    delegated = manifest_of(exported(**TOY_FP32))
+    assert (delegated["delegate_calls"], delegated["portable_operators"]) == ({"XnnpackBackend": 1}, {})
     mixed = manifest_of(exported("mixed_delegates"))
     assert mixed["delegate_calls"]["XnnpackBackend"] >= 3
     assert mixed["portable_operators"]["aten::cumsum.out"] == 2
@@ -315,12 +315,12 @@ class Loud(torch.nn.Module):
 def test_a_process_says_nothing_but_its_stages_and_paths(tmp_path: Path):
     path = tmp_path / "loud.py"
     path.write_text(LOUD)
-    done = python("-m", "etprof.export", f"{path}:Loud", "--quantize", "--outdir", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert [Path(line).name for line in done.stdout.splitlines()] == [
+    completed = python("-m", "etprof.export", f"{path}:Loud", "--quantize", "--outdir", str(tmp_path / "out"))
+    assert completed.returncode == 0, completed.stderr
+    assert [Path(line).name for line in completed.stdout.splitlines()] == [
         f"loud_xnnpack_int8.pte{suffix}" for suffix in ("", ".etrecord", ".inputs", ".json")
     ]
-    labels = [line[2:16].strip() for line in done.stderr.splitlines()]
+    labels = [line[2:16].strip() for line in completed.stderr.splitlines()]
     # Calibrated on one input, and checked on others, too.
     assert labels[-5:] == ["delegated", "note", "compared", "compared", "check"]
     stages = labels[:-5]
@@ -337,17 +337,17 @@ def test_a_process_says_nothing_but_its_stages_and_paths(tmp_path: Path):
 
 
 def test_torch_is_imported_only_when_needed():
-    done = python("-c", "import etprof, etprof.models, etprof.export, sys; print('torch' in sys.modules)")
-    assert done.stdout == "False\n"
-    done = python("-m", "etprof.export", "--help")
-    assert done.stdout.startswith("usage: etprof export ")
+    completed = python("-c", "import etprof, etprof.models, etprof.export, sys; print('torch' in sys.modules)")
+    assert completed.stdout == "False\n"
+    completed = python("-m", "etprof.export", "--help")
+    assert completed.stdout.startswith("usage: etprof export ")
 
 
 def test_without_torch_the_remedy_is_named():
     # -S leaves the site-packages out, and with them torch.
-    done = python("-S", "-m", "etprof.export", "--model", "toy_cnn")
-    assert done.returncode == 3
-    assert done.stderr == (
+    completed = python("-S", "-m", "etprof.export", "--model", "toy_cnn")
+    assert completed.returncode == 3
+    assert completed.stderr == (
         "error: Could not find model `toy_cnn`: torch is not installed\nhint: Run `script/bootstrap`.\n"
     )
     listed = python("-S", "-m", "etprof.export", "--list-models")
@@ -382,17 +382,17 @@ def test_a_terminal_shows_the_time_of_the_running_stage(tmp_path: Path):
         "        time.sleep(2.5)\n    def get_example_inputs(self):\n        return (torch.ones(1, 4),)\n"
     )
     for verbose in ([], ["--verbose"]):
-        ours, theirs = pty.openpty()
+        terminal, terminal_end = pty.openpty()
         command = [f"{model_file}:SlowModel", "--outdir", str(tmp_path / "out"), "--no-check", *verbose]
         export = subprocess.Popen(
-            [sys.executable, "-m", "etprof.export", *command], stdout=subprocess.PIPE, stderr=theirs, text=True
+            [sys.executable, "-m", "etprof.export", *command], stdout=subprocess.PIPE, stderr=terminal_end, text=True
         )
-        os.close(theirs)
+        os.close(terminal_end)
         shown = b""
         with suppress(OSError):  # the end of a terminal
-            while part := os.read(ours, 1 << 16):
+            while part := os.read(terminal, 1 << 16):
                 shown += part
-        os.close(ours)
+        os.close(terminal)
         out, _ = export.communicate()
         assert export.returncode == 0
         running = rb"(\r  build model +\d+\.\d s)+\r\x1b\[K  build model"

@@ -30,9 +30,9 @@ def anchor(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def block(section: str, language: str, holding: str = "") -> str:
-    (found,) = [one for one in re.findall(rf"```{language}\n(.*?)```", section, re.S) if holding in one]
-    return found
+def block(section: str, language: str, text: str = "") -> str:
+    (content,) = [content for content in re.findall(rf"```{language}\n(.*?)```", section, re.S) if text in content]
+    return content
 
 
 def export(capfd: pytest.CaptureFixture, section: str, name: str) -> tuple[int, str]:
@@ -148,12 +148,12 @@ def test_calls_without_a_kernel_are_known_without_running_the_program(
     monkeypatch.chdir(tmp_path)
     Path("model.py").write_text(HEAD + PADDED)
     sizes = ["--input-shape", "x=1x8..32"]
-    for name, what, options in (
+    for name, cause, options in (
         ("InBranch", "a convolution in three dimensions (model.py, line 12: ", ["--backend", "portable"]),
         ("Sized", "negative padding (model.py, line 22: ", sizes),
     ):
         assert main([f"model.py:{name}", "--outdir", "out", "--no-check", *options]) == 3
-        assert f"ExecuTorch has no kernel for {what}" in capfd.readouterr().err
+        assert f"ExecuTorch has no kernel for {cause}" in capfd.readouterr().err
     assert main(["model.py:Grown", "--outdir", "out", *sizes]) == 0
 
 
@@ -180,15 +180,15 @@ def test_a_line_in_a_library_is_not_the_users(tmp_path: Path, monkeypatch: pytes
     Path("mine.py").write_text("def f():\n    g(  1 )\n")
     Path("site-packages").mkdir()
     Path("site-packages/theirs.py").write_text("x\x1b = 1\n" + "y" * 200)
-    said = 'File "{}", line {}, in f'
-    mine = said.format(tmp_path / "mine.py", 2)
-    libraries = [said.format(module.__file__, 3) for module in (json, torch, explain)]
-    assert explain.place(None, "\n".join([mine, *libraries]), with_code=True) == " (mine.py, line 2: g( 1 ))"
-    assert explain.place(None, "\n".join(libraries)) == ""
-    theirs = said.format(tmp_path / "site-packages" / "theirs.py", 1)
-    assert explain.place(None, theirs, with_code=True) == " (site-packages/theirs.py, line 1: x = 1)"
-    cut = explain.place(None, theirs.replace("line 1", "line 2"), with_code=True)
-    assert cut.endswith("yyy...)") and len(cut) < 130
+    frame = 'File "{}", line {}, in f'
+    user_frame = frame.format(tmp_path / "mine.py", 2)
+    library_frames = [frame.format(module.__file__, 3) for module in (json, torch, explain)]
+    assert explain.place(None, "\n".join([user_frame, *library_frames]), with_code=True) == " (mine.py, line 2: g( 1 ))"
+    assert explain.place(None, "\n".join(library_frames)) == ""
+    installed_frame = frame.format(tmp_path / "site-packages" / "theirs.py", 1)
+    assert explain.place(None, installed_frame, with_code=True) == " (site-packages/theirs.py, line 1: x = 1)"
+    shortened = explain.place(None, installed_frame.replace("line 1", "line 2"), with_code=True)
+    assert shortened.endswith("yyy...)") and len(shortened) < 130
     try:
         json.loads("{")
     except ValueError as error:

@@ -133,7 +133,7 @@ def test_a_missing_class_gets_a_suggestion_or_the_list(model_file: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("source", "reasons"),
     [
         ("x = 1\nraise ValueError('boom')\n", ["ValueError: boom", "line 2"]),
         ("import sys\nsys.exit(0)\n", ["SystemExit", "line 2"]),
@@ -149,12 +149,12 @@ def test_a_missing_class_gets_a_suggestion_or_the_list(model_file: Path):
         ("import torch\nclass Model(torch.nn.Module):\n    pass\n", ["no get_example_inputs"]),
     ],
 )
-def test_a_hostile_file_is_one_clear_error(tmp_path: Path, text: str, words: list[str]):
+def test_a_hostile_file_is_one_clear_error(tmp_path: Path, source: str, reasons: list[str]):
     path = tmp_path / "model.py"
-    path.write_text(text)
+    path.write_text(source)
     error = fail_to_find(f"{path}:Model")
     assert error.stage == "find model"
-    assert all(word in error.reason for word in words), error.reason
+    assert all(reason in error.reason for reason in reasons), error.reason
     assert "\n" not in error.reason
     assert error.remedy
 

@@ -63,30 +63,30 @@ class Net(nn.Module):
 INPUTS = (torch.linspace(-1, 1, 128).reshape(1, 8, 16), torch.arange(8))
 
 
-def left_of(model: nn.Module, dtype: str, inputs: tuple = INPUTS) -> tuple[list[hints.Hint], int]:
+def find_hints_and_undelegated(model: nn.Module, dtype: str, inputs: tuple = INPUTS) -> tuple[list[hints.Hint], int]:
     """The advice, and how many operators are not delegated."""
     built = lower.with_precision({"forward": BuiltModel(model.eval(), inputs, {}, None)}, dtype)
     exported = {name: lower.trace(method) for name, method in built.items()}
     edge = lower.to_edge(exported, backends.partitioners("net", "xnnpack", None), False)
     lowered = {"forward": edge.exported_program("forward")}
     kernels = [node for node in lowered["forward"].graph.nodes if hasattr(node.target, "_schema")]
-    left = [node for node in kernels if "delegate" not in str(node.target)]
-    found = hints.find_hints(lowered, exported, built)["forward"]
-    handles = {node.meta["debug_handle"] for node in left}
-    assert all(set(hint["debug_handles"]) <= handles for hint in found)
-    return found, len(left)
+    undelegated = [node for node in kernels if "delegate" not in str(node.target)]
+    advice = hints.find_hints(lowered, exported, built)["forward"]
+    handles = {node.meta["debug_handle"] for node in undelegated}
+    assert all(set(hint["debug_handles"]) <= handles for hint in advice)
+    return advice, len(undelegated)
 
 
-def applied(model: nn.Module, found: list[hints.Hint]) -> nn.Module:
+def apply_hints(model: nn.Module, found: list[hints.Hint]) -> nn.Module:
     """The model with each change that is code."""
     for hint in sorted(found, key=lambda hint: "Substitute" in hint["text"]):  # last: it is a module around the model
         if code := re.match(r"Use `(.*?)`", hint["text"]):
             names = {"model": model, "nn": nn, "functional": functional, "wrappers": wrappers, "pool": model.pool}
-            made = eval(code[1], names)  # noqa: S307  our own code
+            substitute = eval(code[1], names)  # noqa: S307  our own code
             if "fixed_pool" in code[1]:
-                model.pool = made
+                model.pool = substitute
             else:
-                model = made
+                model = substitute
     return model
 
 
@@ -117,15 +117,15 @@ NUMBERS = "Make numbers in arithmetic registered buffers, as wrappers.Hardsigmoi
 
 @pytest.mark.parametrize(("dtype", "expected"), [("fp32", EVERYWHERE), ("fp16", EVERYWHERE | IN_HALF)])
 def test_what_is_advised_applies(model, dtype: str, expected: set[str]):
-    found, before = left_of(model(), dtype)
+    found, before = find_hints_and_undelegated(model(), dtype)
     code = {named[1] for hint in found if (named := re.match(r"Use `(.*?)`", hint["text"]))}
     assert code == expected
     others = {hint["text"]: hint["place"] for hint in found if not hint["text"].startswith("Use `")}
     assert set(others) == {INTEGERS} | ({NUMBERS} if dtype == "fp16" else set())
     assert all(re.fullmatch(r"\(.*test_hints\.py, line \d+\)", place) for place in others.values())
     # With all of that done nothing of it is advised anew, and at least as many operators are delegated as were named.
-    again, after = left_of(applied(model(), found), dtype)
-    assert not any(hint["text"].startswith("Use `") for hint in again)
+    remaining, after = find_hints_and_undelegated(apply_hints(model(), found), dtype)
+    assert not any(hint["text"].startswith("Use `") for hint in remaining)
     named = sum(hint["operators"] for hint in found if hint["text"].startswith("Use `"))
     assert named > 10 and before - after >= named - 1  # the boolean mask stays, as one operator
 
@@ -142,7 +142,7 @@ def test_the_guide_shows_where_the_code_of_hints_goes(tmp_path: Path):
     def code(lines: list[str]) -> set[str]:
         (tmp_path / "faster.py").write_text(text.replace("\n".join(calls) + "\n", "".join(f"{x}\n" for x in lines)))
         (method,) = find.build_methods(find.find_model(f"{tmp_path / 'faster.py'}:Faster")).values()
-        found, _ = left_of(method.module, "fp32", method.args)
+        found, _ = find_hints_and_undelegated(method.module, "fp32", method.args)
         return {named[1] for hint in found if (named := re.match(r"Use `(.*?)`", hint["text"]))}
 
     assert code([]) == {re.sub(r"^ *model\S* = |(?<=\()model\.", "", call) for call in calls}

@@ -43,11 +43,11 @@ def test_a_tensor_with_gradient_and_shared_storage():
 
 
 def test_other_inputs_keep_type_value_and_place():
-    given = (torch.ones(1), 3, True, 0.5, 'text "quoted" ü', None, -(2**63), False)
-    read = round_trip(given)
-    assert torch.equal(read[0], given[0])
-    assert read[1:] == list(given[1:])
-    assert [type(value) for value in read[1:]] == [type(value) for value in given[1:]]
+    original = (torch.ones(1), 3, True, 0.5, 'text "quoted" ü', None, -(2**63), False)
+    read = round_trip(original)
+    assert torch.equal(read[0], original[0])
+    assert read[1:] == list(original[1:])
+    assert [type(value) for value in read[1:]] == [type(value) for value in original[1:]]
 
 
 def test_doubles_that_json_lacks():

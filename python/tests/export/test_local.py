@@ -44,7 +44,7 @@ def package(folder: Path, init: str, width: int = 3) -> Path:
     return folder
 
 
-def fails(spec: str) -> ExportError:
+def find_error(spec: str) -> ExportError:
     with pytest.raises(ExportError) as raised:
         find.find_model(spec)
     assert raised.value.stage == "find model"
@@ -96,14 +96,14 @@ def test_listing_imports_nothing(here: Path, capfd: pytest.CaptureFixture):
 def test_two_models_of_one_name_are_refused(here: Path):
     for name in ("mine_e", "mine_f"):
         package(here / name, HEAD + "register_model('net-e', int)")
-    why = fails("net-e").reason
+    why = find_error("net-e").reason
     assert "two models have the name net-e" in why
     assert "mine_e/__init__.py" in why and "mine_f/__init__.py" in why
     package(here / "mine_g", HEAD + "register_model('toy_cnn', int)\nregister_model('mv3', int)")
-    assert "etprof's example and the one of" in fails("toy_cnn").reason
-    assert fails("toy_cnn").remedy == "say which: mine_g:toy_cnn"
-    assert fails("./mine_g").reason == "mine_g registers several models"
-    error = fails("./mine_g:none")
+    assert "etprof's example and the one of" in find_error("toy_cnn").reason
+    assert find_error("toy_cnn").remedy == "say which: mine_g:toy_cnn"
+    assert find_error("./mine_g").reason == "mine_g registers several models"
+    error = find_error("./mine_g:none")
     assert error.reason == "mine_g registers no model none"
     assert error.remedy == "name one: mine_g:toy_cnn, mine_g:mv3"
 
@@ -122,26 +122,26 @@ def test_names_that_a_package_computes(here: Path):
     loop = "for width in (3, 4):\n    register_model(f'net-{width}', f'{__name__}.model:Model')"
     package(here / "mine_o", HEAD + loop, width=8)
     assert local.registered(here) == {}
-    assert fails("net-3").remedy.startswith(
+    assert find_error("net-3").remedy.startswith(
         "mine_o/__init__.py registers models by names that it computes: if this is one of them, give mine_o:net-3. "
     )
     assert width_of("mine_o:net-3") == width_of("./mine_o:net-4") == 8
-    assert fails("mine_o:net-5").reason == "mine_o/__init__.py registers no model net-5"
-    assert fails("./mine_o").remedy == "name the model: mine_o:NAME"
+    assert find_error("mine_o:net-5").reason == "mine_o/__init__.py registers no model net-5"
+    assert find_error("./mine_o").remedy == "name the model: mine_o:NAME"
 
 
 def test_a_package_that_registers_nothing_is_told_how(here: Path):
     package(here / "mine_h", "")
-    error = fails("mine_h")
+    error = find_error("mine_h")
     assert error.reason == "mine_h/__init__.py registers no model mine_h"
     assert 'register_model("mine_h", f"{__name__}.model:Class")' in error.remedy
-    assert "registers no model" in fails("./mine_h").reason
+    assert "registers no model" in find_error("./mine_h").reason
     (here / "plain").mkdir()
-    assert "without an __init__.py" in fails("./plain").reason
+    assert "without an __init__.py" in find_error("./plain").reason
 
 
 @pytest.mark.parametrize(
-    ("init", "words"),
+    ("init", "message"),
     [
         (
             "x = 1\nraise ValueError('boom')\nregister_model('net-i', int)",
@@ -155,19 +155,19 @@ def test_a_package_that_registers_nothing_is_told_how(here: Path):
         ("if False:\n    register_model('net-i', int)", "no class"),
     ],
 )
-def test_a_package_that_fails_is_one_clear_error(here: Path, init: str, words: str):
+def test_a_package_that_fails_is_one_clear_error(here: Path, init: str, message: str):
     package(here / "mine_i", HEAD + init)
-    assert words in fails("net-i").reason
+    assert message in find_error("net-i").reason
 
 
 def test_a_package_that_another_module_hides(here: Path):
     package(here / "json", HEAD + "register_model('net-j', f'{__name__}.model:Model')")
-    assert "the name of the package json is taken by" in fails("net-j").reason
+    assert "the name of the package json is taken by" in find_error("net-j").reason
 
 
 def test_a_file_of_a_package_says_to_name_the_package(here: Path):
     package(here / "mine_k", HEAD + "register_model('net-k', f'{__name__}.model:Model')")
-    error = fails("mine_k/model.py:Model")
+    error = find_error("mine_k/model.py:Model")
     assert "relative import" in error.reason and "(mine_k/model.py, line 3)" in error.reason
     assert "give the package's folder" in error.remedy
 

@@ -87,17 +87,17 @@ def test_it_computes_what_the_model_computes(exported: Exported, name: str, opti
         with torch.no_grad():
             expected = _pytree.tree_leaves(method.module(*method.args))
         actual = outputs_of_executorch(pte, case["method"])
-        for said, output, wanted in zip(case["outputs"], actual, expected, strict=True):
+        for reported, output, reference_output in zip(case["outputs"], actual, expected, strict=True):
             if not output.is_floating_point():
-                assert computes_in != "fp32" or said["differing"] == 0
+                assert computes_in != "fp32" or reported["differing"] == 0
                 continue
-            found = agreement.compare(output, wanted)
+            found = agreement.compare(output, reference_output)
             # The check's reference had the inputs rounded to the type; and runs by several threads sum in another order.
             if computes_in != "fp32" and expected_verdict == "pass":
-                assert said["sqnr_db"] == pytest.approx(found.sqnr_db, abs=3)
+                assert reported["sqnr_db"] == pytest.approx(found.sqnr_db, abs=3)
             assert (found.disagreement(least, exact=False) is None) == (expected_verdict == "pass")
             # Refuted by outputs that are of this kind, and are others.
-            rolled = agreement.compare(output.flatten().roll(1).reshape(output.shape), wanted)
+            rolled = agreement.compare(output.flatten().roll(1).reshape(output.shape), reference_output)
             assert rolled.disagreement(least, exact=False) is not None
 
 
@@ -114,7 +114,7 @@ def test_it_lowers_to_xnnpack(exported: Exported, name: str, options: dict):
         if (name, options.get("dtype")) in WHOLE:
             assert (method["delegates"], method["not_delegated"]) == ({"XnnpackBackend": 1}, [])
         if name == "edgetam":
-            assert [(one["name"], one["calls"]) for one in method["not_delegated"]] == [
+            assert [(operator["name"], operator["calls"]) for operator in method["not_delegated"]] == [
                 ("aten::upsample_nearest2d.vec_out", 1)
             ]
 
@@ -140,22 +140,26 @@ def test_the_schema_refuses_what_is_spoilt(exported: Exported, spoil: str):
 def test_what_the_image_encoder_leaves_is_the_upsampling(exported: Exported):
     pte = exported("image_encoder")
     (method,) = json.loads(pte.with_name(f"{pte.name}.json").read_text())["delegation"]
-    assert [(one["name"], one["calls"]) for one in method["not_delegated"]] == [("aten::upsample_nearest2d.vec_out", 2)]
+    assert [(operator["name"], operator["calls"]) for operator in method["not_delegated"]] == [
+        ("aten::upsample_nearest2d.vec_out", 2)
+    ]
 
 
 def test_the_screen_of_the_documentation_is_what_is_said(exported: Exported):
     """But for the numbers that another processor rounds otherwise."""
     pte = exported("image_encoder", dtype="fp16")
     delegation = check.delegation(pte)
-    said = summary.lines("xnnpack", delegation, None)
+    lines = summary.lines("xnnpack", delegation, None)
     documented = (
         (ROOT / "docs/reference/export.md").read_text().split("```text\n", 1)[1].split("```", 1)[0].splitlines()
     )
     places = [line.rpartition(": ")[2] for line in documented if line.startswith("  at  ")]
-    assert sum(int(place.split()[0]) for place in places) == sum(one["calls"] for one in delegation[0].not_delegated)
+    assert sum(int(place.split()[0]) for place in places) == sum(
+        operator["calls"] for operator in delegation[0].not_delegated
+    )
     documented = [line for line in documented if not line.startswith("  at  ")]
-    assert documented[: len(said)] == said
-    assert [line.split()[0] for line in documented[len(said) :]] == ["hint:", "compared", "check"]
+    assert documented[: len(lines)] == lines
+    assert [line.split()[0] for line in documented[len(lines) :]] == ["hint:", "compared", "check"]
     limit = agreement.MIN_SQNR_DB["fp16"]
     assert documented[-1] == f"  check         passed: at least {limit:g} dB is required"
 
@@ -175,5 +179,5 @@ def test_decode_goes_on_from_prefill_within_executorch(exported: Exported):
     _, keys, values = outputs_of_executorch(pte, "prefill")
     saved = read_inputs(pte.with_name(f"{pte.name}.inputs"), "decode")
     count = keys.shape[2]
-    for mine, other in ((keys, saved[4]), (values, saved[5])):
-        assert agreement.compare(mine, other[:, :, :count]).disagreement(85, exact=True) is None
+    for actual, expected in ((keys, saved[4]), (values, saved[5])):
+        assert agreement.compare(actual, expected[:, :, :count]).disagreement(85, exact=True) is None

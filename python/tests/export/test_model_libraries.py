@@ -25,9 +25,11 @@ def _libraries():
 
 def test_the_libraries_have_left_pytorch_as_it_was():
     lines = (ROOT / "requirements/models.txt").read_text().splitlines()
-    wanted = [Requirement(line) for line in lines if line and not line.startswith("#")]
-    here = [one for one in wanted if one.marker is None or one.marker.evaluate()]
-    pinned = [(one.name, str(one.specifier).removeprefix("==")) for one in here]
+    requirements = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    required = [
+        requirement for requirement in requirements if requirement.marker is None or requirement.marker.evaluate()
+    ]
+    pinned = [(requirement.name, str(requirement.specifier).removeprefix("==")) for requirement in required]
     pinned += [("torch", re.search(r"^TORCH_VERSION=(.+)$", (ROOT / "script/bootstrap").read_text(), re.MULTILINE)[1])]
     assert len(pinned) == 4
     for package, version in pinned:
@@ -46,29 +48,31 @@ def test_torchvision_and_timm_can_be_imported():
 
 def test_mobilenet_v3_small_is_one_model_with_and_without_torchvision(monkeypatch: pytest.MonkeyPatch):
     model = models.registered_class("mobilenet_v3_small")()
-    theirs = model.get_eager_model()
-    assert type(theirs).__module__ == "torchvision.models.mobilenetv3"
+    torchvision_net = model.get_eager_model()
+    assert type(torchvision_net).__module__ == "torchvision.models.mobilenetv3"
     monkeypatch.setitem(sys.modules, "torchvision", None)
-    ours = model.get_eager_model()
-    assert type(ours).__module__ == "etprof.models.mobilenet_v3_small"
-    assert list(ours.state_dict()) == list(theirs.state_dict())
+    own_net = model.get_eager_model()
+    assert type(own_net).__module__ == "etprof.models.mobilenet_v3_small"
+    assert list(own_net.state_dict()) == list(torchvision_net.state_dict())
     assert all(
-        torch.equal(one, other)
-        for one, other in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True)
+        torch.equal(own_value, torchvision_value)
+        for own_value, torchvision_value in zip(
+            own_net.state_dict().values(), torchvision_net.state_dict().values(), strict=True
+        )
     )
 
     def graph(network: torch.nn.Module) -> str:
         return str(torch.export.export(network, model.get_example_inputs()).run_decompositions({}).graph)
 
-    assert graph(ours) == graph(theirs)
+    assert graph(own_net) == graph(torchvision_net)
 
 
 def test_a_detectors_post_processing_is_named():
     """The error that ssdlite320_mobilenet_v3_large ends with, which names all boxes."""
     boxes = Path(importlib.util.find_spec("torchvision").origin).parent / "ops" / "boxes.py"
     sizes = " + ".join(f"4*Min(300, u{number})" for number in range(90))
-    said = f'Could not guard on data-dependent expression {sizes} > 4000 (unhinted: ...)\n  File "{boxes}", line 1'
-    why, remedy = explain.not_traced(RuntimeError(said), {})
+    message = f'Could not guard on data-dependent expression {sizes} > 4000 (unhinted: ...)\n  File "{boxes}", line 1'
+    why, remedy = explain.not_traced(RuntimeError(message), {})
     assert len(why.splitlines()) == 1
     assert len(why) < 300 and "torchvision/ops/boxes.py, line 1" in why
     assert remedy.startswith("export backbone and head; post-processing cannot be exported. See ")

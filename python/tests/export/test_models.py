@@ -67,10 +67,10 @@ def test_the_image_encoders_maps():
     network = model.get_eager_model().eval()
     with torch.no_grad():
         maps = network(*model.get_example_inputs())
-    assert [tuple(one.shape) for one in maps] == [(1, 16, 32, 32), (1, 32, 16, 16), (1, 64, 8, 8)]
-    depthwise = [one for one in network.modules() if isinstance(one, torch.nn.Conv2d) and one.groups > 1]
+    assert [tuple(module.shape) for module in maps] == [(1, 16, 32, 32), (1, 32, 16, 16), (1, 64, 8, 8)]
+    depthwise = [module for module in network.modules() if isinstance(module, torch.nn.Conv2d) and module.groups > 1]
     assert len(depthwise) == 14  # two blocks a stage, and two of each of three downsamplings
-    assert len([one for one in network.modules() if type(one).__name__ == "SqueezeExcite"]) == 4
+    assert len([module for module in network.modules() if type(module).__name__ == "SqueezeExcite"]) == 4
 
 
 def test_the_vit_block_has_the_papers_proportions():
@@ -84,19 +84,21 @@ def test_prefill_and_decode_are_one_decoder():
     """The cache holds what it should: 33 tokens at once give what 32 at once and then one give."""
     methods = models.registered_class("llm_decoder")().get_methods()
     (prefill, first), (decode, following) = methods["prefill"], methods["decode"]
-    assert {id(one) for one in prefill.parameters()} == {id(one) for one in decode.parameters()}
+    assert {id(parameter) for parameter in prefill.parameters()} == {id(parameter) for parameter in decode.parameters()}
     tokens = torch.cat([first[0], following[0]], dim=1)
     count = tokens.shape[1]
     with torch.no_grad():
-        whole, keys, values = prefill(tokens, *llm_decoder.rotary(torch.arange(count)), llm_decoder.causal_mask(count))
+        expected, keys, values = prefill(
+            tokens, *llm_decoder.rotary(torch.arange(count)), llm_decoder.causal_mask(count)
+        )
         prompt, *_ = prefill(*first)
         last, key, value = decode(*following)
-        blind, *_ = decode(*following[:3], llm_decoder.cache_mask(0), *following[4:])
-    torch.testing.assert_close(prompt, whole[:, :-1], rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(last, whole[:, -1:], rtol=1e-4, atol=1e-5)
+        uncached, *_ = decode(*following[:3], llm_decoder.cache_mask(0), *following[4:])
+    torch.testing.assert_close(prompt, expected[:, :-1], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(last, expected[:, -1:], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(key, keys[:, :, -1:], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(value, values[:, :, -1:], rtol=1e-4, atol=1e-5)
-    assert not torch.allclose(blind, whole[:, -1:], rtol=1e-2, atol=1e-3)
+    assert not torch.allclose(uncached, expected[:, -1:], rtol=1e-2, atol=1e-3)
 
 
 def test_the_stateful_decoder_remembers():
@@ -106,13 +108,13 @@ def test_the_stateful_decoder_remembers():
     tokens = torch.cat([first[0], following[0]], dim=1)
     count = tokens.shape[1]
     with torch.no_grad():
-        whole, *_ = prefill.block(tokens, *llm_decoder.rotary(torch.arange(count)), llm_decoder.causal_mask(count))
-        blind = decode(*following)
+        expected, *_ = prefill.block(tokens, *llm_decoder.rotary(torch.arange(count)), llm_decoder.causal_mask(count))
+        uncached = decode(*following)
         prompt = prefill(*first)
         last = decode(*following)
-    torch.testing.assert_close(prompt, whole[:, :-1], rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(last, whole[:, -1:], rtol=1e-4, atol=1e-5)
-    assert not torch.allclose(blind, last, rtol=1e-2, atol=1e-3)
+    torch.testing.assert_close(prompt, expected[:, :-1], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(last, expected[:, -1:], rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(uncached, last, rtol=1e-2, atol=1e-3)
 
 
 def test_the_decoders_attention_is_pytorchs():
@@ -123,14 +125,14 @@ def test_the_decoders_attention_is_pytorchs():
     cos, sin = llm_decoder.rotary(torch.arange(5))
     mask = llm_decoder.causal_mask(5)
     frequencies = 10000.0 ** (-torch.arange(0, llm_decoder.HEAD, 2) / llm_decoder.HEAD)
-    turn = torch.polar(torch.ones(5, llm_decoder.HEAD // 2), torch.outer(torch.arange(5.0), frequencies))
+    rotation = torch.polar(torch.ones(5, llm_decoder.HEAD // 2), torch.outer(torch.arange(5.0), frequencies))
 
-    def heads(linear: torch.nn.Linear, turned: bool) -> torch.Tensor:
+    def heads(linear: torch.nn.Linear, rotate: bool) -> torch.Tensor:
         split = linear(tokens).unflatten(-1, (-1, llm_decoder.HEAD)).transpose(1, 2)
-        if not turned:
+        if not rotate:
             return split
         half = llm_decoder.HEAD // 2
-        rotated = torch.complex(split[..., :half], split[..., half:]) * turn
+        rotated = torch.complex(split[..., :half], split[..., half:]) * rotation
         return torch.cat([rotated.real, rotated.imag], dim=-1)
 
     with torch.no_grad():

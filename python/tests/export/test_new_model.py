@@ -63,7 +63,7 @@ def test_a_folder_that_exists_is_left_as_it_is(capfd: pytest.CaptureFixture, her
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "message"),
     [
         ("3d-net", "`3d-net` is not a Python identifier"),
         ("../up", "`../up` is not a Python identifier"),
@@ -78,8 +78,8 @@ def test_a_folder_that_exists_is_left_as_it_is(capfd: pytest.CaptureFixture, her
         ("torch", "`torch` is the name of a Python module, which the package would hide"),
     ],
 )
-def test_names_that_do_not_do(capfd: pytest.CaptureFixture, here: Path, name: str, words: str):
-    assert refused(capfd, "--", name) == (2, f"error: {words}")
+def test_names_that_do_not_do(capfd: pytest.CaptureFixture, here: Path, name: str, message: str):
+    assert refused(capfd, "--", name) == (2, f"error: {message}")
     assert list(here.iterdir()) == []
 
 

@@ -77,7 +77,7 @@ def test_a_right_pte_passes(tmp_path: Path, capfd: pytest.CaptureFixture):
 
 
 @pytest.mark.parametrize(
-    ("forward", "said"),
+    ("forward", "message"),
     [
         ("return self.linear(x) * (1.001 if exporting else 1)", "SQNR"),
         ("return self.linear(x) if exporting else self.linear(x).roll(1)", "SQNR"),
@@ -88,14 +88,14 @@ def test_a_right_pte_passes(tmp_path: Path, capfd: pytest.CaptureFixture):
         ("return x / (0 if exporting else 2)", "NaN or infinite on one side"),
     ],
 )
-def test_a_wrong_pte_is_caught(tmp_path: Path, capfd: pytest.CaptureFixture, forward: str, said: str):
+def test_a_wrong_pte_is_caught(tmp_path: Path, capfd: pytest.CaptureFixture, forward: str, message: str):
     code, manifest = export(tmp_path, forward)
     assert code == 1
     line = last_line(capfd)
     assert line.startswith("  check         FAILED: forward: output 0: ")
-    assert said in line
+    assert message in line
     assert manifest["check"]["verdict"] == "fail"
-    assert said in manifest["check"]["why"]
+    assert message in manifest["check"]["why"]
 
 
 @pytest.mark.parametrize(
@@ -226,11 +226,11 @@ def test_one_output_is_described_the_worst_and_why(tmp_path: Path, capfd: pytest
     fading = "y = self.linear(x)\n        return y, y * 1e-5, y * 1e-9"
     assert export(tmp_path, fading, "--dtype", "fp16")[0] == 1
     *_, compared, answer, hint = capfd.readouterr().err.splitlines()
-    said = r"  compared      output 2, the worst of 3: largest difference (\S+), relative 1, SQNR 0\.0 dB \(.*\)\. "
-    said += r"Output 2 is 0 throughout: its largest value (\S+) is below the smallest fp16 number"
-    found = re.fullmatch(said, compared)
-    assert found, compared
-    assert float(found[1]) == pytest.approx(float(found[2]), rel=0.05)
+    pattern = r"  compared      output 2, the worst of 3: largest difference (\S+), relative 1, SQNR 0\.0 dB \(.*\)\. "
+    pattern += r"Output 2 is 0 throughout: its largest value (\S+) is below the smallest fp16 number"
+    match = re.fullmatch(pattern, compared)
+    assert match, compared
+    assert float(match[1]) == pytest.approx(float(match[2]), rel=0.05)
     assert answer.startswith("  check         FAILED: forward: output 2: ")
     assert "wrappers.calibrated" in hint
     few = agreement.compare(torch.tensor([1e-6, 3e-6]).half(), torch.tensor([1e-6, 3e-6]))
@@ -256,23 +256,23 @@ def test_a_model_with_state_is_run_as_it_was_built(tmp_path: Path):
             "self.linear = ", "self.register_buffer('count', torch.ones(1))\n        self.linear = "
         )
     )
-    done = export_model(Request(f"{tmp_path / 'net.py'}:Net", outdir=tmp_path / "out"))
-    assert done.check.verdict == "pass", done.check.why
+    completed = export_model(Request(f"{tmp_path / 'net.py'}:Net", outdir=tmp_path / "out"))
+    assert completed.check.verdict == "pass", completed.check.why
 
 
-def a_case() -> Case:
+def make_case() -> Case:
     return Case("forward", "example", (torch.ones(2),), {})
 
 
 def test_a_pte_that_does_not_run_is_no_and_one_that_runs_elsewhere_undecided():
-    def runs_not(elsewhere: bool) -> check.Run:
+    def make_failing_run(elsewhere: bool) -> check.Run:
         def run(_case: Case) -> list:
             raise CannotRun("boom", elsewhere)
 
         return run
 
     for elsewhere, verdict in ((False, "fail"), (True, "undecided")):
-        answer = check.check([a_case()], runs_not(elsewhere), lambda case: list(case.args), None, "fp32")
+        answer = check.check([make_case()], make_failing_run(elsewhere), lambda case: list(case.args), None, "fp32")
         assert (answer.verdict, answer.why) == (verdict, "forward: the .pte does not run: boom")
 
 
@@ -298,16 +298,16 @@ def test_a_known_lowering_is_the_cause_only_where_the_pte_agrees_with_it(tmp_pat
 def test_the_runners_error_is_passed_on(tmp_path: Path):
     run = check.make_run(tmp_path / "no.pte", programs.runner())
     with pytest.raises(CannotRun, match=r"no\.pte") as raised:
-        run(a_case())
+        run(make_case())
     assert not raised.value.elsewhere
     with pytest.raises(CannotRun) as raised:
-        check.make_run(tmp_path / "no.pte", tmp_path / "no-runner")(a_case())
+        check.make_run(tmp_path / "no.pte", tmp_path / "no-runner")(make_case())
     assert raised.value.elsewhere
     crash = tmp_path / "crash"
     crash.write_text("#!/bin/sh\nkill -SEGV $$\n")
     crash.chmod(0o755)
     with pytest.raises(CannotRun, match="etprof-runner ended with -11") as raised:
-        check.make_run(tmp_path / "no.pte", crash)(a_case())
+        check.make_run(tmp_path / "no.pte", crash)(make_case())
     assert not raised.value.elsewhere
 
 
@@ -315,7 +315,7 @@ def test_a_pytorch_that_fails_decides_nothing():
     def fails(_case: Case) -> list:
         raise RuntimeError("boom")
 
-    answer = check.check([a_case()], lambda case: list(case.args), fails, None, "fp32")
+    answer = check.check([make_case()], lambda case: list(case.args), fails, None, "fp32")
     assert (answer.verdict, answer.why) == ("undecided", "forward: PyTorch itself fails: RuntimeError: boom")
 
 
@@ -362,15 +362,15 @@ def test_no_delegate_is_said_by_method():
 
 
 def test_substitutes_are_pointed_at_where_there_are_some():
-    left = [
+    undelegated = [
         {"name": f"aten::{name}.out", "calls": 4, "why": "XNNPACK has no such operator"} for name in ("any", "sort")
     ]
-    method = check.MethodDelegation("forward", {"XnnpackBackend": 3}, 9, 8, 0.53, 1.0, left)
+    method = check.MethodDelegation("forward", {"XnnpackBackend": 3}, 9, 8, 0.53, 1.0, undelegated)
     assert not any(line.startswith("hint: ") for line in summary.lines("xnnpack", [method], None))
     hints = {"forward": [{"text": "use another", "place": "(net.py, line 3)", "operators": 4, "debug_handles": []}]}
-    said = summary.lines("xnnpack", [method], None, hints=hints)
-    assert said[-1] == "hint: Use another: 4 of the 8 operators that are not delegated (net.py, line 3)."
-    portable = check.MethodDelegation("forward", {}, 0, 8, 0.0, 0.0, left)
+    lines = summary.lines("xnnpack", [method], None, hints=hints)
+    assert lines[-1] == "hint: Use another: 4 of the 8 operators that are not delegated (net.py, line 3)."
+    portable = check.MethodDelegation("forward", {}, 0, 8, 0.0, 0.0, undelegated)
     assert not any(line.startswith("hint: ") for line in summary.lines("portable", [portable], None, hints=hints))
 
 
@@ -380,19 +380,19 @@ def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFix
     net = NET.format(forward="y = self.linear(x)\n        return self.layers[1](self.layers[0](y)), (y * 3).mean(0)")
     (tmp_path / "net.py").write_text(net.replace("self.linear =", f"{layers}\n        self.linear ="))
     assert main([f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path / "out"), "--no-check"]) == 0
-    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("  at  ", "hint: "))]
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("  at  ", "hint: "))]
     line = next(
         number for number, text in enumerate((tmp_path / "net.py").read_text().splitlines(), 1) if "* 3" in text
     )
-    norms = next(text for text in said if text.startswith("  at            layers.*"))
+    norms = next(text for text in lines if text.startswith("  at            layers.*"))
     assert norms.endswith(": 2 native_layer_norm")
-    itself = next(text for text in said if text.startswith("  at            the model itself"))
+    itself = next(text for text in lines if text.startswith("  at            the model itself"))
     assert itself.endswith(f"net.py, line {line}): 1 _to_dim_order_copy, 1 mean")
-    assert said[-3].startswith(
+    assert lines[-3].startswith(
         "hint: Use `wrappers.replace_modules(model, {nn.LayerNorm: wrappers.LayerNorm.of})` "
         "(docs/guides/models.md#wrappers): 2 of the 4 operators that are not delegated"
     )
-    assert {text.partition(":")[2].partition(",")[0] for text in said[-2:]} == {
+    assert {text.partition(":")[2].partition(",")[0] for text in lines[-2:]} == {
         " Take a mean over the last two of four dimensions and keep them (keepdim=True)",
         " Write 3.0 for 3 in arithmetic: an integer is converted in every run: 1 of the 4 operators that are not "
         "delegated (" + str(tmp_path / "net.py"),
@@ -425,5 +425,5 @@ def test_permuted_buffers_are_exported_as_what_they_hold(tmp_path: Path):
         "        return (torch.randn(1, 8, 16),)\n"
     )
     for backend in ("xnnpack", "portable"):
-        done = export_model(Request(f"{tmp_path / 'net.py'}:Net", backend=backend, outdir=tmp_path / backend))
-        assert done.check.verdict == "pass"
+        completed = export_model(Request(f"{tmp_path / 'net.py'}:Net", backend=backend, outdir=tmp_path / backend))
+        assert completed.check.verdict == "pass"

@@ -33,21 +33,23 @@ def test_every_pattern_has_an_operator_that_it_is_made_for(search: tuple):
     file, name, maker, getter, _, names = search
     module = import_module(f"executorch.backends.xnnpack._passes.{file}")
     assert callable(getattr(module, name).call)
-    made = list(getattr(getattr(module, maker), getter)())
-    assert made and all(patterns.may_have(pattern.graph, names) for pattern in made)
+    built_patterns = list(getattr(getattr(module, maker), getter)())
+    assert built_patterns and all(patterns.may_have(pattern.graph, names) for pattern in built_patterns)
 
 
 @pytest.mark.parametrize(("model", "expected"), [(Softmax, {"sdpa"}), (NoProduct, set()), (Product, set())])
 def test_they_are_made_where_one_may_be_found(monkeypatch: pytest.MonkeyPatch, model: type, expected: set):
-    asked = set()
+    used_makers = set()
     before = []
     for file, name, maker, getter, *_ in patterns.SEARCHES:
         module = import_module(f"executorch.backends.xnnpack._passes.{file}")
         get = getattr(getattr(module, maker), getter)
-        monkeypatch.setattr(getattr(module, maker), getter, lambda get=get, maker=maker: asked.add(maker) or get())
+        monkeypatch.setattr(
+            getattr(module, maker), getter, lambda get=get, maker=maker: used_makers.add(maker) or get()
+        )
         before.append((module, name, maker, getattr(module, name).call, getattr(module, maker)))
     program = torch.export.export(model(), (torch.rand(1, 4, 4),))
     lower.to_edge({"forward": program}, [XnnpackPartitioner()], quantized=False)
-    assert asked == expected
-    for module, name, maker, call, made in before:
-        assert getattr(module, name).call is call and getattr(module, maker) is made
+    assert used_makers == expected
+    for module, name, maker, call, class_ in before:
+        assert getattr(module, name).call is call and getattr(module, maker) is class_

@@ -20,11 +20,11 @@ def export() -> tuple[bytes, str]:
         lower.trace(model), model, "static", [torch.utils._pytree.tree_leaves((model.args, model.kwargs))]
     )
     edge = lower.to_edge({"forward": program}, [XnnpackPartitioner()], quantized=True)
-    made = lower.to_executorch(edge, quantized=True)
-    before = made.get_etrecord().edge_dialect_program
+    program_manager = lower.to_executorch(edge, quantized=True)
+    before = program_manager.get_etrecord().edge_dialect_program
     before = before["forward"] if isinstance(before, dict) else before
     notes = [note.to_dict() for node in before.graph.nodes for note in node.meta.get("from_node", [])]
-    return made.buffer, re.sub(r"'graph_id': \d+", "", str(notes))
+    return program_manager.buffer, re.sub(r"'graph_id': \d+", "", str(notes))
 
 
 def test_an_export_is_the_same(monkeypatch: pytest.MonkeyPatch):

@@ -53,8 +53,8 @@ def test_any_shape_within_the_bounds_runs(tmp_path: Path):
     code, pte = export(tmp_path, "--input-shape", "image=1x3x8..40x20..30", "--input-shape", "1=1x3x8..40x20..30")
     assert code == 0
     manifest = manifest_of(pte)
-    assert [one["shape"] for one in manifest["inputs"]] == [[1, 3, 40, 30], [1, 3, 40, 30]]
-    assert all(one["dynamic"] for one in manifest["inputs"])
+    assert [entry["shape"] for entry in manifest["inputs"]] == [[1, 3, 40, 30], [1, 3, 40, 30]]
+    assert all(entry["dynamic"] for entry in manifest["inputs"])
     checked = {case["inputs"]: case["shapes"][0] for case in manifest["check"]["cases"]}
     assert checked == {"example": [1, 3, 20, 20], "smallest": [1, 3, 8, 20], "largest": [1, 3, 40, 30]}
     torch.manual_seed(3)
@@ -81,7 +81,7 @@ def test_a_shape_without_ranges_is_another_static_one(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("shape", "said", "remedy"),
+    ("shape", "message", "remedy"),
     [
         ("picture=1x3x8x8", "there is no input picture", "The inputs are image, other"),
         ("2=1x3x8x8", "there is no input 2", "numbers from 0"),
@@ -90,12 +90,14 @@ def test_a_shape_without_ranges_is_another_static_one(tmp_path: Path):
         ("image=1x4x20x20", "", ""),  # the convolution takes three channels: torch says so
     ],
 )
-def test_a_wrong_shape_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixture, shape: str, said: str, remedy: str):
+def test_a_wrong_shape_is_one_message(
+    tmp_path: Path, capfd: pytest.CaptureFixture, shape: str, message: str, remedy: str
+):
     code, _ = export(tmp_path, "--input-shape", shape)
     assert code == 3
-    message, remedy = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("error", "hint"))]
-    assert message.startswith("error: ") and "`net`" in message
-    assert said in message
+    error, remedy = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("error", "hint"))]
+    assert error.startswith("error: ") and "`net`" in error
+    assert message in error
     assert remedy in remedy
 
 

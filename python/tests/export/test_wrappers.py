@@ -40,13 +40,13 @@ TOLERANCE = {"gelu": 3e-4}  # of another formula; the others differ by rounding
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory):
     """exports(class, dtype): substituted.py's class exported and checked."""
-    made: dict[tuple[str, str], Export] = {}
+    exports_by_name: dict[tuple[str, str], Export] = {}
 
     def export(name: str, dtype: str) -> Export:
-        if (name, dtype) not in made:
+        if (name, dtype) not in exports_by_name:
             request = Request(f"{substituted.__file__}:{name}", dtype=dtype, outdir=tmp_path_factory.mktemp(name))
-            made[name, dtype] = export_model(request)
-        return made[name, dtype]
+            exports_by_name[name, dtype] = export_model(request)
+        return exports_by_name[name, dtype]
 
     return export
 
@@ -67,7 +67,7 @@ def rows() -> list[tuple[str, set[str], set[str], str]]:
     def names(cell: str) -> set[str]:
         return set(re.findall(r"`(\w+)`", cell))
 
-    return [(what.replace("`", ""), names(single), names(half), by) for what, single, half, by in table]
+    return [(original.replace("`", ""), names(single), names(half), by) for original, single, half, by in table]
 
 
 def test_the_guide_has_every_substitute():
@@ -104,7 +104,7 @@ def test_a_substitute_computes_what_the_original_does(method: str):
     after, _ = substituted.substituted()[method]
     assert wrappers.largest_difference(before, after, *inputs) < TOLERANCE.get(method, 1e-6)
     # The measure sees other numbers.
-    assert wrappers.largest_difference(before, after, *(2 * one for one in inputs[:1]), *inputs[1:]) < 1e-3
+    assert wrappers.largest_difference(before, after, *(2 * value for value in inputs[:1]), *inputs[1:]) < 1e-3
     other = nn.Sequential(nn.Identity()) if len(inputs) == 1 else None
     if other is not None and before(*inputs).shape == inputs[0].shape:
         assert wrappers.largest_difference(before, other, *inputs) > 1e-2
@@ -125,7 +125,7 @@ def test_replacing_keeps_names_modes_and_sharing_and_leaves_the_original():
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "message"),
     [
         (lambda: wrappers.fixed_pool(16, 16)(nn.AdaptiveAvgPool2d(5)), "with one kernel"),
         (lambda: wrappers.fixed_pool(16, 16)(nn.AdaptiveMaxPool2d(4, return_indices=True)), "with one kernel"),
@@ -142,18 +142,18 @@ def test_replacing_keeps_names_modes_and_sharing_and_leaves_the_original():
         (lambda: wrappers.resized_positions(torch.ones(1, 17, 8), (4, 4)), "not a square"),
     ],
 )
-def test_what_a_substitute_does_not_do_is_refused(make, words: str):
-    with pytest.raises(ValueError, match=words):
+def test_what_a_substitute_does_not_do_is_refused(make, message: str):
+    with pytest.raises(ValueError, match=message):
         make()
 
 
 def test_attention_without_batch_and_with_a_scale():
     with seeded():
         query, key, value = (torch.randn(5, 8) for _ in range(3))
-    for one, two, three in [(query, key, value), (query[None], key[None], value[None])]:
-        if one.dim() == 3:
-            expected = functional.scaled_dot_product_attention(one, two, three, scale=0.5)
-            torch.testing.assert_close(wrappers.attention(one, two, three, scale=0.5), expected)
+    for q_, two, three in [(query, key, value), (query[None], key[None], value[None])]:
+        if q_.dim() == 3:
+            expected = functional.scaled_dot_product_attention(q_, two, three, scale=0.5)
+            torch.testing.assert_close(wrappers.attention(q_, two, three, scale=0.5), expected)
 
 
 HEADS, KEY_HEADS, QUERIES, KEYS, WIDTH = 6, 2, 5, 7, 8
@@ -180,7 +180,7 @@ def test_attention_with_masks_and_grouped_queries(mask: str, grouped: bool):
     options = MASKS[mask] | ({"enable_gqa": True} if grouped else {})
     expected = functional.scaled_dot_product_attention(*tensors, **options)
     torch.testing.assert_close(wrappers.attention(*tensors, **options), expected)
-    half = [one.half() for one in tensors]
+    half = [q_.half() for q_ in tensors]
     if "attn_mask" in options and options["attn_mask"].is_floating_point():
         options["attn_mask"] = options["attn_mask"].half()
     found = wrappers.attention(*half, **options)
@@ -280,10 +280,10 @@ def test_positions_are_resized_as_efficientsam_does(grid: tuple[int, int]):
 
 def test_all_of_it_exports_with_one_conversion_left(exports):
     """uint8 pixels, padded; positions resized before the export and not in it; two of three outputs."""
-    done = exports("Whole", "fp16")
-    assert done.check.verdict == "pass"
-    assert portable(done) == {"forward": {"_to_dim_order_copy"}}
-    manifest = json.loads(done.paths[-1].read_text())
+    completed = exports("Whole", "fp16")
+    assert completed.check.verdict == "pass"
+    assert portable(completed) == {"forward": {"_to_dim_order_copy"}}
+    manifest = json.loads(completed.paths[-1].read_text())
     assert [(one["dtype"], one["shape"]) for one in manifest["inputs"]] == [("uint8", [1, 3, 60, 50])]
     assert [one["shape"] for one in manifest["outputs"]] == [[1, 65, 8], [1, 8, 8, 8]]
 

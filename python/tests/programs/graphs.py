@@ -93,7 +93,7 @@ class PythonsProgram:
         self.reads: dict[tuple, set] = {}
         self.writers: dict[tuple, tuple] = {}
         self.last_in: dict[tuple, tuple] = {}  # by place in memory
-        self.gives: dict[tuple, list[dict]] = {}  # by step: shape and type of each tensor
+        self.step_outputs: dict[tuple, list[dict]] = {}  # by step: shape and type of each tensor
         self.tensors_of: dict[tuple, dict] = {}  # of values: shape and type
         (chain,) = self.plan.chains
         for index, value in enumerate(self.plan.inputs):
@@ -120,10 +120,10 @@ class PythonsProgram:
         return list(value.items) if isinstance(value, schema.TensorList) else []
 
     def add_kernel(self, index: int, call: schema.KernelCall) -> None:
-        written = self.tensors(call.args[-1])
-        read = {value for argument in call.args for value in self.tensors(argument)} - set(written)
-        given = {("value", value): self.tensor(value) for value in written}
-        self.add(("kernel", index), {("value", value) for value in read}, given)
+        outputs = self.tensors(call.args[-1])
+        inputs = {value for argument in call.args for value in self.tensors(argument)} - set(outputs)
+        given = {("value", value): self.tensor(value) for value in outputs}
+        self.add(("kernel", index), {("value", value) for value in inputs}, given)
 
     def add_call(self, index: int, call: schema.DelegateCall, graph: dict) -> None:
         names, tensors = {}, {}
@@ -150,7 +150,7 @@ class PythonsProgram:
         for view in filter(self.place_of, read - set(self.writers)):
             self.writers[view] = self.last_in[self.place_of(view)]
         self.reads[step] = read
-        self.gives[step] = list(written.values())
+        self.step_outputs[step] = list(written.values())
         for value in written:
             assert value not in self.writers
             self.writers[value] = step

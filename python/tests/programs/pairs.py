@@ -8,7 +8,7 @@ from torch import nn
 from etprof.models.seeded import seeded
 
 
-def filled(module: nn.Module, seed: int = 0) -> nn.Module:
+def with_seeded_weights(module: nn.Module, seed: int = 0) -> nn.Module:
     """With weights that depend on each tensor's own shape and place among its likes, not on what else the model has."""
     seen: dict[tuple[int, ...], int] = {}
     for tensor in module.parameters():
@@ -124,63 +124,67 @@ class Renamed(nn.Module):
         return self.last(self.fc2(torch.sigmoid(self.fc1(x))))
 
 
-def conv(into: int = 8, out: int = 8) -> nn.Module:
-    return nn.Conv2d(into, out, 3, padding=1)
+def conv(in_channels: int = 8, out_channels: int = 8) -> nn.Module:
+    return nn.Conv2d(in_channels, out_channels, 3, padding=1)
 
 
-def blocks(*kept: int) -> Callable[[], nn.Module]:
+def blocks(*numbers: int) -> Callable[[], nn.Module]:
     """Of four alike blocks, each with weights of its own, those numbers, renumbered."""
 
     def make() -> nn.Module:
-        alike = [filled(Block(8), seed=7 + number) for number in range(4)]
-        return nn.Sequential(*(alike[number] for number in kept))
+        made = [with_seeded_weights(Block(8), seed=7 + number) for number in range(4)]
+        return nn.Sequential(*(made[number] for number in numbers))
 
     return make
 
 
 def inserted() -> nn.Module:
     """A convolution between two blocks: what follows has another number."""
-    two = filled(nn.Sequential(Block(8), Block(8)))
-    return nn.Sequential(two[0], filled(conv(), seed=99), two[1])
+    two = with_seeded_weights(nn.Sequential(Block(8), Block(8)))
+    return nn.Sequential(two[0], with_seeded_weights(conv(), seed=99), two[1])
 
 
-def kept_weights(net: nn.Module, *own: str) -> nn.Module:
+def with_seeded_weights_except(net: nn.Module, *own: str) -> nn.Module:
     """`filled`, but for what fills itself."""
-    mine = {name: value.detach().clone() for name, value in net.named_parameters() if name.startswith(own)}
-    filled(net)
+    own_values = {name: value.detach().clone() for name, value in net.named_parameters() if name.startswith(own)}
+    with_seeded_weights(net)
     with torch.no_grad():
         for name, value in net.named_parameters():
-            if name in mine:
-                value.copy_(mine[name])
+            if name in own_values:
+                value.copy_(own_values[name])
     return net
 
 
 VARIANTS: dict[str, Callable[[], nn.Module]] = {
-    "Base": lambda: filled(Net()),
-    "OtherWeights": lambda: filled(Net(), seed=5),
-    "InsertedConv": lambda: filled(Net(layer1=lambda: nn.Sequential(Block(8), Block(8), conv()))),
-    "InsertedBetween": lambda: kept_weights(Net(layer1=inserted), "layer1"),
-    "InsertedAmongOthers": lambda: filled(
+    "Base": lambda: with_seeded_weights(Net()),
+    "OtherWeights": lambda: with_seeded_weights(Net(), seed=5),
+    "InsertedConv": lambda: with_seeded_weights(Net(layer1=lambda: nn.Sequential(Block(8), Block(8), conv()))),
+    "InsertedBetween": lambda: with_seeded_weights_except(Net(layer1=inserted), "layer1"),
+    "InsertedAmongOthers": lambda: with_seeded_weights(
         Net(down=lambda: nn.Sequential(conv(), conv(8, 16), nn.MaxPool2d(2))), seed=3
     ),
-    "Chain": lambda: filled(Net(down=lambda: nn.Sequential(conv(8, 16), nn.MaxPool2d(2))), seed=4),
-    "Gelu": lambda: filled(Net(act=nn.GELU)),
-    "Relu": lambda: filled(Net(act=nn.ReLU)),
-    "NoActivation": lambda: filled(Net(act=nn.Identity)),
-    "Wider": lambda: filled(Net(hidden=48)),
-    "Dilated": lambda: filled(Net(layer1=lambda: nn.Sequential(Block(8), nn.Conv2d(8, 8, 3, padding=2, dilation=2)))),
-    "Undilated": lambda: filled(Net(layer1=lambda: nn.Sequential(Block(8), conv()))),
-    "Depthwise": lambda: filled(Net(layer1=lambda: nn.Sequential(Block(8), nn.Conv2d(8, 8, 3, padding=1, groups=8)))),
-    "Wrapped": lambda: Wrapper(filled(Net())),
-    "WrappedTwice": lambda: Wrapper(Wrapper(filled(Net())), nn.Tanh),
-    "PoolFirst": lambda: filled(Net(pool_first=True)),
-    "LeftFirst": lambda: filled(Branches(right_first=False)),
-    "RightFirst": lambda: filled(Branches(right_first=True)),
-    "FourBlocks": lambda: kept_weights(Net(layer1=blocks(0, 1, 2, 3)), "layer1"),
-    "ThreeBlocks": lambda: kept_weights(Net(layer1=blocks(0, 2, 3)), "layer1"),
-    "NoResidual": lambda: filled(Net(layer2=lambda: Block(16, residual=False))),
-    "Split": lambda: filled(Net(layer2=lambda: nn.Sequential(Sums(), Block(16)))),
-    "OtherNames": lambda: filled(Renamed()),
+    "Chain": lambda: with_seeded_weights(Net(down=lambda: nn.Sequential(conv(8, 16), nn.MaxPool2d(2))), seed=4),
+    "Gelu": lambda: with_seeded_weights(Net(act=nn.GELU)),
+    "Relu": lambda: with_seeded_weights(Net(act=nn.ReLU)),
+    "NoActivation": lambda: with_seeded_weights(Net(act=nn.Identity)),
+    "Wider": lambda: with_seeded_weights(Net(hidden=48)),
+    "Dilated": lambda: with_seeded_weights(
+        Net(layer1=lambda: nn.Sequential(Block(8), nn.Conv2d(8, 8, 3, padding=2, dilation=2)))
+    ),
+    "Undilated": lambda: with_seeded_weights(Net(layer1=lambda: nn.Sequential(Block(8), conv()))),
+    "Depthwise": lambda: with_seeded_weights(
+        Net(layer1=lambda: nn.Sequential(Block(8), nn.Conv2d(8, 8, 3, padding=1, groups=8)))
+    ),
+    "Wrapped": lambda: Wrapper(with_seeded_weights(Net())),
+    "WrappedTwice": lambda: Wrapper(Wrapper(with_seeded_weights(Net())), nn.Tanh),
+    "PoolFirst": lambda: with_seeded_weights(Net(pool_first=True)),
+    "LeftFirst": lambda: with_seeded_weights(Branches(right_first=False)),
+    "RightFirst": lambda: with_seeded_weights(Branches(right_first=True)),
+    "FourBlocks": lambda: with_seeded_weights_except(Net(layer1=blocks(0, 1, 2, 3)), "layer1"),
+    "ThreeBlocks": lambda: with_seeded_weights_except(Net(layer1=blocks(0, 2, 3)), "layer1"),
+    "NoResidual": lambda: with_seeded_weights(Net(layer2=lambda: Block(16, residual=False))),
+    "Split": lambda: with_seeded_weights(Net(layer2=lambda: nn.Sequential(Sums(), Block(16)))),
+    "OtherNames": lambda: with_seeded_weights(Renamed()),
 }
 
 

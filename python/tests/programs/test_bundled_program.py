@@ -34,26 +34,26 @@ class Net(torch.nn.Module):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """right.bpte, wrong.bpte, whose expected output is off by WRONG_BY, and the program of both as net.pte."""
-    made = tmp_path_factory.mktemp("bundled")
+    bundles = tmp_path_factory.mktemp("bundled")
     torch.manual_seed(0)
     net = Net().eval()
     x = torch.randn(1, 3, 24, 24).to(memory_format=torch.channels_last)
     program = to_edge_transform_and_lower(
         torch.export.export(net, (x,), strict=True), partitioner=[XnnpackPartitioner()]
     ).to_executorch()
-    for name, off in (("right", 0.0), ("wrong", WRONG_BY)):
-        case = MethodTestCase(inputs=(x,), expected_outputs=[net(x).detach() + off])
+    for name, error in (("right", 0.0), ("wrong", WRONG_BY)):
+        case = MethodTestCase(inputs=(x,), expected_outputs=[net(x).detach() + error])
         bundle = BundledProgram(program, [MethodTestSuite(method_name="forward", test_cases=[case])])
-        (made / f"{name}.bpte").write_bytes(serialize_from_bundled_program_to_flatbuffer(bundle))
-    read = deserialize_from_flatbuffer_to_bundled_program((made / "right.bpte").read_bytes())
-    (made / "net.pte").write_bytes(read.program)
-    return made
+        (bundles / f"{name}.bpte").write_bytes(serialize_from_bundled_program_to_flatbuffer(bundle))
+    read = deserialize_from_flatbuffer_to_bundled_program((bundles / "right.bpte").read_bytes())
+    (bundles / "net.pte").write_bytes(read.program)
+    return bundles
 
 
-def etprof(*words: object, code: int = 0) -> str:
-    done = subprocess.run([ETPROF, *map(str, words)], check=False, capture_output=True, text=True)
-    assert done.returncode == code, done.stderr
-    return done.stdout
+def etprof(*arguments: object, code: int = 0) -> str:
+    completed = subprocess.run([ETPROF, *map(str, arguments)], check=False, capture_output=True, text=True)
+    assert completed.returncode == code, completed.stderr
+    return completed.stdout
 
 
 def test_inspect_shows_the_program_within(folder: Path):

@@ -45,22 +45,22 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     program = torch.export.export(Net().eval(), (torch.randn(2, 16),), strict=True)
     partitioner = [XnnpackPartitioner()] if request.param == "xnnpack" else []
     edge = to_edge_transform_and_lower(program, partitioner=partitioner)
-    made = edge.to_executorch(ExecutorchBackendConfig(external_constants=True))
+    program_manager = edge.to_executorch(ExecutorchBackendConfig(external_constants=True))
     pte = folder / "net.pte"
-    pte.write_bytes(made.buffer)
-    made.write_tensor_data_to_file(str(folder))
+    pte.write_bytes(program_manager.buffer)
+    program_manager.write_tensor_data_to_file(str(folder))
     (ptd,) = folder.glob("*.ptd")
     return pte, ptd
 
 
-def run(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([ETPROF, "inspect", *map(str, words)], check=False, capture_output=True, text=True)
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([ETPROF, "inspect", *map(str, arguments)], check=False, capture_output=True, text=True)
 
 
-def document(schema: str, *words: object) -> dict:
-    done = run(*words, "--json")
-    assert done.returncode == 0, done.stderr
-    parsed = json.loads(done.stdout)
+def document(schema: str, *arguments: object) -> dict:
+    completed = run(*arguments, "--json")
+    assert completed.returncode == 0, completed.stderr
+    parsed = json.loads(completed.stdout)
     jsonschema.validate(parsed, json.loads((SCHEMAS / f"{schema}.schema.json").read_text()))
     return parsed
 
@@ -69,25 +69,25 @@ def test_as_executorch_reads_it(files: tuple[Path, Path]):
     _, ptd = files
     raw = ptd.read_bytes()
     header = FlatTensorHeader.from_bytes(raw[8 : 8 + FlatTensorHeader.EXPECTED_LENGTH])
-    own = _deserialize_to_flat_tensor(raw[: header.flatbuffer_offset + header.flatbuffer_size])
-    read = document("inspect_data", ptd)
-    assert read["version"] == own.version
-    assert read["file_bytes"] == len(raw)
-    assert read["flatbuffer_bytes"] == header.flatbuffer_offset + header.flatbuffer_size
-    assert [(segment["offset"], segment["bytes"]) for segment in read["segments"]] == [
-        (header.segment_base_offset + segment.offset, segment.size) for segment in own.segments
+    expected = _deserialize_to_flat_tensor(raw[: header.flatbuffer_offset + header.flatbuffer_size])
+    actual = document("inspect_data", ptd)
+    assert actual["version"] == expected.version
+    assert actual["file_bytes"] == len(raw)
+    assert actual["flatbuffer_bytes"] == header.flatbuffer_offset + header.flatbuffer_size
+    assert [(segment["offset"], segment["bytes"]) for segment in actual["segments"]] == [
+        (header.segment_base_offset + segment.offset, segment.size) for segment in expected.segments
     ]
-    assert len(read["data"]) >= 2
-    for mine, theirs in zip(read["data"], own.named_data, strict=True):
-        assert (mine["key"], mine["segment"]) == (theirs.key, theirs.segment_index)
-        layout = theirs.tensor_layout
+    assert len(actual["data"]) >= 2
+    for actual_entry, expected_entry in zip(actual["data"], expected.named_data, strict=True):
+        assert (actual_entry["key"], actual_entry["segment"]) == (expected_entry.key, expected_entry.segment_index)
+        layout = expected_entry.tensor_layout
         if layout is None:
-            assert mine["dtype"] is None
+            assert actual_entry["dtype"] is None
             continue
-        assert mine["dtype"] == DTYPES[layout.scalar_type]
-        assert (mine["shape"], mine["dim_order"]) == (layout.sizes, list(layout.dim_order))
+        assert actual_entry["dtype"] == DTYPES[layout.scalar_type]
+        assert (actual_entry["shape"], actual_entry["dim_order"]) == (layout.sizes, list(layout.dim_order))
     screen = run(ptd).stdout
-    assert all(entry["key"][-15:] in screen for entry in read["data"])
+    assert all(entry["key"][-15:] in screen for entry in actual["data"])
 
 
 def test_the_program_says_what_it_expects(files: tuple[Path, Path]):
@@ -120,33 +120,33 @@ def test_what_is_none_is_refused_in_a_line(files: tuple[Path, Path], tmp_path: P
     for size in (0, 4, 8, 40, 60, len(raw) - 1):
         cut = tmp_path / "cut.ptd"
         cut.write_bytes(raw[:size])
-        done = run(cut)
-        assert done.returncode == 3, size
-        assert [line.partition(": ")[0] for line in done.stderr.splitlines()] in (["error"], ["error", "hint"])
+        completed = run(cut)
+        assert completed.returncode == 3, size
+        assert [line.partition(": ")[0] for line in completed.stderr.splitlines()] in (["error"], ["error", "hint"])
     assert "is not a .ptd" in run(pte, "--data", pte).stderr
-    done = run(ptd, "--data", ptd)
-    assert done.returncode == 2
-    assert "is external data, which `--data` does not go with" in done.stderr
+    completed = run(ptd, "--data", ptd)
+    assert completed.returncode == 2
+    assert "is external data, which `--data` does not go with" in completed.stderr
 
 
 def measure(pte: Path, out: Path, *options: object) -> subprocess.CompletedProcess[str]:
-    words = [ETPROF, "profile", pte, "--launches", "2", "--no-peaks", "--output-root", out, *options]
-    return subprocess.run(list(map(str, words)), check=False, capture_output=True, text=True)
+    command = [ETPROF, "profile", pte, "--launches", "2", "--no-peaks", "--output-root", out, *options]
+    return subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True)
 
 
 def test_measuring_names_the_ptd_that_is_missing(files: tuple[Path, Path], tmp_path: Path):
     pte, ptd = files
-    done = measure(pte, tmp_path / "out")
-    assert done.returncode == 3
-    assert "outside of it, in a .ptd" in done.stderr
-    assert f"next to it is {ptd.name}" in done.stderr
+    completed = measure(pte, tmp_path / "out")
+    assert completed.returncode == 3
+    assert "outside of it, in a .ptd" in completed.stderr
+    assert f"next to it is {ptd.name}" in completed.stderr
     assert not (tmp_path / "out" / "manifest.json").exists()
     other = tmp_path / "other.ptd"
     made = to_edge_transform_and_lower(torch.export.export(Other().eval(), (torch.randn(2, 3),), strict=True))
     made = made.to_executorch(ExecutorchBackendConfig(external_constants=True))
     made.write_tensor_data_to_file(str(tmp_path))
     next(path for path in tmp_path.glob("*.ptd") if path != other).rename(other)
-    done = measure(pte, tmp_path / "out", "--data", other)
-    assert done.returncode == 3 and "has not" in done.stderr and pte.name in done.stderr
-    done = measure(pte, tmp_path / "out", "--data", ptd)
-    assert done.returncode == 0, done.stderr
+    completed = measure(pte, tmp_path / "out", "--data", other)
+    assert completed.returncode == 3 and "has not" in completed.stderr and pte.name in completed.stderr
+    completed = measure(pte, tmp_path / "out", "--data", ptd)
+    assert completed.returncode == 0, completed.stderr

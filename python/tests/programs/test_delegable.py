@@ -19,8 +19,8 @@ PROGRAM = Path(os.environ.get("ETPROF_CATEGORIZE", REPOSITORY / "build/release/t
 def says_delegable(names: list[str]) -> dict[str, bool]:
     if not PROGRAM.is_file():
         pytest.skip(f"{PROGRAM} is not there: build etprof_categorize")
-    done = subprocess.run([PROGRAM], input="\n".join(names) + "\n", capture_output=True, text=True, check=True)
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    completed = subprocess.run([PROGRAM], input="\n".join(names) + "\n", capture_output=True, text=True, check=True)
+    rows = [line.split("\t") for line in completed.stdout.splitlines()]
     return {row[0]: row[4] == "delegable" for row in rows}
 
 
@@ -100,8 +100,8 @@ def kernels_of(folder: Path, expressions: list[str], dtype: str = "fp32") -> set
     model.write_text(textwrap.dedent(body).replace("EXPRESSION", ", ".join(expressions)))
     request = Request(f"{model}:Forms", dtype=dtype, check=False, outdir=folder / "out", command=["pytest"])
     export_model(request)
-    done = subprocess.run([ETPROF, "inspect", request.pte, "--json"], check=True, capture_output=True, text=True)
-    (method,) = json.loads(done.stdout)["methods"]
+    completed = subprocess.run([ETPROF, "inspect", request.pte, "--json"], check=True, capture_output=True, text=True)
+    (method,) = json.loads(completed.stdout)["methods"]
     return {(operator["name"], operator["why_not_delegated"]) for operator in method["operators"]}
 
 
@@ -124,8 +124,8 @@ def test_what_the_partitioner_refuses_is_explained(tmp_path: Path, monkeypatch: 
 def test_a_linear_layer_of_a_portable_export_is_not_called_one_without_constant_weights():
     """It is addmm of weights that another kernel transposes."""
     pte = REPOSITORY / "tests" / "fuzz" / "corpus" / "program" / "portable.pte"
-    done = subprocess.run([ETPROF, "inspect", pte, "--json"], check=True, capture_output=True, text=True)
-    (method,) = json.loads(done.stdout)["methods"]
+    completed = subprocess.run([ETPROF, "inspect", pte, "--json"], check=True, capture_output=True, text=True)
+    (method,) = json.loads(completed.stdout)["methods"]
     why = {operator["name"]: operator["why_not_delegated"] for operator in method["operators"]}
     assert why["aten::addmm.out"] == why["aten::convolution.out"]
     assert "no XNNPACK delegate" in why["aten::addmm.out"]

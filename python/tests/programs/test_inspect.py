@@ -80,8 +80,8 @@ def pte(request: pytest.FixtureRequest, exported: Exported) -> Path:
 
 
 def inspect(pte: Path) -> dict:
-    done = subprocess.run([ETPROF, "inspect", pte, "--json"], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    completed = subprocess.run([ETPROF, "inspect", pte, "--json"], capture_output=True, text=True, check=True)
+    return json.loads(completed.stdout)
 
 
 def test_what_is_in_use_at_once_has_places_of_its_own(pte: Path) -> None:
@@ -90,14 +90,14 @@ def test_what_is_in_use_at_once_has_places_of_its_own(pte: Path) -> None:
         peak = method["planned_peak"]
         values = {value["value"]: value for value in method["values"]}
         places = []
-        for one in peak["tensors"]:
-            tensor = values[one["value"]]
-            assert one["first"] <= peak["instruction"] <= one["last"]
-            places.append((tensor["memory_id"], tensor["memory_offset"], tensor["memory_offset"] + one["bytes"]))
+        for tensor_use in peak["tensors"]:
+            tensor = values[tensor_use["value"]]
+            assert tensor_use["first"] <= peak["instruction"] <= tensor_use["last"]
+            places.append((tensor["memory_id"], tensor["memory_offset"], tensor["memory_offset"] + tensor_use["bytes"]))
         places.sort()
         for (buffer, _, end), (next_buffer, begin, _) in itertools.pairwise(places):
             assert buffer != next_buffer or end <= begin
-        assert sum(one["bytes"] for one in peak["tensors"]) == peak["bytes"] <= method["planned_bytes"]
+        assert sum(tensor_use["bytes"] for tensor_use in peak["tensors"]) == peak["bytes"] <= method["planned_bytes"]
         # The planner packs them tightly: little more is planned than is in use.
         assert peak["bytes"] >= 0.9 * method["planned_bytes"]
 
@@ -107,7 +107,7 @@ def test_xnnpack_packs_little_more_than_the_estimate(pte: Path) -> None:
     with Worker(RUNNER, pte, watch_memory=True) as worker:
         memory = worker.ask(cmd="watch", runs=1)["memory"]
     # An operator that packs nothing allocates its own structure, of 520 bytes.
-    packed = sum(one["largest"] for one in memory["operators"] if one["largest"] > 600)
+    packed = sum(operator["largest"] for operator in memory["operators"] if operator["largest"] > 600)
     assert method["packed_bytes_at_least"] <= packed <= 1.3 * method["packed_bytes_at_least"]
 
 
@@ -126,12 +126,12 @@ def test_the_file_is_what_executorch_reads(pte: Path):
     assert found["version"] == program.version
     base = header.segment_base_offset
     assert found["segments"] == [{"offset": base + s.offset, "bytes": s.size} for s in program.segments]
-    whole = deserialize_pte_binary(data)
-    names = whole.named_data.pte_data if whole.named_data else {}
-    sizes = {key: len(whole.named_data.buffers[entry.buffer_index]) for key, entry in names.items()}
+    pte_file = deserialize_pte_binary(data)
+    names = pte_file.named_data.pte_data if pte_file.named_data else {}
+    sizes = {key: len(pte_file.named_data.buffers[entry.buffer_index]) for key, entry in names.items()}
     assert {entry["key"]: entry["bytes"] for entry in found["named_data"]} == sizes
-    assert found["constants"] == max(0, len(whole.program.constant_buffer) - 1)
-    constants = sum(len(buffer.storage) for buffer in whole.program.constant_buffer)
+    assert found["constants"] == max(0, len(pte_file.program.constant_buffer) - 1)
+    constants = sum(len(buffer.storage) for buffer in pte_file.program.constant_buffer)
     assert constants <= found["constant_bytes"] <= constants + 16 * (found["constants"] + 1)
     assert [method["name"] for method in found["methods"]] == [plan.name for plan in program.execution_plan]
 
@@ -387,8 +387,8 @@ def test_a_file_of_half_a_gigabyte_is_inspected_without_reading_it(tmp_path: Pat
         file.truncate(size)  # mostly a hole; to read it would take memory all the same
     assert inspect(large)["file_bytes"] == size
     command = [sys.executable, "-c", PEAK_KILOBYTES, ETPROF, "inspect", large, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 100_000
+    completed = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(completed.stdout) < 100_000
 
 
 @pytest.mark.parametrize(
@@ -406,8 +406,8 @@ def test_what_is_no_pte_is_one_error(tmp_path: Path, content: bytes | None, word
     path = tmp_path / "x.pte"
     if content is not None:
         path.write_bytes(content)
-    done = subprocess.run([ETPROF, "inspect", path], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (3, "")
-    problem, *hint = done.stderr.splitlines()
+    completed = subprocess.run([ETPROF, "inspect", path], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stdout) == (3, "")
+    problem, *hint = completed.stderr.splitlines()
     assert problem.startswith("error: ") and word in problem and str(path) in problem
     assert len(hint) == 1 and hint[0].startswith("hint: ")

@@ -43,8 +43,8 @@ def trace(pte: Path, etdump: Path) -> Path:
 
 def analyze(pte: Path, etdump: Path) -> dict:
     command = [ETPROF, "analyze", etdump, "--model", pte, "--json"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    document = json.loads(done.stdout)
+    completed = subprocess.run(command, check=True, capture_output=True, text=True)
+    document = json.loads(completed.stdout)
     jsonschema.validate(document, json.loads(SCHEMA.read_text()))
     (experiment,) = document["experiments"]
     return experiment
@@ -162,12 +162,12 @@ def test_a_record_of_another_program_is_refused(exported: Exported, tmp_path: Pa
                 "--etrecord",
                 f"{record}.etrecord",
             ]
-            done = subprocess.run(command, capture_output=True, text=True)
+            completed = subprocess.run(command, capture_output=True, text=True)
             if name == other:
-                assert done.returncode == 0, done.stderr
+                assert completed.returncode == 0, completed.stderr
             else:
-                assert done.returncode == 3, (name, other)
-                assert "etrecord` is of another program: " in done.stderr
+                assert completed.returncode == 3, (name, other)
+                assert "etrecord` is of another program: " in completed.stderr
 
 
 def test_a_record_of_another_program_beside_the_model_is_not_believed(exported: Exported, tmp_path: Path):

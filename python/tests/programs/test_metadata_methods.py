@@ -24,9 +24,9 @@ def write(path: Path, constants: dict[str, Any], *, segments: bool = True) -> Pa
 
 def etprof(*arguments: object) -> str:
     command = [program.etprof(), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def test_values_are_shown_and_compared(tmp_path: Path):

@@ -45,9 +45,9 @@ def loaded(path: Path, kind: str):
 
 
 def etprof(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([ETPROF, *map(str, arguments)], capture_output=True, text=True, check=False)
-    assert done.returncode == code, done.stderr
-    return done
+    completed = subprocess.run([ETPROF, *map(str, arguments)], capture_output=True, text=True, check=False)
+    assert completed.returncode == code, completed.stderr
+    return completed
 
 
 def trace(pte: Path, etdump: Path) -> Path:
@@ -92,7 +92,7 @@ def test_the_graph_is_that_of_the_program(model: Path, tmp_path: Path):
         inputs = [edge.targetNodeInputId for edge in node.incomingEdges]
         assert len(set(inputs)) == len(inputs)
         shapes = [{attr.key: attr.value for attr in output.attrs} for output in node.outputsMetadata]
-        assert Counter(map(json.dumps, shapes)) == Counter(map(json.dumps, program.gives[step]))
+        assert Counter(map(json.dumps, shapes)) == Counter(map(json.dumps, program.step_outputs[step]))
         assert "time" not in attributes(node)
         if step[0] == "node":
             delegate = f"XnnpackBackend at instruction {step[1]}"
@@ -103,9 +103,9 @@ def test_the_graph_is_that_of_the_program(model: Path, tmp_path: Path):
 
 def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
     etdump = trace(model, tmp_path / "x.etdump")
-    done = etprof("inspect", model, "--model-explorer", tmp_path / "g.json", "--run", etdump)
-    assert done.stdout.split() == [str(tmp_path / "g.json"), str(tmp_path / "g.x.json")]
-    assert f"model-explorer {tmp_path}/g.json --node_data_paths {tmp_path}/g.x.json" in done.stderr
+    completed = etprof("inspect", model, "--model-explorer", tmp_path / "g.json", "--run", etdump)
+    assert completed.stdout.split() == [str(tmp_path / "g.json"), str(tmp_path / "g.x.json")]
+    assert f"model-explorer {tmp_path}/g.json --node_data_paths {tmp_path}/g.x.json" in completed.stderr
     (graph,) = loaded(tmp_path / "g.json", "graphs").graphs
     (data,) = loaded(tmp_path / "g.x.json", "node data").values()
     assert data.name == "x: mean self time, ms"
@@ -171,13 +171,13 @@ def test_two_sides(tmp_path: Path):
     etprof("run", tmp_path / "config.json")
     folder = next(run.rglob("manifest.json")).parent
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    done = etprof("inspect", TOY_CNN, "--model-explorer", tmp_path / "g.json", "--run", folder)
+    completed = etprof("inspect", TOY_CNN, "--model-explorer", tmp_path / "g.json", "--run", folder)
     assert {path: path.read_bytes() for path in before} == before
     document = json.loads(before[folder / "analysis_summary.json"])
     (comparison,) = document["comparisons"]
     labels = [experiment["label"] for experiment in document["experiments"]]
     names = ["g.json", *(f"g.{label}.json" for label in labels), f"g.{labels[1]}_against_{labels[0]}.json"]
-    assert [Path(line).name for line in done.stdout.splitlines()] == names
+    assert [Path(line).name for line in completed.stdout.splitlines()] == names
     # On a busy machine it may be contended, which is no ratio.
     results = {}
     for of_graph in loaded(tmp_path / names[3], "node data").values():
@@ -201,8 +201,8 @@ def test_two_sides(tmp_path: Path):
 
 def test_operators_that_one_side_has(tmp_path: Path):
     files = [EMULATED / "toy_cnn.sme2_off.etdump", EMULATED / "toy_cnn.sme2_on.etdump"]
-    done = etprof("inspect", TOY_CNN, "--model-explorer", tmp_path / "g.json", "--run", *files)
-    assert "grouped by delegate" in done.stderr
+    completed = etprof("inspect", TOY_CNN, "--model-explorer", tmp_path / "g.json", "--run", *files)
+    assert "grouped by delegate" in completed.stderr
     (graph,) = loaded(tmp_path / "g.json", "graphs").graphs
     nodes = {node.id: attributes(node) for node in graph.nodes}
     assert nodes["forward/0/node/1"]["sme2_off: operator"] == "Convolution (NHWC, F32) IGEMM #1"
@@ -214,11 +214,11 @@ def test_what_cannot_be_drawn_is_refused(exported: Exported, tmp_path: Path):
     out = tmp_path / "g.json"
     other = exported(model="toy_cnn", backend="portable")
     real = REPOSITORY / "tests" / "data" / "toy_cnn.t1.etdump"
-    done = etprof("inspect", other, "--model-explorer", out, "--run", real, code=3)
-    assert "not the one that ran" in done.stderr
-    done = etprof("inspect", TOY_CNN, "--model-explorer", out, "--by", "layer", code=3)
-    assert "toy_cnn.pte.etrecord" in done.stderr
-    assert "--etrecord" in done.stderr
+    completed = etprof("inspect", other, "--model-explorer", out, "--run", real, code=3)
+    assert "not the one that ran" in completed.stderr
+    completed = etprof("inspect", TOY_CNN, "--model-explorer", out, "--by", "layer", code=3)
+    assert "toy_cnn.pte.etrecord" in completed.stderr
+    assert "--etrecord" in completed.stderr
     assert ".json" in etprof("inspect", TOY_CNN, "--model-explorer", tmp_path / "g.pb", code=2).stderr
     assert (
         "one results directory"

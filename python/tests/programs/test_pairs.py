@@ -150,8 +150,8 @@ def run(tmp_path_factory: pytest.TempPathFactory, variant: Callable[[str], Path]
 def compared(run: Path) -> Callable[[Pair], dict]:
     def compare(pair: Pair) -> dict:
         sides = [run / side.replace(" ", "_") for side in (pair.baseline, pair.candidate)]
-        done = subprocess.run([ETPROF, "compare", *sides, "--json"], check=True, capture_output=True, text=True)
-        document = json.loads(done.stdout)
+        completed = subprocess.run([ETPROF, "compare", *sides, "--json"], check=True, capture_output=True, text=True)
+        document = json.loads(completed.stdout)
         jsonschema.validate(document, json.loads(SCHEMA.read_text()))
         (comparison,) = document["comparisons"]
         return comparison
@@ -175,10 +175,12 @@ def test_the_match_names_exactly_the_change(compared: Callable[[Pair], dict], na
 def test_diff_names_exactly_the_change(run: Path, variant: Callable[[str], Path], name: str) -> None:
     pair = PAIRS[name]
     files = [variant(side) for side in (pair.baseline, pair.candidate)]
-    done = subprocess.run([ETPROF, "diff", *files, "--run", run, "--json"], check=True, capture_output=True, text=True)
+    completed = subprocess.run(
+        [ETPROF, "diff", *files, "--run", run, "--json"], check=True, capture_output=True, text=True
+    )
     tables = {
         part["table"]["id"]: part["table"]["rows"]
-        for section in json.loads(done.stdout)["sections"]
+        for section in json.loads(completed.stdout)["sections"]
         for part in section["parts"]
         if "table" in part
     }
@@ -192,8 +194,8 @@ def test_diff_names_exactly_the_change(run: Path, variant: Callable[[str], Path]
 
 def test_layers_are_compared_without_the_prefix_of_a_wrapper(run: Path) -> None:
     command = [ETPROF, "compare", run / "Base", run / "Wrapped", "--csv=comparison"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    layers = [row for row in csv.DictReader(done.stdout.splitlines()) if row["what"] == "layer"]
+    completed = subprocess.run(command, check=True, capture_output=True, text=True)
+    layers = [row for row in csv.DictReader(completed.stdout.splitlines()) if row["what"] == "layer"]
     assert {row["name"] for row in layers} >= {"", "module", "module.layer1.0.conv1", "module.last"}
     for row in layers:
         assert float(row["baseline_ms"]) > 0 and float(row["candidate_ms"]) > 0, row
@@ -214,9 +216,9 @@ def test_a_gate_holds_an_operator_against_its_counterpart_alone(tmp_path: Path, 
     limits = ["--max-slowdown", "100000%", "--max-operator-slowdown", "100000%"]
     short = ["--launches", "2", "--runs", "2", "--budget", "5", "--output-root", tmp_path / "out"]
     command = [ETPROF, "check", *sides, *limits, *short, "--junit", junit, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode in (0, 5), done.stderr  # 5: too few launches, or other processes
-    (pair,) = json.loads(done.stdout)["pairs"]
+    completed = subprocess.run(command, capture_output=True, text=True)
+    assert completed.returncode in (0, 5), completed.stderr  # 5: too few launches, or other processes
+    (pair,) = json.loads(completed.stdout)["pairs"]
     inserted = [name.partition(" (")[0] for name in pair["only_in_candidate"]]
     assert (pair["only_in_baseline"], inserted) == ([], ["layer1.2 Conv2d 8→8 3x3"])
     tested = [item["name"] for item in pair["checks"] if item["check"] == "operator"]

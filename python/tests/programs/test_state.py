@@ -21,9 +21,9 @@ pytestmark = pytest.mark.usefixtures("needs_build")
 
 
 def states(pte: Path) -> dict[str, Any]:
-    done = program.run("inspect", pte, "--json")
-    assert done.returncode == 0, done.stderr
-    methods = json.loads(done.stdout)["methods"]
+    completed = program.run("inspect", pte, "--json")
+    assert completed.returncode == 0, completed.stderr
+    methods = json.loads(completed.stdout)["methods"]
     for method in methods:  # what is in use at once lies in what is planned
         assert method["planned_peak"] is None or method["planned_peak"]["bytes"] <= method["planned_bytes"]
     return {method["name"]: method["state"] for method in methods}
@@ -49,11 +49,11 @@ def test_a_cache_by_its_size_for_each_token(tmp_path: Path):
     context, width = cached_attention.CONTEXT, cached_attention.WIDTH
     pte = attention(tmp_path / "a.pte", {"get_max_context_len": context, "get_max_seq_len": 64})
     buffers = cached_attention.CachedAttention().get_eager_model().buffers()
-    size = sum(one.nbytes for one in buffers)
+    size = sum(buffer.nbytes for buffer in buffers)
     assert size == 2 * context * width * 4
-    of = states(pte)
-    assert of["forward"] == {"tensors": 2, "bytes": size, "tokens": context, "bytes_per_token": 2 * width * 4}
-    assert of["get_max_context_len"] == {"tensors": 0, "bytes": 0, "tokens": None, "bytes_per_token": None}
+    by_method = states(pte)
+    assert by_method["forward"] == {"tensors": 2, "bytes": size, "tokens": context, "bytes_per_token": 2 * width * 4}
+    assert by_method["get_max_context_len"] == {"tensors": 0, "bytes": 0, "tokens": None, "bytes_per_token": None}
     shown = " ".join(program.run("inspect", pte).stdout.split())
     assert f"2 tensors kept between inferences, 65.5 kB: 512 B for each of {context} tokens" in shown
     # A number that is no size of the cache is not its room.
@@ -62,9 +62,9 @@ def test_a_cache_by_its_size_for_each_token(tmp_path: Path):
 
 
 def test_each_method_has_its_own(exported: Exported):
-    of = states(exported("stateful_decoder"))
-    assert set(of) == {"prefill", "decode"}
-    for state in of.values():
+    by_method = states(exported("stateful_decoder"))
+    assert set(by_method) == {"prefill", "decode"}
+    for state in by_method.values():
         assert (state["tensors"], state["bytes"]) == (2, 2 * KV_HEADS * CACHE * HEAD * 4)
 
 

@@ -32,10 +32,10 @@ def texts(library: str, pattern: bytes) -> set[str]:
 
 
 def categories(names: set[str]) -> dict[str, tuple[str, str, bool]]:
-    done = subprocess.run(
+    completed = subprocess.run(
         [program()], input="\n".join(sorted(names)) + "\n", capture_output=True, text=True, check=True
     )
-    rows = (line.split("\t") for line in done.stdout.splitlines())
+    rows = (line.split("\t") for line in completed.stdout.splitlines())
     return {name: (category, group, known == "known") for name, category, group, known, *_ in rows}
 
 

@@ -42,8 +42,8 @@ def needs_build() -> None:
 
 
 def run_program(*arguments: object) -> None:
-    done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
+    completed = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, f"{arguments}\n{completed.stdout}\n{completed.stderr}"
 
 
 def analyze(etdump: Path, folder: Path) -> Path:

@@ -40,9 +40,11 @@ def names(library: Path) -> set[str]:
     return {name for name in found if not HELPERS.match(name)}
 
 
-def parsed(of: set[str]) -> dict[str, list[str]]:
-    done = subprocess.run([program()], input="\n".join(sorted(of)) + "\n", capture_output=True, text=True, check=True)
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
+def parse_names(microkernels: set[str]) -> dict[str, list[str]]:
+    completed = subprocess.run(
+        [program()], input="\n".join(sorted(microkernels)) + "\n", capture_output=True, text=True, check=True
+    )
+    rows = [line.split("\t") for line in completed.stdout.splitlines()]
     return {row[0]: row[1:] for row in rows}
 
 
@@ -53,7 +55,7 @@ def test_every_name_in_the_libraries():
         inside = names(library)
         # The x86-64 library keeps the names of some only; the others export KleidiAI's functions, too.
         assert len(inside) >= 50, library
-        rows = parsed(inside)
+        rows = parse_names(inside)
         assert sorted(name for name, row in rows.items() if not row) == [], library
         for name, (family, operation, data_types, shape, isa, variant) in rows.items():
             assert family and operation and data_types, name

@@ -24,17 +24,17 @@ RUNS = 4
 def _openvino() -> None:
     if platform.machine() != "x86_64" or platform.system() != "Linux":
         pytest.skip("this CPU or system is not OpenVINO's: ExecuTorch's wheels have it for x86-64 Linux")
-    for missing, there in {
+    for problem, available in {
         "etprof is not built (script/bootstrap builds it)": ETPROF.is_file() and RUNNER.is_file(),
         "OpenVINO is not installed (script/bootstrap --openvino)": importlib.util.find_spec("openvino") is not None,
     }.items():
-        if not there:
-            pytest.fail(missing) if os.environ.get("CI", "") == "true" else pytest.skip(missing)
+        if not available:
+            pytest.fail(problem) if os.environ.get("CI", "") == "true" else pytest.skip(problem)
 
 
-def run(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        list(map(str, words)),
+        list(map(str, arguments)),
         env={**os.environ, "NO_COLOR": "1", **environment},
         capture_output=True,
         text=True,
@@ -59,7 +59,7 @@ class Parts(torch.nn.Module):
 """
 
 
-def told_by_openvino(pte: Path) -> dict[str, bool]:
+def openvino_layers(pte: Path) -> dict[str, bool]:
     """In the order of its graph: "type: node (implementation)", and whether it ran for at least a microsecond."""
     import openvino
     from executorch.exir._serialize._program import deserialize_pte_binary
@@ -91,11 +91,11 @@ def test_layers_are_openvinos_and_lie_in_the_call(exported: Exported, tmp_path: 
 
     pte = exported(model, backend="openvino")
     etdump = tmp_path / "a.etdump"
-    done = run(
+    completed = run(
         RUNNER, "--model_path", pte, "--num_executions", str(RUNS), "--cpu_threads", "1", "--etdump_path", etdump
     )
-    assert done.returncode == 0, done.stderr
-    assert "layers are not reported" not in done.stderr
+    assert completed.returncode == 0, completed.stderr
+    assert "layers are not reported" not in completed.stderr
 
     layers: dict[str, list[float]] = {}
     calls: list[float] = []
@@ -111,10 +111,10 @@ def test_layers_are_openvinos_and_lie_in_the_call(exported: Exported, tmp_path: 
     for i, call in enumerate(calls):
         assert 0 < sum(times[i] for times in layers.values()) <= call
 
-    told = told_by_openvino(pte)
-    assert set(layers) <= set(told)
-    assert {name for name, ran in told.items() if ran} <= set(layers)
-    places = [list(told).index(name) for name in layers]
+    expected = openvino_layers(pte)
+    assert set(layers) <= set(expected)
+    assert {name for name, ran in expected.items() if ran} <= set(layers)
+    places = [list(expected).index(name) for name in layers]
     assert places == sorted(places)
 
 
@@ -124,8 +124,8 @@ def test_parts_of_a_program_have_no_modules(exported: Exported, tmp_path: Path) 
     pte = exported(f"{tmp_path / 'parts.py'}:Parts", backend="openvino")
     etdump = tmp_path / "a.etdump"
     assert run(RUNNER, "--model_path", pte, "--num_executions", "3", "--etdump_path", etdump).returncode == 0
-    done = run(ETPROF, "analyze", etdump, "--model", pte, "-o", tmp_path / "out", "--no-timeline")
-    assert done.returncode == 0, done.stderr
+    completed = run(ETPROF, "analyze", etdump, "--model", pte, "-o", tmp_path / "out", "--no-timeline")
+    assert completed.returncode == 0, completed.stderr
     (details,) = (tmp_path / "out").glob("*_operator_details.csv")
     rows = [row for row in csv.DictReader(details.open(encoding="utf-8")) if row["category"] == "CONV_STANDARD"]
     assert [row["layer"] for row in rows] == ["", ""]
@@ -145,26 +145,26 @@ def test_beside_xnnpack(exported: Exported, tmp_path: Path) -> None:
         "experiments": [{"name": name, "model": str(pte), "runs": 3} for name, pte in models.items()],
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    done = subprocess.run(
+    completed = subprocess.run(
         [ETPROF, "run", "config.json"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
     )
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
     summary = json.loads((tmp_path / "out" / "analysis_summary.json").read_text())
-    compared = {(one["baseline"], one["candidate"]): one for one in summary["comparisons"]}
-    one = compared["xnnpack", "openvino"]
-    latency = one["latency"]
+    compared = {(comparison["baseline"], comparison["candidate"]): comparison for comparison in summary["comparisons"]}
+    comparison = compared["xnnpack", "openvino"]
+    latency = comparison["latency"]
     # Beside other processes too few runs may be clean; then there is no ratio.
     assert latency["verdict"] == "contended" or latency["ratio_low"] < latency["ratio"] < latency["ratio_high"]
     assert ("xnnpack", "portable") in compared
     for name in ("xnnpack", "openvino"):
-        assert name in done.stdout
+        assert name in completed.stdout
 
     # What they name differently is a counterpart only in the same module, and there are such.
-    pairs = [op for op in one["operators"] if op.get("baseline_key") and op.get("candidate_key")]
+    pairs = [op for op in comparison["operators"] if op.get("baseline_key") and op.get("candidate_key")]
     layers = [op for op in pairs if "/backend/" in op["candidate_key"]]
     assert len(layers) > 10
     assert all("module" in op["match_evidence"] for op in layers)
-    assert {"block.attn.qkv", "block.mlp.0"} <= {layer["name"] for layer in one["layers"]}
+    assert {"block.attn.qkv", "block.mlp.0"} <= {layer["name"] for layer in comparison["layers"]}
     # The table of categories knows all of them.
     (details,) = (tmp_path / "out" / "openvino").glob("*_operator_details.csv")
     rows = list(csv.DictReader(details.open(encoding="utf-8")))
@@ -173,19 +173,19 @@ def test_beside_xnnpack(exported: Exported, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "messages"),
     [
         ({"OPENVINO_LIB_PATH": "/no/such/libopenvino_c.so"}, ["no such file", "script/bootstrap --openvino"]),
         ({"OPENVINO_LIB_PATH": str(RUNNER)}, ["cannot be loaded", "script/bootstrap --openvino"]),
         ({"ETPROF_BACKEND_DIR": "/"}, ["is not registered", "x86-64 Linux"]),
     ],
 )
-def test_a_missing_library_is_one_message(exported: Exported, environment: dict[str, str], said: list[str]) -> None:
+def test_a_missing_library_is_one_message(exported: Exported, environment: dict[str, str], messages: list[str]) -> None:
     pte = exported("vit_block", backend="openvino")
-    done = run(RUNNER, "--model_path", pte, **environment)
-    assert done.returncode == 4
-    (line,) = done.stderr.splitlines()
-    assert all(text in line for text in said), line
+    completed = run(RUNNER, "--model_path", pte, **environment)
+    assert completed.returncode == 4
+    (line,) = completed.stderr.splitlines()
+    assert all(text in line for text in messages), line
 
 
 def test_other_programs_load_nothing_of_it() -> None:

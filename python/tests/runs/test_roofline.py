@@ -17,9 +17,9 @@ SCHEMA = REPOSITORY / "docs" / "schema" / "analysis_summary.schema.json"
 
 def etprof(*arguments: object) -> str:
     wide = {**os.environ, "COLUMNS": "120"}
-    done = subprocess.run([ETPROF, *map(str, arguments)], check=False, capture_output=True, text=True, env=wide)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = subprocess.run([ETPROF, *map(str, arguments)], check=False, capture_output=True, text=True, env=wide)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 @pytest.mark.parametrize(

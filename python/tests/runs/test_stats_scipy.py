@@ -23,9 +23,9 @@ def ask(questions: list[dict]) -> list:
         if os.environ.get("CI") == "true":
             pytest.fail(message)
         pytest.skip(message)
-    done = subprocess.run([program], input=json.dumps(questions), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    completed = subprocess.run([program], input=json.dumps(questions), capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout)
 
 
 def samples() -> list[numpy.ndarray]:

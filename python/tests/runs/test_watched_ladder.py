@@ -36,8 +36,8 @@ def features() -> set[str]:
         if os.environ.get("CI", "") == "true":
             pytest.fail(message)
         pytest.skip(message)
-    done = subprocess.run([RUNNER, "--isa-info"], capture_output=True, text=True, check=True)
-    found = set(json.loads(done.stdout)["isa"]["detected"])
+    completed = subprocess.run([RUNNER, "--isa-info"], capture_output=True, text=True, check=True)
+    found = set(json.loads(completed.stdout)["isa"]["detected"])
     if "sse4_1" not in found:
         pytest.skip("CPU feature: this is no x86-64 CPU")
     return found
@@ -59,10 +59,10 @@ def test_the_class_of_every_matrix_product_is_that_of_its_level(
         "experiments": [{"name": f"level{i}", "isa": level[0]} for i, level in enumerate(levels)],
     }
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    done = subprocess.run(
+    completed = subprocess.run(
         [ETPROF, "run", tmp_path / "config.json", "--watch", "--no-peaks"], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
     kernels = subprocess.run(
         [ETPROF, "kernels", tmp_path / "run", "--json"], capture_output=True, text=True, check=True
     )
