@@ -31,10 +31,10 @@ KIT_TIMELINE = [
 ]
 
 
-def wait_until(true: Callable[[], object], seconds: float = 240) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 240) -> None:
     """Waits until `true` returns a true value, and fails after a timeout."""
     end = time.monotonic() + seconds
-    while not true():
+    while not condition():
         assert time.monotonic() < end, "it did not come"
         time.sleep(0.01)
 
@@ -63,15 +63,15 @@ def one_error(stderr: str) -> str:
     return " ".join(lines)
 
 
-def fitting(schema: str, text: str) -> dict:
+def parse_with_schema(schema: str, text: str) -> dict:
     """Parses the JSON of an output, and validates it with its published schema."""
     document = json.loads(text)
-    published = (ROOT / "docs" / "schema" / f"{schema}.schema.json").read_text(encoding="utf-8")
-    jsonschema.validate(document, json.loads(published), cls=jsonschema.Draft202012Validator)
+    schema_text = (ROOT / "docs" / "schema" / f"{schema}.schema.json").read_text(encoding="utf-8")
+    jsonschema.validate(document, json.loads(schema_text), cls=jsonschema.Draft202012Validator)
     return document
 
 
-def held_in_page(page: Path, name: str) -> bytes:
+def read_page_json(page: Path, name: str) -> bytes:
     """Returns the JSON in the element `name` of a report.html."""
     match = re.search(f'id="{name}"[^>]*>([^<]*)<', page.read_text(encoding="utf-8"))
     assert match
@@ -94,8 +94,8 @@ def measure_two(
         ],
     }
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    done = run("run", folder / "config.json", *options)
-    assert done.returncode == 0, done.stderr
+    completed = run("run", folder / "config.json", *options)
+    assert completed.returncode == 0, completed.stderr
     (manifest,) = (folder / "out").rglob("manifest.json")
     return manifest.parent
 
@@ -104,8 +104,8 @@ def without_comments(text: str) -> str:
     """Removes // and /* */ comments from a configuration, and keeps its line numbers."""
     tokens = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
-    def kept(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         token = match.group()
         return token if token.startswith('"') else "\n" * token.count("\n")
 
-    return tokens.sub(kept, text)
+    return tokens.sub(replacement, text)

@@ -11,7 +11,7 @@ import torch
 from executorch.exir import to_edge
 from torch import nn
 
-CONTEXT, VOCABULARY, MOST, WIDTH = 4096, 50, 128, 8
+CONTEXT, VOCABULARY, MAX_TOKENS, WIDTH = 4096, 50, 128, 8
 # ns, and ns for each token in the cache. All are different, by which the kernel tells them apart.
 OPERATORS = [(100e3, 0), (200e3, 0), (300e3, 0), (50e3, 50), (100e3, 100), (150e3, 200), (200e3, 150), (50e3, 300)]
 
@@ -32,9 +32,9 @@ class Spinning(nn.Module):
 
 def declare() -> torch.library.Library:
     library = torch.library.Library("etprof_spin", "DEF")
-    words = "Tensor x, Tensor position, float a, float b"
-    library.define(f"spin({words}) -> Tensor")
-    library.define(f"spin.out({words}, *, Tensor(a!) out) -> Tensor(a!)")
+    parameters = "Tensor x, Tensor position, float a, float b"
+    library.define(f"spin({parameters}) -> Tensor")
+    library.define(f"spin.out({parameters}, *, Tensor(a!) out) -> Tensor(a!)")
     library.impl("spin", lambda x, _position, _a, _b: x.clone(), "CompositeExplicitAutograd")
     library.impl("spin.out", lambda x, _position, _a, _b, out: out.copy_(x), "CompositeExplicitAutograd")
     torch.library.register_fake("etprof_spin::spin", lambda x, _position, _a, _b: torch.empty_like(x))
@@ -45,7 +45,7 @@ def export(path: Path) -> Path:
     declared = declare()
     torch.manual_seed(1)
     example = torch.zeros(1, 7, dtype=torch.long), torch.zeros(1, dtype=torch.long)
-    shapes = {1: torch.export.Dim("tokens", min=1, max=MOST)}, None
+    shapes = {1: torch.export.Dim("tokens", min=1, max=MAX_TOKENS)}, None
     program = torch.export.export(Spinning().eval(), example, dynamic_shapes=shapes, strict=True)
     path.write_bytes(to_edge(program).to_executorch().buffer)
     del declared

@@ -22,7 +22,7 @@ from executorch.exir.passes import MemoryPlanningPass
 from safetensors.torch import save_file
 from torch import nn
 
-WIDTH, CONTEXT, VOCABULARY, MOST, CHUNK = 16, 128, 100, 64, 8
+WIDTH, CONTEXT, VOCABULARY, MAX_TOKENS, CHUNK = 16, 128, 100, 64, 8
 PATCHES, FRAMES = 4, 24  # that the encoders give
 
 
@@ -119,8 +119,8 @@ class Call(nn.Module):
         super().__init__()
         self.model, self.name = model, name
 
-    def forward(self, *given: torch.Tensor) -> torch.Tensor:
-        return getattr(self.model, self.name)(*given)
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        return getattr(self.model, self.name)(*inputs)
 
 
 # What the encoders are given; standard normal numbers.
@@ -151,7 +151,7 @@ def logits(name: str, steps: list[tuple[list[int], int]]) -> torch.Tensor:
 
 
 def several_methods(name: str) -> dict[str, torch.export.ExportedProgram]:
-    model, sizes = make(name), torch.export.Dim("tokens", min=1, max=MOST)
+    model, sizes = make(name), torch.export.Dim("tokens", min=1, max=MAX_TOKENS)
     encoder, ids = ENCODED[name][0], torch.zeros(1, 7, dtype=torch.long)
     calls = {encoder: (Call(model, "encode"), (encoder_input(name),), None)}
     if name == "whisper":
@@ -172,7 +172,7 @@ def export(name: str, path: Path, constants: dict[str, int] | None = None) -> Pa
 
     def program(tokens: int, dynamic: bool) -> torch.export.ExportedProgram:
         example = torch.zeros(1, tokens, dtype=torch.long), torch.arange(tokens if name == "each" else 1)
-        sizes = torch.export.Dim("tokens", min=1, max=MOST)
+        sizes = torch.export.Dim("tokens", min=1, max=MAX_TOKENS)
         shapes = ({1: sizes}, {0: sizes} if name == "each" else None) if dynamic else None
         return torch.export.export(model, example, dynamic_shapes=shapes, strict=True)
 
@@ -208,14 +208,16 @@ def generate(name: str, prompt: list[int], count: int, *, decode_sees_prompt: bo
             model.decode(encoded, torch.arange(PATCHES))
             start = PATCHES
 
-        def step(given: list[int], at: int) -> int:
+        def step(step_tokens: list[int], at: int) -> int:
             at += start
             if name == "whisper":
-                for i, token in enumerate(given):
+                for i, token in enumerate(step_tokens):
                     logits = model(torch.tensor([[token]]), encoded, torch.tensor([at + i]))
                 return int(logits.argmax())
-            positions = torch.arange(at, at + len(given)) if getattr(model, "of_each", False) else torch.tensor([at])
-            return int(model(torch.tensor([given]), positions).reshape(-1, VOCABULARY)[-1].argmax())
+            positions = (
+                torch.arange(at, at + len(step_tokens)) if getattr(model, "of_each", False) else torch.tensor([at])
+            )
+            return int(model(torch.tensor([step_tokens]), positions).reshape(-1, VOCABULARY)[-1].argmax())
 
         tokens.append(step(prompt, 0))
         if not decode_sees_prompt:

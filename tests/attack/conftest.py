@@ -17,9 +17,9 @@ def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
     """preloaded("fault") returns the library of fault.c, for LD_PRELOAD."""
 
     def library(name: str) -> Path:
-        made = tmp_path_factory.mktemp(name) / f"{name}.so"
+        library_file = tmp_path_factory.mktemp(name) / f"{name}.so"
         source = Path(__file__).with_name(f"{name}.c")
-        subprocess.run(["/usr/bin/cc", "-shared", "-fPIC", "-O1", "-o", made, source, "-ldl"], check=True)
-        return made
+        subprocess.run(["/usr/bin/cc", "-shared", "-fPIC", "-O1", "-o", library_file, source, "-ldl"], check=True)
+        return library_file
 
     return library

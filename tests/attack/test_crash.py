@@ -44,8 +44,8 @@ class Crash:
         """Runs the command without a fault, and returns its calls."""
         log = self.bench.folder / "calls"
         log.unlink(missing_ok=True)
-        done = self.run(*arguments, log=log)
-        assert done.returncode == 0, done.stderr
+        completed = self.run(*arguments, log=log)
+        assert completed.returncode == 0, completed.stderr
         return log.read_text().splitlines() if log.exists() else []
 
     def reset(self) -> None:
@@ -58,12 +58,12 @@ class Crash:
         manifest = self.bench.out / "manifest.json"
         if not manifest.exists():
             return {}
-        found = {}
+        by_launch = {}
         for result in json.loads(manifest.read_text())["results"]:
             for launch in result["launches"]:
-                kept = {key: value for key, value in launch.items() if key not in ("etdump_part", "traced_runs")}
-                found[result["experiment"], launch["index"]] = kept
-        return found
+                fields = {key: value for key, value in launch.items() if key not in ("etdump_part", "traced_runs")}
+                by_launch[result["experiment"], launch["index"]] = fields
+        return by_launch
 
     def rows(self) -> dict:
         """Returns the rows of each experiment's latency file."""
@@ -95,7 +95,7 @@ def crash(bench, fault) -> Crash:
     return Crash(bench, fault)
 
 
-def points(calls: list[str]) -> list[tuple[int, str]]:
+def failure_points(calls: list[str]) -> list[tuple[int, str]]:
     """Returns the calls to fail, each with the kind of failure."""
     numbers = range(1, len(calls) + 1)
     if ALL:
@@ -109,7 +109,7 @@ def test_of_a_measurement(crash):
     # The same calls come again with each launch, and those of the reports when a killed measurement goes on: there each of
     # them fails (test_of_what_recovers), here a third.
     assert len(KINDS) % 3 != 0  # every third takes all kinds in turn
-    tried = [point for point in points(calls) if ALL or point[0] % 3 == 0]
+    tried = [point for point in failure_points(calls) if ALL or point[0] % 3 == 0]
     assert {calls[number - 1].split()[1] for number, _ in tried} >= {"open", "write", "rename"}
     for number, kind in tried:
         crash.reset()
@@ -125,7 +125,7 @@ def test_of_a_measurement(crash):
     print(f"{len(tried)} points of a measurement")
 
 
-def killed(crash) -> None:
+def measure_and_kill(crash) -> None:
     """A measurement that was killed before it merged any part."""
     crash.reset()
     calls = crash.calls("run", crash.config)
@@ -137,20 +137,20 @@ def killed(crash) -> None:
 
 @pytest.mark.parametrize("command", ["resume", "recover"])
 def test_of_what_recovers(crash, command):
-    killed(crash)
+    measure_and_kill(crash)
     start = crash.bench.folder / "start"
     shutil.copytree(crash.bench.out, start)
     arguments = ("run", crash.config, "--resume") if command == "resume" else ("recover", crash.bench.out)
     calls = crash.calls(*arguments)
     assert calls
-    tried = points(calls)
+    tried = failure_points(calls)
     for number, kind in tried:
         crash.reset()
         shutil.copytree(start, crash.bench.out)
         before = crash.launches()
         crash.run(*arguments, at=number, kind=kind)
-        done = crash.bench.run(*arguments)
-        assert done.returncode == 0, (number, kind, calls[number - 1], done.stderr)
+        completed = crash.bench.run(*arguments)
+        assert completed.returncode == 0, (number, kind, calls[number - 1], completed.stderr)
         try:
             crash.check(before)
         except AssertionError as error:
@@ -161,7 +161,7 @@ def test_of_what_recovers(crash, command):
 def test_of_what_reads(crash):
     """A report that cannot be written loses no measured results, and the next report is complete."""
     assert crash.bench.run("run", crash.config).returncode == 0
-    measured = {
+    contents = {
         path: path.read_bytes()
         for path in crash.bench.out.rglob("*")
         if (path.is_file() and path.name in ("manifest.json", "metrics.json", "config.json"))
@@ -169,8 +169,8 @@ def test_of_what_reads(crash):
     }
     for command in ("analyze", "report"):
         calls = crash.calls(command, crash.bench.out)
-        for number, kind in points(calls):
+        for number, kind in failure_points(calls):
             crash.run(command, crash.bench.out, at=number, kind=kind)
-            assert {path: path.read_bytes() for path in measured} == measured, (command, calls[number - 1], kind)
+            assert {path: path.read_bytes() for path in contents} == contents, (command, calls[number - 1], kind)
         assert crash.bench.run(command, crash.bench.out).returncode == 0
     assert crash.bench.run("validate", crash.bench.out).returncode == 0

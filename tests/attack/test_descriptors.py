@@ -50,16 +50,16 @@ def needs_full() -> None:
 
 def test_a_measurement_outlives_its_messages(tmp_path: Path):
     needs_full()
-    done = measure(tmp_path, "2>/dev/full")
-    assert done.returncode == 4, done.stdout
+    completed = measure(tmp_path, "2>/dev/full")
+    assert completed.returncode == 4, completed.stdout
     assert launches(tmp_path) == 2
-    assert "Latency, " in done.stdout  # in µs where the runs are that fast
+    assert "Latency, " in completed.stdout  # in µs where the runs are that fast
 
 
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_closed_descriptors_do_not_end_a_measurement(tmp_path: Path, closed: str):
-    done = measure(tmp_path, closed)
-    assert done.returncode == 0, done.stderr
+    completed = measure(tmp_path, closed)
+    assert completed.returncode == 0, completed.stderr
     assert launches(tmp_path) == 2
     validated = shell(tmp_path, '"$E" validate out')
     assert validated.returncode == 0, validated.stdout
@@ -67,8 +67,8 @@ def test_closed_descriptors_do_not_end_a_measurement(tmp_path: Path, closed: str
 
 def test_no_file_of_ours_gets_a_standard_number(tmp_path: Path):
     # Output that is printed after all three are closed must not end up in the files.
-    done = shell(tmp_path, f'"$E" analyze {shlex.quote(str(ETDUMP))} -o out 0<&- 1>&- 2>&-')
-    assert done.returncode == 0
+    completed = shell(tmp_path, f'"$E" analyze {shlex.quote(str(ETDUMP))} -o out 0<&- 1>&- 2>&-')
+    assert completed.returncode == 0
     usual = shell(tmp_path, f'"$E" analyze {shlex.quote(str(ETDUMP))} -o usual')
     assert usual.returncode == 0, usual.stderr
     for file in (tmp_path / "usual").glob("*.csv"):
@@ -92,9 +92,11 @@ def test_no_file_of_ours_gets_a_standard_number(tmp_path: Path):
 )
 def test_a_full_stdout_is_one_message(tmp_path: Path, command: str):
     needs_full()
-    done = shell(tmp_path, f'"$E" {command} >/dev/full')
-    assert done.returncode == 4, done.stderr
-    assert done.stderr == "error: Could not write to the standard output\nhint: Check the free space where it goes.\n"
+    completed = shell(tmp_path, f'"$E" {command} >/dev/full')
+    assert completed.returncode == 4, completed.stderr
+    assert (
+        completed.stderr == "error: Could not write to the standard output\nhint: Check the free space where it goes.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,10 +111,10 @@ def test_the_runner_starts_with_closed_descriptors(tmp_path: Path):
     runner = program.etprof().with_name("etprof-runner")
     if not runner.exists():
         pytest.skip("etprof-runner is not next to etprof")
-    done = shell(
+    completed = shell(
         tmp_path,
         f"{shlex.quote(str(runner))} --model_path={shlex.quote(str(MODEL))} --num_executions=2"
         " --etdump_path=out.etdump 0<&- 1>&- 2>&-",
     )
-    assert done.returncode == 0
+    assert completed.returncode == 0
     assert shell(tmp_path, '"$E" analyze out.etdump').returncode == 0

@@ -30,26 +30,26 @@ def write_config(folder: Path, experiments: list[dict], **keys) -> Path:
 
 def limited(folder: Path, limit: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Runs etprof in a shell with a limit, as "ulimit" takes it."""
-    words = " ".join(shlex.quote(str(word)) for word in (program.etprof(), *arguments))
-    done = subprocess.run(
-        ["/bin/bash", "-c", f"ulimit {limit} || exit 77; exec {words}"],
+    command = " ".join(shlex.quote(str(word)) for word in (program.etprof(), *arguments))
+    completed = subprocess.run(
+        ["/bin/bash", "-c", f"ulimit {limit} || exit 77; exec {command}"],
         cwd=folder,
         env={**os.environ, "NO_COLOR": "1"},
         capture_output=True,
         text=True,
         timeout=300,
     )
-    if done.returncode == 77:
-        pytest.skip(f"ulimit {limit} is not to be had here: {done.stderr}")
-    return done
+    if completed.returncode == 77:
+        pytest.skip(f"ulimit {limit} is not to be had here: {completed.stderr}")
+    return completed
 
 
-def assert_said(done: subprocess.CompletedProcess[str], code: int = 4) -> None:
+def check_error(completed: subprocess.CompletedProcess[str], code: int = 4) -> None:
     """Checks that the process ends with a documented exit code and a clear message, and not with an internal error."""
-    assert done.returncode == code, (done.returncode, done.stderr)
-    assert "Internal error" not in done.stderr
-    assert "terminate called" not in done.stderr
-    assert done.stderr.strip(), done.stdout
+    assert completed.returncode == code, (completed.returncode, completed.stderr)
+    assert "Internal error" not in completed.stderr
+    assert "terminate called" not in completed.stderr
+    assert completed.stderr.strip(), completed.stdout
 
 
 def test_a_zip_bomb_names_the_limit(tmp_path: Path):
@@ -60,38 +60,38 @@ def test_a_zip_bomb_names_the_limit(tmp_path: Path):
     ):
         for _ in range(300):
             entry.write(b" " * (1 << 20))
-    done = program.run("analyze", ETDUMP, "--model", MODEL, "--etrecord", record, "-o", tmp_path / "out")
-    assert_said(done, 3)
-    assert "beyond the limit of 256 MiB" in done.stderr
+    completed = program.run("analyze", ETDUMP, "--model", MODEL, "--etrecord", record, "-o", tmp_path / "out")
+    check_error(completed, 3)
+    assert "beyond the limit of 256 MiB" in completed.stderr
 
 
 def test_a_huge_configuration_is_refused(tmp_path: Path):
     path = tmp_path / "config.json"
     path.write_bytes(b"\n" * 50_000_000)
-    done = program.run("run", path)
-    assert_said(done, 3)
-    assert "4 MiB at most" in done.stderr
+    completed = program.run("run", path)
+    check_error(completed, 3)
+    assert "4 MiB at most" in completed.stderr
     many = write_config(tmp_path, [{"name": f"e{i}"} for i in range(100_000)])
-    assert_said(program.run("run", many), 3)
-    done = program.run("run", write_config(tmp_path, [{"name": f"e{i}"} for i in range(1001)]))
-    assert_said(done, 3)
-    assert "1000 at most" in done.stderr
+    check_error(program.run("run", many), 3)
+    completed = program.run("run", write_config(tmp_path, [{"name": f"e{i}"} for i in range(1001)]))
+    check_error(completed, 3)
+    assert "1000 at most" in completed.stderr
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "config.json", ".lock", "previous", "launches", "report.html"])
 def test_names_of_our_own_files_are_refused(tmp_path: Path, name: str):
-    done = program.run("run", write_config(tmp_path, [{"name": name}]))
-    assert_said(done, 3)
-    assert f'"{name}"' in done.stderr
+    completed = program.run("run", write_config(tmp_path, [{"name": name}]))
+    check_error(completed, 3)
+    assert f'"{name}"' in completed.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_names_too_long_for_the_file_system_are_refused_before_measuring(tmp_path: Path):
     model = tmp_path / f"{'m' * 240}.pte"
     model.write_bytes(MODEL.read_bytes())
-    done = program.run("run", write_config(tmp_path, [{"name": "a"}], model=str(model)))
-    assert_said(done, 3)
-    assert "too long" in done.stderr
+    completed = program.run("run", write_config(tmp_path, [{"name": "a"}], model=str(model)))
+    check_error(completed, 3)
+    assert "too long" in completed.stderr
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
@@ -100,56 +100,58 @@ def test_the_longest_names_that_are_taken_can_be_measured(tmp_path: Path):
     model.write_bytes(MODEL.read_bytes())
     names = ["a" * 44, "b" * 44]
     config = write_config(tmp_path, [{"name": name, "runs": 4} for name in names], model=str(model))
-    done = program.run("run", config)
-    assert done.returncode == 0, done.stderr
+    completed = program.run("run", config)
+    assert completed.returncode == 0, completed.stderr
     assert program.run("validate", tmp_path / "out").returncode == 0
 
 
 def test_a_models_name_has_no_newline(tmp_path: Path):
     model = tmp_path / "two\nlines.pte"
     model.write_bytes(MODEL.read_bytes())
-    done = program.run("run", write_config(tmp_path, [{"name": "a"}], model=str(model)))
-    assert_said(done, 3)
-    assert "control character" in done.stderr
-    done = program.run("profile", model, "--output-root", tmp_path / "out")
-    assert_said(done, 3)
+    completed = program.run("run", write_config(tmp_path, [{"name": "a"}], model=str(model)))
+    check_error(completed, 3)
+    assert "control character" in completed.stderr
+    completed = program.run("profile", model, "--output-root", tmp_path / "out")
+    check_error(completed, 3)
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
 def test_a_small_stack_is_an_error(tmp_path: Path):
-    done = limited(tmp_path, "-s 64", "analyze", ETDUMP)
-    assert_said(done)
-    assert "ulimit -s" in done.stderr
+    completed = limited(tmp_path, "-s 64", "analyze", ETDUMP)
+    check_error(completed)
+    assert "ulimit -s" in completed.stderr
     runner = program.etprof().with_name("etprof-runner")
     if runner.exists():
-        words = shlex.quote(str(runner))
-        done = subprocess.run(["/bin/bash", "-c", f"ulimit -s 64; {words} --isa-info"], capture_output=True, text=True)
-        assert_said(done)
+        quoted_runner = shlex.quote(str(runner))
+        completed = subprocess.run(
+            ["/bin/bash", "-c", f"ulimit -s 64; {quoted_runner} --isa-info"], capture_output=True, text=True
+        )
+        check_error(completed)
 
 
 def test_the_least_stack_is_enough(tmp_path: Path):
-    done = limited(tmp_path, "-s 1024", "run", write_config(tmp_path, [{"name": "a", "runs": 4}]))
-    assert done.returncode == 0, done.stderr
+    completed = limited(tmp_path, "-s 1024", "run", write_config(tmp_path, [{"name": "a", "runs": 4}]))
+    assert completed.returncode == 0, completed.stderr
 
 
 def test_a_limit_of_file_sizes_fails_the_write(tmp_path: Path):
-    done = limited(tmp_path, "-f 8", "analyze", ETDUMP, "-o", tmp_path / "out")
-    assert_said(done)
-    assert "File too large" in done.stderr
+    completed = limited(tmp_path, "-f 8", "analyze", ETDUMP, "-o", tmp_path / "out")
+    check_error(completed)
+    assert "File too large" in completed.stderr
     assert not list((tmp_path / "out").glob("*.tmp"))
-    done = limited(tmp_path, "-f 1", "run", write_config(tmp_path, [{"name": "a", "runs": 4}]))
-    assert_said(done)
+    completed = limited(tmp_path, "-f 1", "run", write_config(tmp_path, [{"name": "a", "runs": 4}]))
+    check_error(completed)
 
 
 @pytest.mark.parametrize("descriptors", [4, 6, 8, 10, 12, 16])
 def test_too_few_descriptors(tmp_path: Path, descriptors: int):
     config = write_config(tmp_path, [{"name": "a", "runs": 4}])
-    done = limited(tmp_path, f"-n {descriptors}", "run", config)
+    completed = limited(tmp_path, f"-n {descriptors}", "run", config)
     # Fewer may still start with other loaders; enough is enough.
-    assert done.returncode in {0, 4, 127}, (done.returncode, done.stderr)
-    if done.returncode != 0:
-        assert "Internal error" not in done.stderr
-        assert done.stderr.strip()
+    assert completed.returncode in {0, 4, 127}, (completed.returncode, completed.stderr)
+    if completed.returncode != 0:
+        assert "Internal error" not in completed.stderr
+        assert completed.stderr.strip()
 
 
 @pytest.mark.parametrize("mebibytes", [24, 32, 48, 64, 96])
@@ -159,7 +161,7 @@ def test_too_little_address_space(tmp_path: Path, mebibytes: int):
     with zipfile.ZipFile(record, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("edge_dialect_exported_program/forward", " " * (100 << 20))
         archive.writestr("weights", os.urandom(1 << 20))  # as a real one, which is not all zeros
-    done = limited(
+    completed = limited(
         tmp_path,
         f"-v {mebibytes << 10}",
         "analyze",
@@ -171,24 +173,24 @@ def test_too_little_address_space(tmp_path: Path, mebibytes: int):
         "-o",
         tmp_path / "o",
     )
-    if done.returncode == 127:
+    if completed.returncode == 127:
         pytest.skip("the program is not loaded with so little")
-    if "AddressSanitizer" in done.stderr:
+    if "AddressSanitizer" in completed.stderr:
         pytest.skip("AddressSanitizer needs address space of its own")
-    assert_said(done)
+    check_error(completed)
 
 
 @pytest.mark.parametrize("mebibytes", [24, 32, 48, 64, 96, 128])
 def test_too_little_address_space_for_a_measurement(tmp_path: Path, mebibytes: int):
     config = write_config(tmp_path, [{"name": "a", "runs": 4}])
-    done = limited(tmp_path, f"-v {mebibytes << 10}", "run", config)
-    if "AddressSanitizer" in done.stderr:
+    completed = limited(tmp_path, f"-v {mebibytes << 10}", "run", config)
+    if "AddressSanitizer" in completed.stderr:
         pytest.skip("AddressSanitizer needs address space of its own")
     # 3: the model's own worker had too little; 127: not loaded.
-    assert done.returncode in {0, 3, 4, 127}, (done.returncode, done.stderr)
-    if done.returncode != 0:
-        assert "Internal error" not in done.stderr
-        assert done.stderr.strip()
+    assert completed.returncode in {0, 3, 4, 127}, (completed.returncode, completed.stderr)
+    if completed.returncode != 0:
+        assert "Internal error" not in completed.stderr
+        assert completed.stderr.strip()
 
 
 @pytest.fixture(scope="module")
@@ -198,8 +200,8 @@ def without_threads(preloaded) -> Callable[..., subprocess.CompletedProcess[str]
 
     def run(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "NO_COLOR": "1", "LD_PRELOAD": str(library), "NO_THREADS_IN": name}
-        words = [program.etprof(), *map(str, arguments)]
-        return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300)
+        command = [program.etprof(), *map(str, arguments)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
     return run
 
@@ -209,7 +211,7 @@ def test_a_system_that_starts_no_more_threads(tmp_path: Path, without_threads):
     refused = without_threads(
         "etprof", "profile", MODEL, "--device", "local", "--device", "ssh:x", "--output-root", out
     )
-    assert_said(refused)
+    check_error(refused)
     assert "The system starts no more threads" in refused.stderr
     assert not out.exists()
     # Without threads, work that can run sequentially is done sequentially.
@@ -222,7 +224,7 @@ def test_a_system_that_starts_no_more_threads(tmp_path: Path, without_threads):
 
 def test_a_runner_that_starts_no_more_threads(without_threads):
     refused = without_threads("etprof-runner", "peaks", "--threads", "2")
-    assert_said(refused, 3)
+    check_error(refused, 3)
     assert "2 threads are more than the system starts" in refused.stderr
 
 
@@ -232,8 +234,8 @@ def test_silent_workers_cost_their_timeout_and_no_more(tmp_path: Path, command: 
     worker["env"] = {"FAKE_STATE": str(tmp_path / "state"), "FAKE_FAIL": f"hang@{command}"}
     config = write_config(tmp_path, [worker], timeout_seconds=1)
     start = time.monotonic()
-    done = program.run("run", config)
-    took = time.monotonic() - start
-    assert done.returncode == 4, done.stderr
-    assert "did not answer within 1 s" in done.stderr
-    assert took < 300  # of 600 s that it may be silent by default
+    completed = program.run("run", config)
+    seconds = time.monotonic() - start
+    assert completed.returncode == 4, completed.stderr
+    assert "did not answer within 1 s" in completed.stderr
+    assert seconds < 300  # of 600 s that it may be silent by default

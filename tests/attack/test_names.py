@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 # Terminal control sequences (CSI in C0 and C1, OSC, bell, carriage return), marks that reverse text, line ends, HTML and
 # Markdown syntax, and a formula.
 HOSTILE = "=cmd|'/C calc'!A0\x1b[2J\x1b]0;title\x07\r\u009b31m\u202eabc\u2066\nINJECTED\n# heading\n<img src=x onerror=alert(1)>`**[a](http://b)|\u2028\x7f"
-HARMS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+HARMFUL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 ETDUMP_NAME = b"Transpose (ND, X32) #"
 READERS = {
     "analyze": [],
@@ -44,47 +44,50 @@ READERS = {
 }
 
 
-def harmless(text: bytes, what: str) -> str:
+def check_harmless(text: bytes, source: str) -> str:
     """Returns the text, which must be UTF-8 without control sequences and without line breaks from names."""
     read = text.decode("utf-8")  # strict
-    found = HARMS.search(read)
-    assert found is None, (what, read[max(0, found.start() - 80) : found.end() + 20])
-    assert not re.search(r"^\s*INJECTED", read, re.M), (what, read[:2000])
+    found = HARMFUL_CHARACTERS.search(read)
+    assert found is None, (source, read[max(0, found.start() - 80) : found.end() + 20])
+    assert not re.search(r"^\s*INJECTED", read, re.M), (source, read[:2000])
     return read
 
 
-def check_markdown(text: str, what: str) -> None:
+def check_markdown(text: str, source: str) -> None:
     """Checks that no heading, image, link, or code comes from a name. The only code is etprof's own command."""
     for token in MarkdownIt("commonmark").enable("table").parse(text):
-        for one in [token, *(token.children or [])]:
-            ours = one.type == "code_inline" and one.content.startswith("etprof ")
-            assert ours or one.type not in ("image", "link_open", "code_inline", "code_block"), (what, one)
-            if one.type in ("html_inline", "html_block"):
-                left = re.sub(r"</?(details|summary)>|&lt;|<br>", "", one.content)
-                assert "<" not in left or "onerror" not in left, (what, one.content)
-            if one.type == "inline" and one.level == 1 and token.map and "INJECTED" in one.content:
-                assert not one.content.startswith("INJECTED"), (what, one.content)
+        for element in [token, *(token.children or [])]:
+            is_command = element.type == "code_inline" and element.content.startswith("etprof ")
+            assert is_command or element.type not in ("image", "link_open", "code_inline", "code_block"), (
+                source,
+                element,
+            )
+            if element.type in ("html_inline", "html_block"):
+                rest = re.sub(r"</?(details|summary)>|&lt;|<br>", "", element.content)
+                assert "<" not in rest or "onerror" not in rest, (source, element.content)
+            if element.type == "inline" and element.level == 1 and token.map and "INJECTED" in element.content:
+                assert not element.content.startswith("INJECTED"), (source, element.content)
 
 
-def check_csv(text: str, what: str) -> None:
+def check_csv(text: str, source: str) -> None:
     """Checks that a spreadsheet computes no cell, and that every row has all cells."""
     rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
-    assert len({len(row) for row in rows}) <= 1, what
+    assert len({len(row) for row in rows}) <= 1, source
     for cell in (cell for row in rows for cell in row):
-        assert not re.match(r"[=@]|[+-][^\d.].*[(|!]", cell), (what, cell)
+        assert not re.match(r"[=@]|[+-][^\d.].*[(|!]", cell), (source, cell)
 
 
 def check_file(path: Path) -> None:
-    what = path.name
+    source = path.name
     data = path.read_bytes()
     if path.suffix == ".md":
-        check_markdown(harmless(data, what), what)
+        check_markdown(check_harmless(data, source), source)
     elif path.suffix == ".csv":
-        check_csv(harmless(data.replace(b"\nINJECTED", b""), what), what)
+        check_csv(check_harmless(data.replace(b"\nINJECTED", b""), source), source)
     elif path.suffix == ".json":
-        json.loads(harmless(data, what))
+        json.loads(check_harmless(data, source))
     elif path.suffix == ".xml":
-        xml.etree.ElementTree.fromstring(harmless(data.replace(b"\nINJECTED", b""), what))  # noqa: S314 - ours
+        xml.etree.ElementTree.fromstring(check_harmless(data.replace(b"\nINJECTED", b""), source))  # noqa: S314 - ours
     elif path.suffix == ".html":
         page = data.decode("utf-8")
         (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', page)
@@ -92,7 +95,7 @@ def check_file(path: Path) -> None:
         assert "onerror=alert" not in page
 
 
-def written(folder: Path) -> dict[Path, bytes]:
+def read_files(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -102,8 +105,8 @@ def spoil(value, key: str):
         return {k: spoil(v, k) for k, v in value.items()}
     if isinstance(value, list):
         return [spoil(v, key) for v in value]
-    kept = ("etdump", "log", "latency_csv", "status", "sha256", "generated_at", "experiment", "mode", "platform")
-    if not isinstance(value, str) or not value or any(word in key for word in kept) or value.startswith("/"):
+    unchanged = ("etdump", "log", "latency_csv", "status", "sha256", "generated_at", "experiment", "mode", "platform")
+    if not isinstance(value, str) or not value or any(word in key for word in unchanged) or value.startswith("/"):
         return value
     return value + HOSTILE
 
@@ -138,30 +141,36 @@ def hostile(bench) -> Path:
 @pytest.mark.parametrize("reader", READERS)
 def test_no_output_obeys_a_name(bench, hostile, reader):
     command, *options = reader.split()
-    done = subprocess.run(
+    completed = subprocess.run(
         [bench.etprof, command, hostile, *READERS[reader], *options], capture_output=True, timeout=60, cwd=bench.folder
     )
-    assert done.returncode in (0, 1, 5), done.stderr
-    harmless(done.stderr, "stderr")
+    assert completed.returncode in (0, 1, 5), completed.stderr
+    check_harmless(completed.stderr, "stderr")
     if any(option.startswith("--csv") for option in options):
-        check_csv(harmless(done.stdout.replace(b"\nINJECTED", b""), reader), reader)
+        check_csv(check_harmless(completed.stdout.replace(b"\nINJECTED", b""), reader), reader)
     else:
-        text = harmless(done.stdout, reader)
+        text = check_harmless(completed.stdout, reader)
         if "--json" in options and text:
             json.loads(text)
         if "--brief" in options:
             check_markdown(text, reader)
-    for path in written(bench.folder):
+    for path in read_files(bench.folder):
         if path.name not in ("manifest.json", "config.json") and "again" not in path.parts:
             check_file(path)
 
 
 def test_paths_and_arguments_in_messages(bench):
-    for words in (["analyze", HOSTILE], ["inspect", HOSTILE], ["run", HOSTILE], [HOSTILE], ["analyze", "--" + HOSTILE]):
-        done = subprocess.run([bench.etprof, *words], capture_output=True, timeout=30, cwd=bench.folder)
-        assert done.returncode in (2, 3), words
-        harmless(done.stderr, "stderr")
-        harmless(done.stdout, "stdout")
+    for arguments in (
+        ["analyze", HOSTILE],
+        ["inspect", HOSTILE],
+        ["run", HOSTILE],
+        [HOSTILE],
+        ["analyze", "--" + HOSTILE],
+    ):
+        completed = subprocess.run([bench.etprof, *arguments], capture_output=True, timeout=30, cwd=bench.folder)
+        assert completed.returncode in (2, 3), arguments
+        check_harmless(completed.stderr, "stderr")
+        check_harmless(completed.stdout, "stdout")
 
 
 def test_a_timeline_of_hostile_names(bench):
@@ -175,16 +184,16 @@ def test_a_timeline_of_hostile_names(bench):
             writer.writerow(["m" + HOSTILE, "Method::execute", "", "", 0, 100, 0.1, 100, 0, run, "Execute"])
             writer.writerow(["m" + HOSTILE, "op" + HOSTILE, HOSTILE, HOSTILE, 10, 60, 0.05, 50, 1, run, "Execute"])
     for options in ([], ["--all"], ["--json"], ["--csv=operators"], ["-o", "out"]):
-        done = subprocess.run(
+        completed = subprocess.run(
             [bench.etprof, "analyze", file, *options], capture_output=True, timeout=30, cwd=bench.folder
         )
-        assert done.returncode == 0, done.stderr
-        text = done.stdout.replace(b"\nINJECTED", b"") if "--csv=operators" in options else done.stdout
-        harmless(text, options)
-        harmless(done.stderr, "stderr")
-    files = list(written(bench.folder / "out"))
+        assert completed.returncode == 0, completed.stderr
+        text = completed.stdout.replace(b"\nINJECTED", b"") if "--csv=operators" in options else completed.stdout
+        check_harmless(text, options)
+        check_harmless(completed.stderr, "stderr")
+    files = list(read_files(bench.folder / "out"))
     assert files
     for path in files:
         check_file(path)
         assert path.parent == bench.folder / "out", "a model's name is no folder"
-        harmless(path.name.encode(), "a file's name")
+        check_harmless(path.name.encode(), "a file's name")

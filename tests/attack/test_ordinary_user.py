@@ -17,11 +17,11 @@ NOBODY = 65534
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that the user can write to. Only pytest's own user can write to pytest's folders."""
-    made = Path(tempfile.mkdtemp(prefix="etprof-attack-"))
+    temporary = Path(tempfile.mkdtemp(prefix="etprof-attack-"))
     if os.geteuid() == 0:
-        os.chown(made, NOBODY, NOBODY)
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
+        os.chown(temporary, NOBODY, NOBODY)
+    yield temporary
+    shutil.rmtree(temporary, ignore_errors=True)
 
 
 def test_attacks_as_an_ordinary_user(folder):
@@ -29,16 +29,18 @@ def test_attacks_as_an_ordinary_user(folder):
         "HOME": str(folder),
         "TMPDIR": str(folder),
     }
-    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
+    user_command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
     tests = [HERE / "test_writing.py", HERE / "test_reading.py"]
     pytest_options = ["-q", "-ra", "-p", "no:cacheprovider", "--basetemp", folder / "pytest"]
-    done = subprocess.run(
-        [*become, sys.executable, "-m", "pytest", *pytest_options, *tests],
+    completed = subprocess.run(
+        [*user_command, sys.executable, "-m", "pytest", *pytest_options, *tests],
         capture_output=True,
         text=True,
         timeout=3000,
         env=environment,
         cwd=HERE.parents[1],
     )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert " passed" in done.stdout and "skipped" not in done.stdout.splitlines()[-1], done.stdout[-2000:]
+    assert completed.returncode == 0, completed.stdout[-4000:] + completed.stderr[-2000:]
+    assert " passed" in completed.stdout and "skipped" not in completed.stdout.splitlines()[-1], completed.stdout[
+        -2000:
+    ]

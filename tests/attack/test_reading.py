@@ -19,15 +19,15 @@ def measured(bench) -> Path:
     return bench.out
 
 
-def read_by(bench, reader: str, folder: Path) -> subprocess.CompletedProcess:
+def run_reader(bench, reader: str, folder: Path) -> subprocess.CompletedProcess:
     """Checks that the command ends in time, with one message and without a stack trace."""
     more = {"compare": [folder], "check": ["--baseline", folder]}.get(reader, [])
-    done = subprocess.run(
+    completed = subprocess.run(
         [bench.etprof, reader, folder, *more], capture_output=True, text=True, timeout=300, cwd=bench.folder
     )
-    assert done.returncode in (0, 1, 2, 3, 5), (reader, done.stderr)
-    assert "Internal error" not in done.stderr, done.stderr
-    return done
+    assert completed.returncode in (0, 1, 2, 3, 5), (reader, completed.stderr)
+    assert "Internal error" not in completed.stderr, completed.stderr
+    return completed
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_any_file_of_a_run_directory(bench, measured, name, kind):
         with file.open("wb") as out:
             out.truncate(100 << 30)
     for reader in READERS:
-        read_by(bench, reader, measured)
+        run_reader(bench, reader, measured)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "sparse", "device"])
@@ -96,12 +96,12 @@ def test_any_argument(bench, arguments, kind):
             out.truncate(100 << 30)
     else:
         file.symlink_to("/dev/zero")
-    words = [file if str(word).startswith("FILE") else word for word in arguments]
-    done = subprocess.run([bench.etprof, *words], capture_output=True, text=True, timeout=300, cwd=bench.folder)
-    assert done.returncode in (2, 3), done.stderr
-    *_, said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert file.name in said, done.stderr
-    assert "Internal error" not in done.stderr
+    replaced = [file if str(word).startswith("FILE") else word for word in arguments]
+    completed = subprocess.run([bench.etprof, *replaced], capture_output=True, text=True, timeout=300, cwd=bench.folder)
+    assert completed.returncode in (2, 3), completed.stderr
+    *_, error = [line for line in completed.stderr.splitlines() if line.startswith("error: ")]
+    assert file.name in error, completed.stderr
+    assert "Internal error" not in completed.stderr
 
 
 # The other arguments that each command needs before it reads an option. Commands that are not listed read no file.
@@ -121,7 +121,7 @@ NEEDED = {
     "diff": ["MODEL", "MODEL"],
 }
 # Options that need another option, and the number of values of an option.
-WITH = {
+OPTION_ARGUMENTS = {
     ("check", "--thresholds"): ["--static"],
     ("inspect", "--run"): ["--model-explorer", "out.json"],
     ("inspect", "--etrecord"): ["--model-explorer", "out.json"],
@@ -135,12 +135,12 @@ OUTPUTS |= {"--out-dir", "--output-dir", "--to", "--built-model", "--built-runne
 def inputs(etprof: Path) -> list[tuple[str, str]]:
     """Returns each command with each option that takes a file or folder; "" stands for the command's own arguments."""
     script = subprocess.run([etprof, "completion", "bash"], capture_output=True, text=True, check=True).stdout
-    found = []
+    options = []
     for line in script.splitlines():
-        words, mark, after = line.strip().partition(")")
-        if mark and "_etprof_paths -" in after:
-            found += [tuple((name.strip("'") + " ").split(" ")[:2]) for name in words.split("|")]
-    return [(command, option) for command, option in found if option not in OUTPUTS]
+        names, mark, action = line.strip().partition(")")
+        if mark and "_etprof_paths -" in action:
+            options += [tuple((name.strip("'") + " ").split(" ")[:2]) for name in names.split("|")]
+    return [(command, option) for command, option in options if option not in OUTPUTS]
 
 
 def test_every_option_that_takes_a_file_refuses_a_pipe_at_once(bench):
@@ -156,39 +156,42 @@ def test_every_option_that_takes_a_file_refuses_a_pipe_at_once(bench):
             at = needed.index(option)
             del needed[at : at + 2]
         if not option:
-            words = [pipe, *needed[1:]]
+            arguments = [pipe, *needed[1:]]
         elif (command, option) == ("kernels", "--compare"):
-            words = [option, pipe, pipe]
+            arguments = [option, pipe, pipe]
         else:
-            words = [*needed, *WITH.get((command, option), []), option, pipe]
-        words += ["--", "true"] if command == "bisect" else []
-        done = subprocess.run(
-            [bench.etprof, command, *words], capture_output=True, text=True, timeout=120, cwd=bench.folder
+            arguments = [*needed, *OPTION_ARGUMENTS.get((command, option), []), option, pipe]
+        arguments += ["--", "true"] if command == "bisect" else []
+        completed = subprocess.run(
+            [bench.etprof, command, *arguments], capture_output=True, text=True, timeout=120, cwd=bench.folder
         )
-        assert done.returncode in (2, 3), (command, option, done.stdout, done.stderr)
-        assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1, (command, option)
-        assert "Traceback" not in done.stderr
+        assert completed.returncode in (2, 3), (command, option, completed.stdout, completed.stderr)
+        assert len([line for line in completed.stderr.splitlines() if line.startswith("error: ")]) == 1, (
+            command,
+            option,
+        )
+        assert "Traceback" not in completed.stderr
 
 
 @pytest.mark.parametrize("key", ["model", "runner_path", "data", "inputs"])
 def test_every_path_of_a_configuration_may_not_be_a_pipe(bench, key):
     pipe = bench.folder / "pipe"
     os.mkfifo(pipe, 0o777)
-    done = subprocess.run(
+    completed = subprocess.run(
         [bench.etprof, "run", bench.write([bench.experiment("a", **{key: str(pipe)})])],
         capture_output=True,
         text=True,
         timeout=120,
         cwd=bench.folder,
     )
-    assert done.returncode in (2, 3), done.stderr
-    assert "pipe` is not a regular file" in done.stderr
+    assert completed.returncode in (2, 3), completed.stderr
+    assert "pipe` is not a regular file" in completed.stderr
 
 
 def test_a_report_may_not_be_a_pipe(bench, measured):
     (measured / "report.html").unlink()
     os.mkfifo(measured / "report.html")
-    read_by(bench, "validate", measured)
+    run_reader(bench, "validate", measured)
 
 
 def test_files_that_become_shorter_while_they_are_read(bench, tmp_path):
@@ -215,13 +218,13 @@ def test_files_that_become_shorter_while_they_are_read(bench, tmp_path):
         thread.start()
         try:
             for _ in range(10):
-                done = subprocess.run(
+                completed = subprocess.run(
                     [bench.etprof, "trace", file, "-o", tmp_path / "out.json"],
                     capture_output=True,
                     text=True,
                     timeout=300,
                 )
-                assert done.returncode in (0, 3), (done.returncode, done.stderr)
+                assert completed.returncode in (0, 3), (completed.returncode, completed.stderr)
         finally:
             ended.set()
             thread.join()

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from measure_bench import held
+from measure_bench import held_worker
 from program import wait_until
 
 READERS = ("analyze", "report", "report --all", "report --json", "trace", "check", "compare", "kernels", "validate")
@@ -19,19 +19,19 @@ READERS = ("analyze", "report", "report --all", "report --json", "trace", "check
 
 def snapshot(folder: Path) -> dict:
     """Returns all paths below a folder with their contents."""
-    found = {}
+    contents = {}
     for path in sorted(folder.rglob("*")):
         if path.is_symlink():
-            found[path] = str(path.readlink())
+            contents[path] = str(path.readlink())
         elif path.is_file():
-            found[path] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+            contents[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return contents
 
 
 @pytest.fixture
 def killed(bench) -> Path:
     """A measurement that was killed after two launches; its ETDumps are not merged yet."""
-    with held(bench) as hold:
+    with held_worker(bench) as hold:
         config = bench.write([bench.experiment("a", env=hold), bench.experiment("b")], launches=8)
         process = bench.start("run", config)
         manifest = bench.out / "manifest.json"
@@ -42,7 +42,7 @@ def killed(bench) -> Path:
     return config
 
 
-def read_by(bench, reader: str) -> subprocess.CompletedProcess:
+def run_reader(bench, reader: str) -> subprocess.CompletedProcess:
     """Runs a command that reads the results directory."""
     command, *options = reader.split()
     if command == "check":
@@ -58,19 +58,19 @@ def test_reading_changes_nothing_that_was_measured(bench):
     assert len(parts) >= 2
     measured = snapshot(bench.out)
     for reader in READERS:
-        done = read_by(bench, reader)
-        assert done.returncode in (0, 1, 2, 3, 5), (reader, done.stderr)
-        now = snapshot(bench.out)
-        assert {path: now.get(path) for path in measured} == measured, reader
+        completed = run_reader(bench, reader)
+        assert completed.returncode in (0, 1, 2, 3, 5), (reader, completed.stderr)
+        after = snapshot(bench.out)
+        assert {path: after.get(path) for path in measured} == measured, reader
     summary = json.loads((bench.out / "analysis_summary.json").read_text())
     assert all(experiment["operators"] for experiment in summary["experiments"]), "the parts were read"
     # A measurement that was killed is recovered once, by who says so.
     assert bench.run("recover", bench.out).returncode == 0
     assert not list(bench.out.glob("*/launches"))
     assert bench.manifest()["status"] == "interrupted"
-    again = bench.run("recover", bench.out)
-    assert again.returncode == 0
-    assert "nothing to recover" in again.stdout
+    second = bench.run("recover", bench.out)
+    assert second.returncode == 0
+    assert "nothing to recover" in second.stdout
     (of_json,) = json.loads(bench.run("recover", bench.out, "--json").stdout)["runs"]
     assert (of_json["run"], of_json["recovered"], of_json["ok"]) == (str(bench.out), False, True)
     assert bench.run("recover", bench.out, "--csv", "runs").stdout.startswith("results,run,result,broken,warnings\n")
@@ -89,7 +89,7 @@ def test_a_manifest_that_names_a_file_of_the_users(bench, killed, part):
     (bench.out / "manifest.json").write_text(json.dumps(manifest))
     outside, inside = snapshot(canary), (bench.out / "thesis.txt").read_text()
     for reader in READERS:
-        read_by(bench, reader)
+        run_reader(bench, reader)
         assert snapshot(canary) == outside, reader
     for command in (["recover", bench.out], ["run", killed, "--resume"]):
         bench.run(*command)
@@ -104,7 +104,7 @@ def test_a_folder_that_is_a_link_is_not_recovered_into(bench):
     (bench.out / "a").symlink_to(away)
     before = snapshot(away)
     for reader in READERS:
-        read_by(bench, reader)
+        run_reader(bench, reader)
     assert snapshot(away) == before
     bench.run("recover", bench.out)
     assert snapshot(away) == before
@@ -134,8 +134,8 @@ def test_tables_of_etdumps_from_elsewhere_go_into_the_run_directory(bench):
     manifest["results"][0]["etdump"] = str(elsewhere / "mine.etdump")
     (bench.out / "manifest.json").write_text(json.dumps(manifest))
     before = snapshot(elsewhere)
-    done = bench.run("analyze", bench.out)
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("analyze", bench.out)
+    assert completed.returncode == 0, completed.stderr
     assert snapshot(elsewhere) == before
     assert (bench.out / "mine_exec_ops_stats.csv").read_text() != "my own table"
 
@@ -150,8 +150,8 @@ def test_a_full_disk_before_the_first_manifest_doubles_nothing(bench):
     manifest["status"] = "running"
     manifest["results"][0] |= {"launches": [], "latency_csv": None, "etdump": None, "etdump_runs": []}
     (bench.out / "manifest.json").write_text(json.dumps(manifest))
-    done = bench.run("run", config, "--resume")
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("run", config, "--resume")
+    assert completed.returncode == 0, completed.stderr
     assert len(file.read_text().splitlines()) == len(rows)
 
 
@@ -179,15 +179,17 @@ class TestOutputs:
             os.mknod(null, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
         else:
             null = Path("/dev/null")
-        done = bench.run(*command, null)
-        assert done.returncode in (0, 5), done.stderr
+        completed = bench.run(*command, null)
+        assert completed.returncode in (0, 5), completed.stderr
         assert null.is_char_device()
 
     def test_the_standard_output(self, bench, command):
         for name in ("-", "/dev/stdout"):
-            done = subprocess.run([bench.etprof, *command, name], capture_output=True, cwd=bench.folder, timeout=2400)
-            assert done.returncode in (0, 5), done.stderr
-            assert len(done.stdout) > 100
+            completed = subprocess.run(
+                [bench.etprof, *command, name], capture_output=True, cwd=bench.folder, timeout=2400
+            )
+            assert completed.returncode in (0, 5), completed.stderr
+            assert len(completed.stdout) > 100
         assert not (bench.folder / "-").exists()
 
     def test_a_pipe_and_a_link(self, bench, command):
@@ -229,9 +231,9 @@ class TestOutputs:
                 place.unlink()
 
     def test_a_full_one(self, bench, command):
-        done = bench.run(*command, "/dev/full")
-        assert done.returncode == 4
-        assert "No space left" in done.stderr
+        completed = bench.run(*command, "/dev/full")
+        assert completed.returncode == 4
+        assert "No space left" in completed.stderr
 
 
 def test_a_killed_writer_leaves_nothing_for_long(bench):
@@ -254,8 +256,8 @@ def test_an_interruption_before_the_first_launch_leaves_a_run_that_validates(ben
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=240)
     assert bench.manifest()["status"] == "interrupted"
-    done = bench.run("validate", bench.out)
-    assert done.returncode == 0, done.stdout
+    completed = bench.run("validate", bench.out)
+    assert completed.returncode == 0, completed.stdout
 
 
 def test_what_a_foreign_runner_started_ends_with_etprof(bench, tmp_path):

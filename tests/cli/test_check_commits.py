@@ -13,8 +13,8 @@ CHECK = pathlib.Path(__file__).resolve().parents[2] / "script" / "check-commits"
 
 @pytest.fixture
 def check(tmp_path):
-    who = {f"GIT_{role}_{part}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
-    environment = os.environ | who | {"GIT_CONFIG_GLOBAL": os.devnull}
+    identity = {f"GIT_{role}_{part}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    environment = os.environ | identity | {"GIT_CONFIG_GLOBAL": os.devnull}
 
     def git(*arguments: str) -> None:
         subprocess.run(
@@ -35,12 +35,12 @@ def check(tmp_path):
 
 
 def test_subjects_of_the_form_pass(check):
-    done = check(
+    completed = check(
         "Lock the device during a measurement",
         "Pass `--load` to the runner\n\nReasons, as long as they are.",
         "A" + "b " * 35,
     )
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (completed.returncode, completed.stdout) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,17 @@ def test_subjects_of_the_form_pass(check):
     ],
 )
 def test_others_are_named_with_what_is_wrong(check, message, why):
-    done = check("Lock the device", message)
-    assert done.returncode == 1
-    lines = done.stdout.splitlines()
+    completed = check("Lock the device", message)
+    assert completed.returncode == 1
+    lines = completed.stdout.splitlines()
     assert len(lines) in (1, 2) and any(line.endswith(": " + why) for line in lines)
     assert all(message.splitlines()[0] in line for line in lines)
 
 
 def test_a_base_that_is_none_is_one_message():
-    done = subprocess.run([sys.executable, CHECK, "no-such-name"], cwd=CHECK.parent, capture_output=True, text=True)
-    assert done.returncode == 2 and "no-such-name" in done.stderr and "Traceback" not in done.stderr
-    done = subprocess.run([sys.executable, CHECK], capture_output=True, text=True)
-    assert done.returncode == 2 and done.stderr == "usage: script/check-commits BASE\n"
+    completed = subprocess.run(
+        [sys.executable, CHECK, "no-such-name"], cwd=CHECK.parent, capture_output=True, text=True
+    )
+    assert completed.returncode == 2 and "no-such-name" in completed.stderr and "Traceback" not in completed.stderr
+    completed = subprocess.run([sys.executable, CHECK], capture_output=True, text=True)
+    assert completed.returncode == 2 and completed.stderr == "usage: script/check-commits BASE\n"

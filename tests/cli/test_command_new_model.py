@@ -20,19 +20,19 @@ def etprof(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    done = etprof(tmp_path, "new-model", "my_net")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
+    completed = etprof(tmp_path, "new-model", "my_net")
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout.splitlines() == [
         f"my_net/{name}" for name in ("README.md", "__init__.py", "model.py", "test_my_net.py")
     ]
-    assert done.stderr == "next: etprof export my_net\n"
+    assert completed.stderr == "next: etprof export my_net\n"
     return tmp_path
 
 
 def test_what_it_makes_exports_profiles_and_passes_its_own_test(here: Path):
     # Its test needs pytest, the package etprof that registers models, and the program.
     environment = {**ENVIRONMENT, "ETPROF": str(program.etprof()), "PYTHONPATH": str(program.ROOT / "python")}
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp=kept", "my_net"],
         cwd=here,
         env=environment,
@@ -40,17 +40,17 @@ def test_what_it_makes_exports_profiles_and_passes_its_own_test(here: Path):
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert "1 passed" in completed.stdout
     (pte,) = (here / "kept").rglob("my_net_xnnpack_fp32.pte")
     manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
     assert (manifest["model"], manifest["source"]) == ("my_net", str(here / "my_net" / "__init__.py"))
     assert manifest["delegation"][0]["not_delegated"] == []
     assert manifest["check"]["verdict"] == "pass"
-    done = etprof(
+    completed = etprof(
         here, "profile", str(pte), "--launches=2", "--runs=3", "--no-peaks", "--max-seconds=2", "--output-root=run"
     )
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
     assert json.loads((here / "run" / "manifest.json").read_text())["status"] == "complete"
 
 
@@ -62,7 +62,7 @@ exit {code}
 
 
 @pytest.mark.parametrize(
-    ("verdict", "calls", "code", "said"),
+    ("verdict", "calls", "code", "message"),
     [
         ("pass", '{"XnnpackBackend": 1}', 0, "passed"),
         ("fail", '{"XnnpackBackend": 1}', 1, "failed: "),
@@ -70,12 +70,12 @@ exit {code}
         ("pass", "{}", 0, "failed: nothing of it is delegated"),
     ],
 )
-def test_its_test_runs_without_pytest_and_can_fail(here: Path, verdict: str, calls: str, code: int, said: str):
+def test_its_test_runs_without_pytest_and_can_fail(here: Path, verdict: str, calls: str, code: int, message: str):
     """On a program that says what an export might come to."""
     fake = here / "etprof"
     fake.write_text(FAKE.format(verdict=verdict, calls=calls, code=code))
     fake.chmod(0o755)
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-I", "my_net/test_my_net.py"],
         cwd=here,
         env={**ENVIRONMENT, "ETPROF": str(fake)},
@@ -83,8 +83,8 @@ def test_its_test_runs_without_pytest_and_can_fail(here: Path, verdict: str, cal
         text=True,
         check=False,
     )
-    assert done.returncode == (0 if said == "passed" else 1)
-    assert (done.stdout + done.stderr).startswith(said), done.stderr
+    assert completed.returncode == (0 if message == "passed" else 1)
+    assert (completed.stdout + completed.stderr).startswith(message), completed.stderr
 
 
 def test_what_does_not_do_is_refused_in_two_lines(here: Path):
@@ -94,11 +94,11 @@ def test_what_does_not_do_is_refused_in_two_lines(here: Path):
         (["toy_cnn"], 2, "an example model of etprof"),
         (["other_net", "--output", "my_net/model.py"], 3, "File exists: my_net/model.py"),
     ]:
-        done = etprof(here, "new-model", *arguments)
-        assert (done.returncode, done.stdout) == (code, ""), done.stderr
-        assert len(done.stderr.splitlines()) == 2
-        assert words in done.stderr
+        completed = etprof(here, "new-model", *arguments)
+        assert (completed.returncode, completed.stdout) == (code, ""), completed.stderr
+        assert len(completed.stderr.splitlines()) == 2
+        assert words in completed.stderr
     assert etprof(here, "new-model").returncode == 2
-    done = etprof(here, "new-model", "a_net", "--outputs", "x")
-    assert (done.returncode, "--output" in done.stderr) == (2, True)
+    completed = etprof(here, "new-model", "a_net", "--outputs", "x")
+    assert (completed.returncode, "--output" in completed.stderr) == (2, True)
     assert sorted(entry.name for entry in here.iterdir()) == ["my_net"]

@@ -58,32 +58,32 @@ def here(tmp_path) -> Path:
 def scripts(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("completion")
     for name in ("bash", "zsh", "fish"):
-        done = program.run("completion", name)
-        assert done.returncode == 0, done.stderr
-        (folder / name).write_text(done.stdout, encoding="utf-8")
+        completed = program.run("completion", name)
+        assert completed.returncode == 0, completed.stderr
+        (folder / name).write_text(completed.stdout, encoding="utf-8")
     return {name: folder / name for name in ("bash", "zsh", "fish")}
 
 
-def bash(scripts, here: Path, *words: str) -> set[str]:
+def bash(scripts, here: Path, *arguments: str) -> set[str]:
     """Returns bash's completions of the last word. Words are split as bash does ("=" is a separate word)."""
-    line = " ".join(shlex.quote(word) for word in ("etprof", *words))
+    line = " ".join(shlex.quote(word) for word in ("etprof", *arguments))
     text = (
         f"source {shlex.quote(str(scripts['bash']))}\n"
-        f"COMP_WORDS=({line}); COMP_CWORD={len(words)}\n"
+        f"COMP_WORDS=({line}); COMP_CWORD={len(arguments)}\n"
         "_etprof\n"
         """for word in "${COMPREPLY[@]}"; do printf '%s\\n' "$word"; done\n"""  # echo takes "-n" for its own option
     )
-    done = subprocess.run([shell("bash"), "--norc", "-u", "-c", text], cwd=here, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    return set(done.stdout.splitlines())
+    completed = subprocess.run([shell("bash"), "--norc", "-u", "-c", text], cwd=here, capture_output=True, text=True)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    return set(completed.stdout.splitlines())
 
 
 def test_every_command_and_option_of_the_help_is_completed(scripts, here):
     assert {"run", "quick-test", "completion"} < set(COMMANDS)
     assert bash(scripts, here, "") == set(COMMANDS)
     for command in ["", *COMMANDS]:
-        words = (command, "-") if command else ("-",)
-        assert bash(scripts, here, *words) == options_of(command), command
+        arguments = (command, "-") if command else ("-",)
+        assert bash(scripts, here, *arguments) == options_of(command), command
     assert "--dry-run" in bash(scripts, here, "run", "--")
     assert {"--help", "-h", "--quantize", "--no-check"} < bash(scripts, here, "export", "-")
 
@@ -142,9 +142,9 @@ def test_fish(scripts, here):
 
     def complete(line: str) -> dict[str, str]:
         text = f"source {scripts['fish']}; complete -C {shlex.quote(line)}"
-        done = subprocess.run([fish, "--no-config", "-c", text], cwd=here, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
-        return dict((line + "\t").split("\t")[:2] for line in done.stdout.splitlines())
+        completed = subprocess.run([fish, "--no-config", "-c", text], cwd=here, capture_output=True, text=True)
+        assert (completed.returncode, completed.stderr) == (0, "")
+        return dict((line + "\t").split("\t")[:2] for line in completed.stdout.splitlines())
 
     assert set(complete("etprof ")) == set(COMMANDS)
     assert complete("etprof va")["validate"].startswith("Verify the integrity")
@@ -228,5 +228,5 @@ def test_zsh(scripts, here):
 
 def test_the_scripts_are_words_of_their_shells(scripts):
     for name in ("bash", "zsh", "fish"):
-        done = subprocess.run([shell(name), "-n", str(scripts[name])], capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
+        completed = subprocess.run([shell(name), "-n", str(scripts[name])], capture_output=True, text=True)
+        assert (completed.returncode, completed.stderr) == (0, "")

@@ -13,9 +13,9 @@ EMULATED = program.DATA / "sme2_emulated"
 
 def test_a_program_and_itself_have_no_difference(tmp_path: Path):
     page = tmp_path / "diff.md"
-    done = program.run("diff", TOY, TOY, "--json", "--markdown", page)
-    assert done.returncode == 0, done.stderr
-    document = program.fitting("document", done.stdout)
+    completed = program.run("diff", TOY, TOY, "--json", "--markdown", page)
+    assert completed.returncode == 0, completed.stderr
+    document = program.parse_with_schema("document", completed.stdout)
     assert document["answers"][0]["text"].startswith("No difference")
     tables = [part["table"] for section in document["sections"] for part in section["parts"] if "table" in part]
     assert {table["id"] for table in tables} == {
@@ -36,36 +36,38 @@ def test_bytes_that_nothing_compares_are_a_difference_all_the_same(tmp_path: Pat
     place = max(index for index, byte in enumerate(content) if byte != 0)
     content[place] ^= 1
     other.write_bytes(content)
-    done = program.run("diff", TOY, other)
-    assert done.returncode == 0, done.stderr
-    assert "No difference in anything that is compared, but the files' bytes differ" in " ".join(done.stdout.split())
+    completed = program.run("diff", TOY, other)
+    assert completed.returncode == 0, completed.stderr
+    assert "No difference in anything that is compared, but the files' bytes differ" in " ".join(
+        completed.stdout.split()
+    )
 
 
 def test_times_are_columns_where_both_were_measured():
-    done = program.run("diff", TOY, TOY, "--run", TRACE, "--run", TRACE, "--csv", "operators")
-    assert done.returncode == 0, done.stderr
-    header, *rows = csv.reader(done.stdout.splitlines())
+    completed = program.run("diff", TOY, TOY, "--run", TRACE, "--run", TRACE, "--csv", "operators")
+    assert completed.returncode == 0, completed.stderr
+    header, *rows = csv.reader(completed.stdout.splitlines())
     assert any(name.startswith("difference") for name in header), header
     assert rows == []
 
 
 def test_times_of_another_program_are_refused():
     (other,) = sorted(EMULATED.glob("toy_q8.sme2_on.etdump"))
-    done = program.run("diff", TOY, TOY, "--run", TRACE, other)
-    assert done.returncode == 3
-    assert "not those of toy_cnn.pte" in program.one_error(done.stderr)
+    completed = program.run("diff", TOY, TOY, "--run", TRACE, other)
+    assert completed.returncode == 3
+    assert "not those of toy_cnn.pte" in program.one_error(completed.stderr)
 
 
 def test_bad_input_is_one_clear_error(tmp_path: Path):
-    for arguments, words in (
+    for arguments, message in (
         ((TOY, TRACE), "is not an ExecuTorch program"),
         ((TOY, tmp_path / "nowhere.pte"), "no such file"),
         ((TOY, tmp_path), "is a folder, not a file"),
         ((TOY, TOY, "--run", TRACE), "no run measured"),
     ):
-        done = program.run("diff", *arguments)
-        assert words in program.one_error(done.stderr), words
-        assert done.returncode == 3 and done.stdout == ""
+        completed = program.run("diff", *arguments)
+        assert message in program.one_error(completed.stderr), message
+        assert completed.returncode == 3 and completed.stdout == ""
 
 
 def test_a_program_without_its_record_says_so(tmp_path: Path):

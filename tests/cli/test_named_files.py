@@ -17,19 +17,19 @@ OTHER = program.ROOT / "tests" / "fuzz" / "corpus" / "program" / "portable.pte"
 
 
 def analyze(*arguments: object) -> subprocess.CompletedProcess:
-    words = [program.etprof(), "analyze", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+    command = [program.etprof(), "analyze", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_the_program_that_ran_is_used():
-    done = analyze(ETDUMP, "--model", MODEL, "--json")
-    assert done.returncode == 0, done.stderr
-    (experiment,) = json.loads(done.stdout)["experiments"]
+    completed = analyze(ETDUMP, "--model", MODEL, "--json")
+    assert completed.returncode == 0, completed.stderr
+    (experiment,) = json.loads(completed.stdout)["experiments"]
     assert experiment["program"]["problem"] is None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         ((ETDUMP, "--model", OTHER), BAD_INPUT, "it is not the one that ran"),
         ((ETDUMP, "--model", "/etc/passwd"), BAD_INPUT, "is not an ExecuTorch program"),
@@ -39,16 +39,16 @@ def test_the_program_that_ran_is_used():
     ],
     ids=["another program", "no program", "an ETDump", "a record without a program", "no record"],
 )
-def test_what_does_not_belong_is_refused(arguments, code, said):
-    done = analyze(*arguments)
-    assert done.returncode == code, done.stdout
-    assert said in done.stderr
-    assert str(arguments[-1]) in done.stderr
-    assert done.stdout == ""
+def test_what_does_not_belong_is_refused(arguments, code, message):
+    completed = analyze(*arguments)
+    assert completed.returncode == code, completed.stdout
+    assert message in completed.stderr
+    assert str(arguments[-1]) in completed.stderr
+    assert completed.stdout == ""
 
 
 def test_a_results_directory_names_its_own_program(tmp_path):
     (tmp_path / "net.etdump").write_bytes(ETDUMP.read_bytes())
-    done = analyze(tmp_path, "--model", MODEL)
-    assert done.returncode == USAGE
-    assert "a results directory names its own programs" in done.stderr
+    completed = analyze(tmp_path, "--model", MODEL)
+    assert completed.returncode == USAGE
+    assert "a results directory names its own programs" in completed.stderr

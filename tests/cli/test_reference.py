@@ -13,9 +13,9 @@ REFERENCE = program.ROOT / "docs" / "reference" / "cli.md"
 
 
 def test_it_is_up_to_date():
-    made = program.run("reference")
-    assert made.returncode == 0
-    assert REFERENCE.read_text(encoding="utf-8") == made.stdout, "renew it: script/reference"
+    generated = program.run("reference")
+    assert generated.returncode == 0
+    assert REFERENCE.read_text(encoding="utf-8") == generated.stdout, "renew it: script/reference"
 
 
 def test_the_script_writes_it(tmp_path):
@@ -36,8 +36,8 @@ def test_the_script_writes_it(tmp_path):
     stub = Path("python", "etprof", "workflows.pyi")
     assert (program.ROOT / stub).read_text() == (tmp_path / stub).read_text(), f"renew {stub}: script/reference"
     for page in [*pages, *(f"reference/{name}.md" for name in ("cli", "csv", "json"))]:
-        written = (tmp_path / "docs" / page).read_bytes()
-        assert (program.ROOT / "docs" / page).read_bytes() == written, f"renew {page}: script/reference"
+        generated = (tmp_path / "docs" / page).read_bytes()
+        assert (program.ROOT / "docs" / page).read_bytes() == generated, f"renew {page}: script/reference"
     schemas = list((tmp_path / "docs" / "schema").iterdir())
     assert {"config", "dry_run", "export", "manifest"} <= {path.name.partition(".")[0] for path in schemas}
     for path in schemas:
@@ -71,8 +71,8 @@ def without_meaning(schema: dict, place: str) -> list[str]:
 
 
 def test_every_key_says_what_it_means(tmp_path):
-    done = program.run("reference", "--schemas", tmp_path / "docs" / "schema")
-    assert done.returncode == 0, done.stderr
+    completed = program.run("reference", "--schemas", tmp_path / "docs" / "schema")
+    assert completed.returncode == 0, completed.stderr
     schemas = sorted((tmp_path / "docs" / "schema").iterdir())
     assert len(schemas) > 20
     for path in schemas:
@@ -80,8 +80,8 @@ def test_every_key_says_what_it_means(tmp_path):
 
 
 def test_every_column_says_what_it_means(tmp_path):
-    done = program.run("reference", "--schemas", tmp_path / "docs" / "schema")
-    assert done.returncode == 0, done.stderr
+    completed = program.run("reference", "--schemas", tmp_path / "docs" / "schema")
+    assert completed.returncode == 0, completed.stderr
     text = (tmp_path / "docs" / "reference" / "csv.md").read_text(encoding="utf-8")
     columns = [line for line in text.splitlines() if line.startswith("| `")]
     assert len(columns) > 200
@@ -133,7 +133,7 @@ def test_help_is_in_one_form():
 
 
 def test_the_kits_words_are_taken_and_not_shown(tmp_path):
-    for words in (
+    for arguments in (
         ("analyze", "--run-dir"),
         ("trace", "--etdump"),
         ("run", "--config"),
@@ -141,9 +141,9 @@ def test_the_kits_words_are_taken_and_not_shown(tmp_path):
         ("validate", "--results"),
         ("report", "--mac-dir"),
     ):
-        nowhere = tmp_path / "nowhere"
-        done = program.run(*words, nowhere)
-        assert done.returncode == 3, (words, done.stderr)
-        assert str(nowhere) in done.stderr
-        assert words[1] not in program.run(words[0], "--help").stdout
+        missing = tmp_path / "nowhere"
+        completed = program.run(*arguments, missing)
+        assert completed.returncode == 3, (arguments, completed.stderr)
+        assert str(missing) in completed.stderr
+        assert arguments[1] not in program.run(arguments[0], "--help").stdout
     assert "--platform" not in program.run("quick-test", "--help").stdout

@@ -19,9 +19,9 @@ NO_FEATURE = '<testcase classname="a" name="no_sme"><skipped message="this CPU h
 def summarize(tmp_path):
     def call(ci: str = "true") -> tuple[list[str], int]:
         command = [sys.executable, str(SUMMARIZE), str(tmp_path)]
-        done = subprocess.run(command, env=os.environ | {"CI": ci}, capture_output=True, text=True, check=False)
-        assert done.stderr == ""
-        return done.stdout.split("\n")[:-1], done.returncode
+        completed = subprocess.run(command, env=os.environ | {"CI": ci}, capture_output=True, text=True, check=False)
+        assert completed.stderr == ""
+        return completed.stdout.split("\n")[:-1], completed.returncode
 
     return call
 

@@ -27,17 +27,17 @@ def options():
                 yield command, names.split("`")[1]
 
 
-def said(*arguments):
-    done = program.run(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    return done.stderr
+def run_refused(*arguments):
+    completed = program.run(*arguments)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    return completed.stderr
 
 
 def test_an_option_without_its_value_is_named_with_what_to_give():
     found = list(options())
     assert len(found) > 100
     for command, option in found:
-        problem, hint = said(command, option).splitlines()
+        problem, hint = run_refused(command, option).splitlines()
         assert re.fullmatch(f"error: `{option}` needs (a value|[0-9]+ values)", problem), (command, option)
         assert re.match(f"hint: Give `{option} [^`]+`: .{{8}}", hint), (command, option, hint)
 
@@ -66,11 +66,11 @@ def test_an_option_without_its_value_is_named_with_what_to_give():
     ],
 )
 def test_a_hidden_a_short_and_a_long_option(arguments, message):
-    assert said(*arguments).startswith(message)
+    assert run_refused(*arguments).startswith(message)
 
 
 def test_an_option_given_twice():
-    assert said("bisect", "--good", "a", "--good", "b", "--", "make", "--bad") == (
+    assert run_refused("bisect", "--good", "a", "--good", "b", "--", "make", "--bad") == (
         "error: `--good` is given more than once\nhint: See `etprof bisect --help`.\n"
     )
 
@@ -78,12 +78,12 @@ def test_an_option_given_twice():
 @pytest.mark.parametrize("command", ["analyze", "report", "trace", "validate", "inspect", "kernels", "profile", "isa"])
 def test_an_empty_name_is_not_the_current_folder(command):
     """An empty value, as from a shell variable that is not set."""
-    assert re.match("error: `[a-z]+` is empty\nhint: ", said(command, ""))
+    assert re.match("error: `[a-z]+` is empty\nhint: ", run_refused(command, ""))
 
 
 def test_an_empty_name_of_an_output_is_said():
-    assert said("analyze", ETDUMP, "-o", "").startswith("error: `--out-dir` is empty\n")
-    assert said("compare", ETDUMP, "").startswith("error: `candidate` is empty\n")
+    assert run_refused("analyze", ETDUMP, "-o", "").startswith("error: `--out-dir` is empty\n")
+    assert run_refused("compare", ETDUMP, "").startswith("error: `candidate` is empty\n")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,9 @@ def test_what_is_read_is_not_written_over(arguments, tmp_path):
     shutil.copy(ETDUMP, etdump)
     command, option = arguments
     other = f"{tmp_path}/../{tmp_path.name}/mine.etdump"
-    assert " would write over what the same command reads or writes\nhint: " in said(command, etdump, option, other)
+    assert " would write over what the same command reads or writes\nhint: " in run_refused(
+        command, etdump, option, other
+    )
     assert etdump.read_bytes() == ETDUMP.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["mine.etdump"]
 
@@ -120,9 +122,9 @@ def test_nothing_that_is_read_or_just_written_is_written_over(arguments, tmp_pat
         "etprof-history.sqlite",
     ):
         (tmp_path / name).write_text("years of work")
-    done = subprocess.run([program.etprof(), *arguments], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert " would write over " in program.one_error(done.stderr)
+    completed = subprocess.run([program.etprof(), *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert " would write over " in program.one_error(completed.stderr)
     assert {path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {"years of work"}
 
 
@@ -148,9 +150,9 @@ def test_what_was_measured_or_exported_is_not_overwritten(name, option, tmp_path
     (tmp_path / "run/manifest.json").write_bytes(PRECIOUS["run/manifest.json"])
     file.write_bytes(PRECIOUS[name])
     command, _, option = option.rpartition(" ")
-    done = program.run(command or "analyze", ETDUMP, option, file)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert " is not overwritten: it " in program.one_error(done.stderr)
+    completed = program.run(command or "analyze", ETDUMP, option, file)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert " is not overwritten: it " in program.one_error(completed.stderr)
     assert file.read_bytes() == PRECIOUS[name]
     assert list(file.parent.glob(".etprof-*")) == []
 
@@ -161,8 +163,8 @@ def test_an_earlier_output_is_replaced(option, tmp_path):
     for before in (None, "same", b""):
         if isinstance(before, bytes):
             file.write_bytes(before)
-        done = program.run("analyze", ETDUMP, option, file)
-        assert done.returncode == 0, done.stderr
+        completed = program.run("analyze", ETDUMP, option, file)
+        assert completed.returncode == 0, completed.stderr
         assert file.read_bytes()[:16] == (first or file.read_bytes())[:16]
         first = file.read_bytes()
     file.write_text("a,b\n1,2\n")
@@ -174,15 +176,15 @@ def test_an_earlier_output_is_replaced(option, tmp_path):
 
 def test_a_table_that_a_check_does_not_have_is_known_before_it_measures():
     model = program.DATA / "toy_cnn.pte"
-    done = program.run("check", model, model, "--csv", "limits")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert program.one_error(done.stderr).startswith("error: `--csv` does not take `limits`")
+    completed = program.run("check", model, model, "--csv", "limits")
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert program.one_error(completed.stderr).startswith("error: `--csv` does not take `limits`")
 
 
 def test_a_graph_for_model_explorer_has_the_name_that_it_opens(tmp_path):
-    done = program.run("inspect", program.DATA / "toy_cnn.pte", "--model-explorer", tmp_path / "graph")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[1] == f"hint: Give `--model-explorer {tmp_path}/graph.json`."
+    completed = program.run("inspect", program.DATA / "toy_cnn.pte", "--model-explorer", tmp_path / "graph")
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr.splitlines()[1] == f"hint: Give `--model-explorer {tmp_path}/graph.json`."
 
 
 def test_a_report_of_several_runs_shows_all_that_its_screen_leaves_out():
@@ -201,10 +203,10 @@ def test_a_report_beside_etdumps_is_the_users_own(name, tmp_path):
     shutil.copy(ETDUMP, tmp_path / "mine.etdump")
     (tmp_path / name).write_text("years of work")
     for command, path, option in (("report", tmp_path / "mine.etdump", "--out"), ("analyze", tmp_path, "-o")):
-        done = program.run(command, path)
-        assert (done.returncode, done.stdout) == (3, "")
-        assert f"{name}` already exists, and may not be etprof's" in program.one_error(done.stderr)
-        assert f"`{option} {tmp_path}` to replace it" in done.stderr
+        completed = program.run(command, path)
+        assert (completed.returncode, completed.stdout) == (3, "")
+        assert f"{name}` already exists, and may not be etprof's" in program.one_error(completed.stderr)
+        assert f"`{option} {tmp_path}` to replace it" in completed.stderr
         assert (tmp_path / name).read_text() == "years of work"
         assert len(list(tmp_path.iterdir())) == 2
     (tmp_path / name).unlink()
@@ -218,26 +220,26 @@ def test_an_output_that_is_closed_or_full(command, tmp_path):
     """A reader that closes the pipe is not an error, and a full disk is one message. Neither causes a stack trace."""
     for name, target, code in (("seen_enough", "| true", 0), ("is_full", "> /dev/full", 4)):
         line = f"{shlex.quote(str(program.etprof()))} {command.format(name)} {target}; exit ${{PIPESTATUS[0]}}"
-        done = subprocess.run(["/bin/bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == code, done.stderr
-        assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+        completed = subprocess.run(["/bin/bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+        assert completed.returncode == code, completed.stderr
+        assert "Traceback" not in completed.stderr and "Exception" not in completed.stderr
         if code:
-            program.one_error(done.stderr)
+            program.one_error(completed.stderr)
 
 
 def test_what_cannot_be_written_down_is_said_before_anything_is_made(tmp_path):
     """Linux allows file names that are not UTF-8, which a configuration cannot contain, because it is JSON."""
     model = tmp_path / os.fsdecode(b"net\xff.pte")
     shutil.copy(program.DATA / "toy_cnn.pte", model)
-    done = program.run("profile", model, "--output-root", tmp_path / "out")
-    assert (done.returncode, done.stdout) == (3, "")
-    assert "is not UTF-8" in program.one_error(done.stderr)
+    completed = program.run("profile", model, "--output-root", tmp_path / "out")
+    assert (completed.returncode, completed.stdout) == (3, "")
+    assert "is not UTF-8" in program.one_error(completed.stderr)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[1]"])
 def test_a_damaged_state_of_a_suite_is_one_message(damaged, tmp_path):
     (tmp_path / "suite_state.json").write_text(damaged)
-    done = program.run("report", tmp_path)
-    assert (done.returncode, done.stdout) == (3, "")
-    assert "suite_state.json` is damaged: it is not a JSON object" in program.one_error(done.stderr)
+    completed = program.run("report", tmp_path)
+    assert (completed.returncode, completed.stdout) == (3, "")
+    assert "suite_state.json` is damaged: it is not a JSON object" in program.one_error(completed.stderr)

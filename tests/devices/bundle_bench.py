@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from program import fitting
+from program import parse_with_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 ETPROF = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
@@ -104,4 +104,4 @@ def build_bundle(*arguments: str | Path) -> dict[str, Any]:
     if "g++-aarch64-linux-gnu" in completed.stderr or "check pip and the network" in completed.stderr:
         skip(completed.stderr.strip())
     assert completed.returncode == 0, completed.stderr
-    return fitting("build", completed.stdout)
+    return parse_with_schema("build", completed.stdout)

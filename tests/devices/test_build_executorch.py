@@ -230,7 +230,7 @@ def test_a_dirty_checkout_is_said_and_recorded(checkout):
     completed = build(checkout.folder, "--preset", "native", "--json")
     assert "differs from its commit" in completed.stderr
     assert "\n   M runner.c\n" in completed.stderr
-    (runner,) = program.fitting("build_executorch", completed.stdout)["runners"]
+    (runner,) = program.parse_with_schema("build_executorch", completed.stdout)["runners"]
     assert runner["dirty"] is True
     assert runner["changed"] == [" M runner.c"]
     # Files that etprof wrote are not a change of the checkout.
@@ -310,7 +310,7 @@ def test_a_dry_run_changes_nothing(checkout):
     assert compile_.endswith("--target executor_runner --parallel 3")
     assert sorted(checkout.folder.iterdir()) == before
     completed = build(checkout.folder, "--preset", "native", "--jobs", "3", "--dry-run", "--json")
-    plan = program.fitting("build_executorch", completed.stdout)
+    plan = program.parse_with_schema("build_executorch", completed.stdout)
     assert plan["commands"] == [configure, compile_]
 
 
@@ -371,7 +371,7 @@ def test_android_without_an_ndk_is_refused(checkout):
 def test_everything_that_is_missing_is_told_at_once(tmp_path):
     checkout = FakeCheckout(tmp_path / "executorch-main")
     completed = build(checkout.folder, "--preset", "android-arm64-v9a", "--json", code=3)
-    missing = program.fitting("build_executorch", completed.stdout)["missing"]
+    missing = program.parse_with_schema("build_executorch", completed.stdout)["missing"]
     assert len(missing) == 2
     assert "is named executorch-main" in missing[0]["problem"]
     assert "ANDROID_NDK" in missing[1]["problem"]

@@ -18,7 +18,7 @@ from lab.phone import EIGHT_CPUS
 from lab.processes import wait_until
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from program import etprof, fitting
+from program import etprof, parse_with_schema
 
 ARM_CPUINFO = "".join(
     f"processor\t: {cpu}\n"
@@ -43,7 +43,7 @@ LONG_TIMEOUT = ("--timeout", "120")  # on a busy machine, devices may need longe
 
 
 def devices_by_name(printed: str) -> dict[str, Any]:
-    return {found["name"]: found for found in fitting("devices", printed)["devices"]}
+    return {found["name"]: found for found in parse_with_schema("devices", printed)["devices"]}
 
 
 def query_devices(lab: Lab, *arguments: str, code: int = 0, **options: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from program import ROOT, etprof, fitting
+from program import ROOT, etprof, parse_with_schema
 
 GROUPS = ["measure", "export", "build-target", "build-executorch", "adb", "ssh", "emulated", "instructions"]
 
@@ -23,7 +23,7 @@ def doctor(code: int = 0, **environment: str) -> dict[str, Any]:
     )
     assert completed.returncode == code, completed.stdout + completed.stderr
     assert completed.stderr == ""
-    result = fitting("doctor", completed.stdout)
+    result = parse_with_schema("doctor", completed.stdout)
     assert result["ready"] == (code == 0)
     assert [group["name"] for group in result["groups"]] == GROUPS
     for group in result["groups"]:

@@ -114,10 +114,10 @@ def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
     completed = suite.run(path, "--json", "--junit", suite.folder / "junit.xml")
     assert completed.returncode == 0, completed.stderr
     report = json.loads(completed.stdout)
-    assert program.fitting("suite_report", completed.stdout) == json.loads(
+    assert program.parse_with_schema("suite_report", completed.stdout) == json.loads(
         (suite.root / "suite_report.json").read_text()
     )
-    program.fitting("suite_state", (suite.root / "suite_state.json").read_text())
+    program.parse_with_schema("suite_state", (suite.root / "suite_state.json").read_text())
     assert [cell["run_directory"].removeprefix("runs/") for cell in report["cells"]] == cells
     assert {cell["status"] for cell in report["cells"]} == {"measured"}
     for cell in report["cells"]:
@@ -383,14 +383,14 @@ def test_a_frontier_is_measured_again_before_a_winner_is_named(suite):
     assert completed.returncode == 0, completed.stderr
     assert "frontier of net" in completed.stderr
     assert suite.runs() == before, "launches that found the frontier are left as they were"
-    report = program.fitting("suite_report", completed.stdout)
+    report = program.parse_with_schema("suite_report", completed.stdout)
     (confirmation,) = report["confirmations"]
     assert (confirmation["model"], confirmation["dtype"], confirmation["status"]) == ("net", "fp32", "measured")
     assert {confirmation["fastest"], *confirmation["tied"]} == {"int8", "2 threads, int8"}
     for pair in confirmation["pairs"]:
         assert pair["verdict"] == "faster" and pair["launches"] == 5
         assert pair["ratio_low"] < 2 < pair["ratio_high"] or abs(pair["ratio"] - 2) < 0.1
-    program.fitting("suite_state", (suite.root / "suite_state.json").read_text())
+    program.parse_with_schema("suite_state", (suite.root / "suite_state.json").read_text())
     text = (suite.root / "suite_report.md").read_text()
     assert "is fastest" in text and "Not measurably slower" in text
     # The report is shown again, and nothing is measured.

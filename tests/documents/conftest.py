@@ -43,15 +43,17 @@ def measured(tmp_path_factory) -> dict[str, str]:
     return {"MODEL": str(model), "RUN": str(pathlib.Path(run))}
 
 
-def changes() -> str | None:
+def git_status() -> str | None:
     """Returns git's status of the checkout; None outside a git checkout."""
-    done = subprocess.run(["/usr/bin/env", "git", "-C", ROOT, "status", "--porcelain"], capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else None
+    completed = subprocess.run(
+        ["/usr/bin/env", "git", "-C", ROOT, "status", "--porcelain"], capture_output=True, text=True
+    )
+    return completed.stdout if completed.returncode == 0 else None
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left_in_the_checkout():
+def check_checkout_unchanged():
     """Checks that a document's commands do not change the checkout, to which some folders of the workspace are links."""
-    before = changes()
+    before = git_status()
     yield
-    assert changes() == before
+    assert git_status() == before

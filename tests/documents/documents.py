@@ -183,15 +183,15 @@ fails() {
 
 
 def run_in(
-    there: pathlib.Path, commands: str, variables: Mapping[str, str] | None = None, seconds: float = 1800
+    directory: pathlib.Path, commands: str, variables: Mapping[str, str] | None = None, seconds: float = 1800
 ) -> subprocess.CompletedProcess[str]:
     """Runs them as one bash script, which ends at the first that fails, in a workspace. TESTS is the folder tests/;
     `variables` are set too."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ETPROF_")}
-    environment |= {"TESTS": str(ROOT / "tests"), "HOME": str(there.parent), "NO_COLOR": "1", **(variables or {})}
+    environment |= {"TESTS": str(ROOT / "tests"), "HOME": str(directory.parent), "NO_COLOR": "1", **(variables or {})}
     return subprocess.run(
         ["/bin/bash", "-c", START + commands],
-        cwd=there,
+        cwd=directory,
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -17,12 +17,12 @@ def false_claims(noise: str) -> list[float]:
 def test_the_readme_quotes_the_noise_bench_as_it_is():
     quoted = QUOTED.search((ROOT / "README.md").read_text())
     assert quoted is not None, "README.md says it in other words now"
-    said = false_claims((ROOT / "bench/results/statistics/noise.md").read_text())
-    assert [int(number) for number in quoted.groups()] == pytest.approx(said, abs=ROUNDING)
+    claims = false_claims((ROOT / "bench/results/statistics/noise.md").read_text())
+    assert [int(number) for number in quoted.groups()] == pytest.approx(claims, abs=ROUNDING)
 
 
 def test_shares_are_read_from_the_lines_without_effect():
     table = "| candidate | false claim |\n| as fast | **3.6 %** | - |\n| 2.0 % slower | **9.0 %** | 1.0 % |\n"
-    said = false_claims(table + table.replace("3.6", "93.5") + table.replace("3.6", "1.0"))
-    assert said == [3.6, 93.5]
-    assert said != pytest.approx([4, 92], abs=ROUNDING)
+    claims = false_claims(table + table.replace("3.6", "93.5") + table.replace("3.6", "1.0"))
+    assert claims == [3.6, 93.5]
+    assert claims != pytest.approx([4, 92], abs=ROUNDING)

@@ -55,8 +55,8 @@ def long_lines(text: str) -> list[str]:
     are not broken."""
     text = re.sub(r"\A---\n.*?^---$|^ *```.*?^ *```|^<!--.*?-->", "", text, flags=re.M | re.S)
     prose = [line for line in text.splitlines() if not re.match(r" {4,}\S| *\|", line)]
-    whole = re.compile(r"^ *- |`[^`]*`|\[[^\]]*\]\([^)]*\)")
-    return [line for line in prose if len(line) > LONGEST and " " in whole.sub("", line).strip()]
+    unbreakable = re.compile(r"^ *- |`[^`]*`|\[[^\]]*\]\([^)]*\)")
+    return [line for line in prose if len(line) > LONGEST and " " in unbreakable.sub("", line).strip()]
 
 
 @pytest.mark.parametrize("document", [d for d in DOCUMENTS if name_of(d) not in GENERATED], ids=name_of)
@@ -65,10 +65,10 @@ def test_lines_are_short(document):
 
 
 def test_a_long_line_is_found():
-    words = "word " * 21
-    assert long_lines(f"{words}\n| {words} |\n```text\n{words}\n```\n    {words}\n<!-- {words} -->\n") == [words]
-    assert long_lines("---\ndescription: " + words + "\n---\n- " + words) == ["- " + words]
-    assert long_lines("`" + words + "`") == []
+    prose = "word " * 21
+    assert long_lines(f"{prose}\n| {prose} |\n```text\n{prose}\n```\n    {prose}\n<!-- {prose} -->\n") == [prose]
+    assert long_lines("---\ndescription: " + prose + "\n---\n- " + prose) == ["- " + prose]
+    assert long_lines("`" + prose + "`") == []
 
 
 def test_a_dead_link_is_found(tmp_path):
@@ -91,5 +91,5 @@ RUN = [
 
 @pytest.mark.parametrize("document", RUN, ids=name_of)
 def test_commands_work(document, measured, tmp_path):
-    done = run(document.read_text(), tmp_path, measured, marks_of(document))
-    assert done.returncode == 0, f"{name_of(document)}: {done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    completed = run(document.read_text(), tmp_path, measured, marks_of(document))
+    assert completed.returncode == 0, f"{name_of(document)}: {completed.stdout[-2000:]}\n{completed.stderr[-2000:]}"

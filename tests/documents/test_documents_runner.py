@@ -51,12 +51,12 @@ def test_a_mark_of_no_block_is_found():
 
 
 def test_commands_are_run_and_their_failure_shows(tmp_path):
-    done = run(GOOD, tmp_path / "a", marks=MARKS)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "made\nindented\n"
-    done = run(GOOD.replace("test -f file.txt", "test -f other.txt"), tmp_path / "b", marks=MARKS)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "=== line 10"
+    completed = run(GOOD, tmp_path / "a", marks=MARKS)
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout == "made\nindented\n"
+    completed = run(GOOD.replace("test -f file.txt", "test -f other.txt"), tmp_path / "b", marks=MARKS)
+    assert completed.returncode == 1
+    assert completed.stderr.splitlines()[-1] == "=== line 10"
     # Not only the last command of a block counts, nor the last one of a pipe.
     for wrong in ("false\ntrue", "false | cat", "etprof analyze nothing.etdump | cat"):
         assert run(f"```sh\n{wrong}\n```\n", tmp_path / wrong.replace("/", "_")).returncode != 0
@@ -64,11 +64,11 @@ def test_commands_are_run_and_their_failure_shows(tmp_path):
 
 def test_what_has_to_fail_has_to_fail(tmp_path):
     fails = Marks({}, (Setup(None, "fails etprof analyze nothing.etdump\necho on\n"),))
-    done = run("", tmp_path / "a", marks=fails)
-    assert (done.returncode, done.stdout) == (0, "on\n")
-    done = run("", tmp_path / "b", marks=Marks({}, (Setup(None, "fails true\necho on\n"),)))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "did not fail: true" in done.stderr
+    completed = run("", tmp_path / "a", marks=fails)
+    assert (completed.returncode, completed.stdout) == (0, "on\n")
+    completed = run("", tmp_path / "b", marks=Marks({}, (Setup(None, "fails true\necho on\n"),)))
+    assert (completed.returncode, completed.stdout) == (1, "")
+    assert "did not fail: true" in completed.stderr
 
 
 @pytest.mark.parametrize("info", ["sh not run: no phone", "sh skip", "text later"])

@@ -49,6 +49,6 @@ def test_it_works(command, measured, tmp_path):
         example += " --runner ./runner"
     # 5 (inconclusive) is accepted, because two seconds on a shared machine may be too short. The test checks that it runs.
     allowed = " || [ $? = 5 ]" if command == "check" else ""
-    done = run_commands("\n".join([*prepare, example + allowed]), tmp_path, measured)
-    assert done.returncode == 0, f"{example}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    completed = run_commands("\n".join([*prepare, example + allowed]), tmp_path, measured)
+    assert completed.returncode == 0, f"{example}\n{completed.stdout[-2000:]}\n{completed.stderr[-2000:]}"
     shutil.rmtree(tmp_path)

@@ -32,13 +32,13 @@ def test_the_kit_has_eleven_rows():
 @pytest.mark.parametrize(("scripts", "options", "commands"), ROWS, ids=[row[0].split(".")[0] for row in ROWS])
 def test_a_row_has_its_counterpart(scripts, options, commands):
     text = section(scripts)
-    left = "\n".join(row.split(" | ")[0] for row in text.splitlines() if row.startswith("| "))
-    assert set(OPTION.findall(options)) - set(OPTION.findall(left)) == set()
-    run = "".join(block.body for block in blocks(text, MARKS) if block.language == "sh")
+    documented_options = "\n".join(row.split(" | ")[0] for row in text.splitlines() if row.startswith("| "))
+    assert set(OPTION.findall(options)) - set(OPTION.findall(documented_options)) == set()
+    shown = "".join(block.body for block in blocks(text, MARKS) if block.language == "sh")
     executed = "".join(block.body for block in blocks(text, MARKS) if block.is_run)
     for command in re.findall(r"`([\w/-]+)`", commands):
         if not command.startswith("-"):
-            assert command in run or command in left + text, f"{command} is not shown"
+            assert command in shown or command in documented_options + text, f"{command} is not shown"
     assert "etprof" in executed or "build_runners" in scripts
 
 
@@ -50,12 +50,14 @@ def test_options_that_stay_the_same_are_in_the_program():
     for scripts, _, _ in ROWS:
         text = section(scripts)
         commands = set(re.findall(r"^etprof ([\w-]+)", "".join(b.body for b in blocks(text)), re.M))
-        known = "".join(block.body for block in blocks(text)) + (exporting if "export" in commands else "")
-        known += "".join(reference.partition(f"\n## {command}\n")[2].partition("\n## ")[0] for command in commands)
+        known_options = "".join(block.body for block in blocks(text)) + (exporting if "export" in commands else "")
+        known_options += "".join(
+            reference.partition(f"\n## {command}\n")[2].partition("\n## ")[0] for command in commands
+        )
         for row in text.splitlines():
             if row.startswith("| ") and " | the same" in row:
                 for option in OPTION.findall(row.split(" | ")[0]):
-                    assert option in known, (scripts, option)
+                    assert option in known_options, (scripts, option)
                     checked += 1
     assert checked > 20
 
@@ -63,14 +65,14 @@ def test_options_that_stay_the_same_are_in_the_program():
 def test_files_have_the_kits_names(measured):
     """Those of a run without kernel logs; the section on kernels makes the others."""
     run = pathlib.Path(measured["RUN"])
-    made = {path.name for path in run.rglob("*") if path.is_file()}
-    wanted = re.findall(r"`([^`]+)`", KIT.partition("Files in a run:")[2])
-    others = {"_xnntrace.log", "_kernels.csv", "kernel_view_gemm.md", "_latency.log"}
-    assert len(wanted) >= 18
+    files = {path.name for path in run.rglob("*") if path.is_file()}
+    documented = re.findall(r"`([^`]+)`", KIT.partition("Files in a run:")[2])
+    other_files = {"_xnntrace.log", "_kernels.csv", "kernel_view_gemm.md", "_latency.log"}
+    assert len(documented) >= 18
     table = GUIDE.partition("\n## Files\n")[2]
-    for name in wanted:
+    for name in documented:
         assert name.replace("<stem>_<experiment>_t<n>", "<stem>").replace("<stem>_pipe", "<model>_pipe") in table, name
         suffix = re.sub(r"^<stem>(_<experiment>_t<n>)?", "", name)
-        if suffix not in others:
-            assert any(file.endswith(suffix) for file in made), name
+        if suffix not in other_files:
+            assert any(file.endswith(suffix) for file in files), name
     assert json.loads((run / "manifest.json").read_text())["schema_version"] == 1

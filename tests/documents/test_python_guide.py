@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def shortened(code: str) -> str:
+def shorten_measurements(code: str) -> str:
     """Measuring for ten seconds shows no more than two launches do."""
     code = re.sub(r"(profile\(.*)max_seconds=10", r"\1launches=2, runs=3, no_peaks=True", code)
     return code.replace("max_seconds=10", "launches=2, runs=3")
@@ -47,10 +47,10 @@ def test_the_examples_work(folder, capfd):
     blocks = [block for block in fenced(GUIDE.read_text()) if block.language == "python"]
     assert len(blocks) == 4
     for block in blocks:
-        exec(compile(shortened(block.body), GUIDE, "exec"), names)  # noqa: S102  our own document
-    said = capfd.readouterr()
-    assert said.err == ""
-    assert "launch 2 of 2" in said.out  # by the example's own print
+        exec(compile(shorten_measurements(block.body), GUIDE, "exec"), names)  # noqa: S102  our own document
+    output = capfd.readouterr()
+    assert output.err == ""
+    assert "launch 2 of 2" in output.out  # by the example's own print
     assert (folder / "report.html").is_file() and (folder / "out" / "report.html").is_file()
 
 
@@ -65,7 +65,7 @@ def test_the_notebook_runs_and_shows_tables(folder, monkeypatch):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert not [cell for cell in code if cell.outputs or cell.execution_count]
     for cell in code:
-        cell.source = shortened(cell.source)
+        cell.source = shorten_measurements(cell.source)
     nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}}).execute()
     shown = {cell.source.splitlines()[-1]: cell.outputs[-1]["data"] for cell in code if cell.outputs}
     assert len(shown) == len(code)

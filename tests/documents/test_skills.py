@@ -66,7 +66,7 @@ def sections(text: str) -> dict[str, str]:
     return {title[1]: text[title.end() : end] for title, end in zip(titles, ends, strict=True)}
 
 
-def next_skill(text: str) -> str:
+def find_next_skill(text: str) -> str:
     """The first skill that the last section links to."""
     match = re.search(r"\]\(\.\./([\w-]+)/SKILL\.md\)", sections(text)["Next skill"])
     assert match is not None, "names no next skill"
@@ -79,7 +79,7 @@ def messages(text: str) -> list[str]:
     return [message.strip() for _, message in rows]
 
 
-def said(message: str, output: str) -> bool:
+def contains_message(message: str, output: str) -> bool:
     """Returns whether a line of the output contains a message, in which … stands for any text."""
     pattern = ".*".join(re.escape(part) for part in re.split(r"\s*…\s*", re.sub(r"\s+", " ", message)))
     return any(re.search(pattern, re.sub(r"\s+", " ", line)) for line in output.splitlines())
@@ -115,7 +115,7 @@ def test_its_sections(name):
 
 def test_each_names_the_next():
     order = ["setup-workspace"]
-    while (following := next_skill(text_of(order[-1]))) not in order:
+    while (following := find_next_skill(text_of(order[-1]))) not in order:
         order.append(following)
     assert order == NAMES
 
@@ -125,33 +125,33 @@ class Chain:
     """The workspace in which the skills were run, one after the other, and what each of them said."""
 
     folder: pathlib.Path
-    done: dict[str, subprocess.CompletedProcess[str]]
+    completed: dict[str, subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory) -> Chain:
     folder = workspace(tmp_path_factory.mktemp("skills") / "workspace")
-    done = {}
+    completed = {}
     for name in [*NAMES, "README.md"]:
         commands = script((SKILLS / name).read_text()) if name == "README.md" else script(text_of(name), marks(name))
-        done[name] = run_in(folder, commands)
-        if done[name].returncode != 0:
+        completed[name] = run_in(folder, commands)
+        if completed[name].returncode != 0:
             break
-    return Chain(folder, done)
+    return Chain(folder, completed)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "README.md"])
 def test_its_commands_work_after_those_before(chain, name):
-    assert name in chain.done, "one before it failed"
-    done = chain.done[name]
-    assert done.returncode == 0, f"{name}: {done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    assert name in chain.completed, "one before it failed"
+    completed = chain.completed[name]
+    assert completed.returncode == 0, f"{name}: {completed.stdout[-2000:]}\n{completed.stderr[-2000:]}"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_messages_are_etprofs_own(chain, name):
-    assert name in chain.done, "one before it failed"
-    output = chain.done[name].stdout + chain.done[name].stderr
-    assert [message for message in messages(text_of(name)) if not said(message, output)] == []
+    assert name in chain.completed, "one before it failed"
+    output = chain.completed[name].stdout + chain.completed[name].stderr
+    assert [message for message in messages(text_of(name)) if not contains_message(message, output)] == []
 
 
 RUN = "out_toy_cnn/runs/isa"
@@ -160,7 +160,7 @@ NOT_THERE = "rm -rf out_* executorch models/edgetam_encoder"
 CHANGED = "import json, pathlib, sys; p = pathlib.Path('{file}'); d = json.loads(p.read_text()); {change}; p.write_text(json.dumps(d))"
 
 
-def changed(file: str, change: str) -> str:
+def edit_command(file: str, change: str) -> str:
     """The command that changes the JSON `d` of a file."""
     return f'python3 -c "{CHANGED.format(file=file, change=change)}"'
 
@@ -178,26 +178,26 @@ DAMAGES = {
         NOT_THERE,
         f"cp tests/data/toy_cnn.pte out_toy_cnn/artifacts/{STEM}.pte",
         f"rm out_toy_cnn/artifacts/{STEM}.pte.etrecord",
-        changed(f"out_toy_cnn/artifacts/{STEM}.pte.json", "d['check']['verdict'] = 'fail'"),
-        changed(f"out_toy_cnn/artifacts/{STEM}.pte.json", "d['delegation'][0]['delegated_share_of_macs'] = 0.5"),
+        edit_command(f"out_toy_cnn/artifacts/{STEM}.pte.json", "d['check']['verdict'] = 'fail'"),
+        edit_command(f"out_toy_cnn/artifacts/{STEM}.pte.json", "d['delegation'][0]['delegated_share_of_macs'] = 0.5"),
     ],
     "run-profiling": [
         NOT_THERE,
         f": > {RUN}/isa_on/{STEM}_isa_on_t1.etdump",
         f"sed -i '$d' {RUN}/isa_off/{STEM}_isa_off_t1_latency.csv",
-        changed(f"{RUN}/manifest.json", "d['status'] = 'interrupted'"),
-        changed(f"{RUN}/manifest.json", "d['schedule']['interleaved'] = False"),
-        changed(f"{RUN}/manifest.json", "d['results'][0]['error'] = 'the runner exited with 1'"),
-        changed("out_toy_cnn/runs/kernels/manifest.json", "d['results'][0]['trace_enabled'] = False"),
+        edit_command(f"{RUN}/manifest.json", "d['status'] = 'interrupted'"),
+        edit_command(f"{RUN}/manifest.json", "d['schedule']['interleaved'] = False"),
+        edit_command(f"{RUN}/manifest.json", "d['results'][0]['error'] = 'the runner exited with 1'"),
+        edit_command("out_toy_cnn/runs/kernels/manifest.json", "d['results'][0]['trace_enabled'] = False"),
     ],
     "analyze-results": [
         NOT_THERE,
-        changed(f"{RUN}/analysis_summary.json", "d['experiments'][0]['groups']['rows'][0]['total_ns'] += 1"),
-        changed(
+        edit_command(f"{RUN}/analysis_summary.json", "d['experiments'][0]['groups']['rows'][0]['total_ns'] += 1"),
+        edit_command(
             f"{RUN}/analysis_summary.json",
             "d['comparisons'][0]['latency'] |= {'verdict': 'faster', 'ratio_low': 0.9, 'ratio_high': 1.2}",
         ),
-        changed(f"{RUN}/analysis_summary.json", "d['experiments'][1]['emulated'] = True"),
+        edit_command(f"{RUN}/analysis_summary.json", "d['experiments'][1]['emulated'] = True"),
         f"sed -i '$d' {RUN}/isa_on/{STEM}_isa_on_t1_exec_ops_stats.csv",
         "rm out_toy_cnn/trace.pftrace",
         "head -n 1 out_toy_cnn/operators.csv > short && mv short out_toy_cnn/operators.csv",
@@ -206,8 +206,8 @@ DAMAGES = {
         NOT_THERE,
         f"head -c 3000 {RUN}/isa_on/{STEM}_isa_on_t1.etdump > cut && mv cut {RUN}/isa_on/{STEM}_isa_on_t1.etdump",
         "echo 'all is well' > out_toy_cnn/damaged.csv",
-        changed("out_toy_cnn/quick_test.json", "d['passed'] = False"),
-        changed("out_toy_cnn/itself.json", "d['result'] = 'fail'"),
+        edit_command("out_toy_cnn/quick_test.json", "d['passed'] = False"),
+        edit_command("out_toy_cnn/itself.json", "d['result'] = 'fail'"),
     ],
     "report-generation": [
         NOT_THERE,
@@ -216,7 +216,7 @@ DAMAGES = {
         # A contended comparison has no interval, and must not get one.
         r"sed -i -E '/^\*\*/{s/[0-9.]+\\?\]/99999]/;t;s/$/ [1.00, 2.00]/}' out_toy_cnn/brief.md",
         "sed -i '2s/,[^,]*$//' out_toy_cnn/latency.csv",
-        changed("out_toy_cnn/devices.json", "d['devices'].pop()"),
+        edit_command("out_toy_cnn/devices.json", "d['devices'].pop()"),
     ],
     "onboard-edgetam": [
         NOT_THERE,
@@ -234,7 +234,7 @@ NOT_VERIFIED = shutil.ignore_patterns(".git", "out_ci", "out_setup_check", "out_
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_verification_can_fail(chain, tmp_path, name):
-    assert len(chain.done) == len(NAMES) + 1, "the chain did not come to its end"
+    assert len(chain.completed) == len(NAMES) + 1, "the chain did not come to its end"
     commands = runs(name, "Verification")
 
     def failing_after(damage: str) -> set[int]:
@@ -255,7 +255,7 @@ def test_its_verification_can_fail(chain, tmp_path, name):
 
 
 def test_messages_are_matched_line_by_line():
-    assert said("etprof: …: no such file", "x\netprof: /a b/c.pte: no such file\n")
-    assert said("missing …: gone", "  missing    runner   a: gone")
-    assert not said("etprof: …: no such file", "etprof: a: no\nsuch file")
-    assert not said("etprof: a.pte: no such file", "etprof: axpte: no such file")
+    assert contains_message("etprof: …: no such file", "x\netprof: /a b/c.pte: no such file\n")
+    assert contains_message("missing …: gone", "  missing    runner   a: gone")
+    assert not contains_message("etprof: …: no such file", "etprof: a: no\nsuch file")
+    assert not contains_message("etprof: a.pte: no such file", "etprof: axpte: no such file")

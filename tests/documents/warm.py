@@ -34,7 +34,7 @@ def client(real: Path, place: Path) -> str:
     return f"#!{real.resolve()} -IS\nREAL, SOCKET = {str(real)!r}, {str(place)!r}\n{text}"
 
 
-def ask(real: str, place: str) -> int:
+def forward_to_server(real: str, place: str) -> int:
     """Has the server run this program's arguments; the exit code."""
     arguments = sys.argv[1:]
     if arguments[:2] != ["-m", MODULE]:
@@ -42,8 +42,8 @@ def ask(real: str, place: str) -> int:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(place)
         socket.send_fds(connection, [b"!"], [0, 1, 2])
-        told = {"arguments": arguments[2:], "folder": str(Path.cwd()), "environment": dict(os.environ)}
-        connection.sendall(json.dumps(told).encode())
+        request = {"arguments": arguments[2:], "folder": str(Path.cwd()), "environment": dict(os.environ)}
+        connection.sendall(json.dumps(request).encode())
         connection.shutdown(socket.SHUT_WR)
         return int(connection.recv(16) or b"70")
 
@@ -51,28 +51,28 @@ def ask(real: str, place: str) -> int:
 def run(connection: socket.socket) -> None:
     """In a process of its own: does what a client asks for."""
     _, streams, _, _ = socket.recv_fds(connection, 1, 3)
-    told = json.loads(b"".join(iter(lambda: connection.recv(65536), b"")))
+    request = json.loads(b"".join(iter(lambda: connection.recv(65536), b"")))
     process = os.fork()
     if process == 0:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
-        become(told)
+        run_module(request)
     _, status = os.waitpid(process, 0)
     code = os.waitstatus_to_exitcode(status)
     connection.sendall(str(code if code >= 0 else 128 - code).encode())
 
 
-def become(told: dict) -> None:
+def run_module(request: dict) -> None:
     """Runs the module as `python -m` does, and ends the process."""
     import atexit
     import runpy
     import traceback
 
-    os.chdir(told["folder"])
+    os.chdir(request["folder"])
     os.environ.clear()
-    os.environ.update(told["environment"])
-    sys.path[0:0] = [told["folder"], *filter(None, told["environment"].get("PYTHONPATH", "").split(os.pathsep))]
-    sys.argv = [MODULE, *told["arguments"]]
+    os.environ.update(request["environment"])
+    sys.path[0:0] = [request["folder"], *filter(None, request["environment"].get("PYTHONPATH", "").split(os.pathsep))]
+    sys.argv = [MODULE, *request["arguments"]]
     code: object = 0
     try:
         runpy.run_module(MODULE, run_name="__main__", alter_sys=True)
@@ -129,5 +129,5 @@ def serve(place: str) -> None:
 
 if __name__ == "__main__":
     if "REAL" in globals():
-        sys.exit(ask(globals()["REAL"], globals()["SOCKET"]))
+        sys.exit(forward_to_server(globals()["REAL"], globals()["SOCKET"]))
     serve(sys.argv[1])

@@ -7,7 +7,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
-from measure.history_runs import as_measured_at, measured, slow_down
+from measure.history_runs import copy_with_time, measure, slow_down
 from measure.measure_bench import Bench, program
 
 import etprof
@@ -17,10 +17,10 @@ import etprof
 def bench(tmp_path_factory):
     """A folder with a history of 18 commits: "net" is slower from c6 on, one of its operators from c10 on."""
     bench = Bench(tmp_path_factory.mktemp("history"), program("etprof", "ETPROF"))
-    runs = measured(bench, "fast"), measured(bench, "slow", 1.05)
+    runs = measure(bench, "fast"), measure(bench, "slow", 1.05)
     history = etprof.History(bench.folder / "h.sqlite")
     for number in range(18):
-        run = as_measured_at(runs[number >= 6], bench.folder / f"r{number}", number)
+        run = copy_with_time(runs[number >= 6], bench.folder / f"r{number}", number)
         time = datetime.datetime(2026, 1, 1, 0, 0, number, tzinfo=datetime.timezone.utc)
         (added,) = history.add(run, commit=f"c{number}", time=time, reference="fixed")
         assert added == {"run": str(run), "commit": f"c{number}", "result": "added", "left_out": []}

@@ -42,27 +42,27 @@ def test_there_are_cases():
 def test_case(case: Path, tmp_path: Path):
     head, command, sections = parse(case.read_text(encoding="utf-8"))
     assert command[0] == "etprof"
-    done = program.run(*(word.replace("{tmp}", str(tmp_path)) for word in command[1:]))
+    completed = program.run(*(word.replace("{tmp}", str(tmp_path)) for word in command[1:]))
 
-    def said(section: str) -> str:
+    def read_actual(section: str) -> str:
         kind, _, name = section.partition(" ")
         if kind == "exit":
             return ""
         if kind == "file":
             text = Path(name.replace("{tmp}", str(tmp_path))).read_text(encoding="utf-8")
         else:
-            text = {"stdout": done.stdout, "stderr": done.stderr}[kind]
+            text = {"stdout": completed.stdout, "stderr": completed.stderr}[kind]
         return text.replace(str(tmp_path), "{tmp}")
 
     names = [section for section, _ in sections]
     if os.environ.get("GOLDEN_UPDATE"):
-        kept = ["stdout", "stderr"] + [name for name in names if name.startswith("file ")]
-        text = head + f"--- exit {done.returncode}\n"
-        text += "".join(f"--- {name}\n{said(name)}" for name in kept if said(name))
+        section_names = ["stdout", "stderr"] + [name for name in names if name.startswith("file ")]
+        text = head + f"--- exit {completed.returncode}\n"
+        text += "".join(f"--- {name}\n{read_actual(name)}" for name in section_names if read_actual(name))
         case.write_text(text, encoding="utf-8")
         return
-    assert f"exit {done.returncode}" in names, done.stderr
+    assert f"exit {completed.returncode}" in names, completed.stderr
     for section, expected in sections:
-        assert said(section) == expected, section
-    for stream, text in (("stdout", done.stdout), ("stderr", done.stderr)):
+        assert read_actual(section) == expected, section
+    for stream, text in (("stdout", completed.stdout), ("stderr", completed.stderr)):
         assert stream in names or text == "", f"{stream} is not empty and the case does not list it"

@@ -51,7 +51,7 @@ def touch(path: str) -> None:
         pass
 
 
-def meet() -> None:
+def wait_for_all() -> None:
     """Waits until all workers are here at the same time. A worker that is alone for five minutes exits."""
     folder, _, number = os.environ.get("FAKE_MEET", "").rpartition(":")
     if not folder:
@@ -65,18 +65,18 @@ def meet() -> None:
         time.sleep(0.01)
 
 
-def alone() -> None:
+def record_other_owners() -> None:
     """Records the owners of other running workers. Workers of the same measurement may run at the same time."""
-    folder, who = os.environ.get("FAKE_ALONE"), os.environ.get("FAKE_WHO", "")
+    folder, owner = os.environ.get("FAKE_ALONE"), os.environ.get("FAKE_WHO", "")
     if not folder:
         return
     os.makedirs(folder, exist_ok=True)
-    touch(f"{folder}/{who}.{os.getpid()}")
+    touch(f"{folder}/{owner}.{os.getpid()}")
     for name in os.listdir(folder):
         other, _, pid = name.rpartition(".")
-        if pid and other != who and os.path.exists(f"/proc/{pid}"):
+        if pid and other != owner and os.path.exists(f"/proc/{pid}"):
             with open(f"{folder}/met", "a") as met:
-                met.write(f"{who} and {other}\n")
+                met.write(f"{owner} and {other}\n")
 
 
 def reply(kind: str, **body) -> None:
@@ -105,29 +105,29 @@ class Fake:
         self.latency = round(self.latency * float(factors[min(self.launch, len(factors)) - 1]))
         self.first = True
         self.bursts = 0
-        what, _, rest = os.environ.get("FAKE_FAIL", "").partition("@")
-        self.what = what
-        self.asked = 0  # number of times that the command was received
+        fault, _, rest = os.environ.get("FAKE_FAIL", "").partition("@")
+        self.fault = fault
+        self.received = 0  # number of times that the command was received
         self.command, _, launches = rest.partition(":")
         self.launches = [int(n) for n in launches.split(",")] if launches else []
 
     def misbehave(self, command: str) -> None:
         if command != self.command or (self.launches and self.launch not in self.launches):
             return
-        self.asked += 1
-        if self.asked <= int(os.environ.get("FAKE_FAIL_AFTER", "0")):
+        self.received += 1
+        if self.received <= int(os.environ.get("FAKE_FAIL_AFTER", "0")):
             return
-        if self.what == "die":
+        if self.fault == "die":
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.what == "interrupt":
+        if self.fault == "interrupt":
             interrupt()
-        if self.what == "hang":
+        if self.fault == "hang":
             time.sleep(3600)
-        if self.what == "garbage":
+        if self.fault == "garbage":
             print("this is not JSON", flush=True)
-        if self.what == "refuse":
+        if self.fault == "refuse":
             print(json.dumps({"error": "no such operator: demo::missing", "cmd": command}), flush=True)
-        if self.what == "silent":
+        if self.fault == "silent":
             sys.stderr.write("something broke\n")
             sys.exit(1)
 
@@ -143,9 +143,9 @@ class Fake:
     def burst(self, request: dict) -> None:
         self.bursts += 1
         if self.first:
-            meet()
+            wait_for_all()
         self.hold()
-        alone()
+        record_other_owners()
         time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
         opening = [self.latency] * max(request.get("min_opening", 1), min(3, request.get("max_opening", 3)))
         first, self.first = self.first, False
@@ -167,11 +167,11 @@ class Fake:
     def run(self) -> None:
         sys.stderr.write(os.environ.get("FAKE_STDERR", ""))
         self.misbehave("ready")
-        said = {}
+        optional = {}
         if "FAKE_ISA" in os.environ:
             features = [feature for feature in os.environ["FAKE_ISA"].split(",") if feature]
-            said["isa"] = {"detected": features, "masked": [], "enabled": features}
-        reply("ready", protocol=2, executorch_version="1.5.1", operator_clock="exact", threads=threads(), **said)
+            optional["isa"] = {"detected": features, "masked": [], "enabled": features}
+        reply("ready", protocol=2, executorch_version="1.5.1", operator_clock="exact", threads=threads(), **optional)
         for line in sys.stdin:
             request = json.loads(line)
             command = request["cmd"]
@@ -221,7 +221,7 @@ def counters(runs: int) -> dict:
 
 def watch(runs: int) -> dict:
     """Returns the task times of a CPU whose two threads share a matrix unit: concurrent tasks take twice as long."""
-    said = {
+    document = {
         "why_not": os.environ.get("FAKE_WATCH_WHY_NOT", ""),
         "runs": runs,
         "contended": "FAKE_WATCH_CONTENDED" in os.environ,
@@ -250,7 +250,7 @@ def watch(runs: int) -> dict:
     operator |= {"parallel_ns": 1000_000 * runs, "regions": runs, "threads": [thread, thread]}
     operator |= {"fastest_parallel_ns": 1000_000, "fastest_alone_ns": 900_000}
     operator["functions"] = [{"function": 0, "is_task": False, "calls": [8 * runs, 8 * runs]}]
-    return {**said, "functions": [function], "operators": [operator], "memory": memory()}
+    return {**document, "functions": [function], "operators": [operator], "memory": memory()}
 
 
 def memory() -> dict:
@@ -265,13 +265,13 @@ def memory() -> dict:
     load = {"program": 100_000, "plan": 200_000, "graph": 300_000, "create": 400_000, "pack": 5_000_000, "rest": 1}
     times = [{"part": part, "ns": ns} for part, ns in load.items()]
     delegates = [{"workspace": number, "workspace_bytes": 8000, "weights_cache": -1} for number in (0, 1, 0)]
-    said = {
+    document = {
         "delegates": delegates,
         "moments": [moment],
         "operators": [created],
         "load": {"total_ns": sum(load.values()), "parts": times},
     }
-    return {"why_not": os.environ.get("FAKE_MEMORY_WHY_NOT", ""), **said}
+    return {"why_not": os.environ.get("FAKE_MEMORY_WHY_NOT", ""), **document}
 
 
 def peaks() -> None:
@@ -284,8 +284,8 @@ def peaks() -> None:
     rate = {f"{which}bytes_per_s": 1e10 for which in ("", "median_", "worst_")} | {"tries": 1}
     memory = {"level": "DRAM", "access": "read", "working_set_bytes": 1 << 26, "capacity_bytes": None} | rate
     (isa,) = [word.partition("=")[2] for word in sys.argv if word.startswith("--isa=")] or [""]
-    said = {"threads": threads(), "cpus": "", "isa": isa, "isa_state": state, "clock_hz": 1e9, "took_ns": 1}
-    print(json.dumps(said | {"compute": [compute], "memory": [memory]}))
+    header = {"threads": threads(), "cpus": "", "isa": isa, "isa_state": state, "clock_hz": 1e9, "took_ns": 1}
+    print(json.dumps(header | {"compute": [compute], "memory": [memory]}))
 
 
 def threads() -> int:

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 
 
-def measured(bench, name: str = "run", factor: float = 1, launches: int = 4) -> pathlib.Path:
+def measure(bench, name: str = "run", factor: float = 1, launches: int = 4) -> pathlib.Path:
     """Measures a results directory with a reference, "fixed", and with "net", whose latency is multiplied by `factor`."""
     bench.out = bench.folder / name
     experiments = [
@@ -18,14 +18,14 @@ def measured(bench, name: str = "run", factor: float = 1, launches: int = 4) -> 
     return bench.out
 
 
-def as_measured_at(run: pathlib.Path, to: pathlib.Path, second: int) -> pathlib.Path:
+def copy_with_time(run: pathlib.Path, copy: pathlib.Path, second: int) -> pathlib.Path:
     """Copies a run, with another time of measurement."""
-    shutil.copytree(run, to)
-    path = to / "manifest.json"
+    shutil.copytree(run, copy)
+    path = copy / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["generated_at"] = f"2026-01-01T00:00:{second:02}Z"
     path.write_text(json.dumps(manifest))
-    return to
+    return copy
 
 
 def slow_down(file: pathlib.Path, name: str, factor: float, since: int) -> str:

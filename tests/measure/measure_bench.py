@@ -34,7 +34,7 @@ def program(name: str, variable: str) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def held(bench: "Bench", launch: int = 5, burst: int = 1) -> Iterator[dict[str, str]]:
+def held_worker(bench: "Bench", launch: int = 5, burst: int = 1) -> Iterator[dict[str, str]]:
     """Returns an environment in which the worker waits at a burst of its launch until the context ends, so that the launch
     cannot finish before the test observes it. A worker that only reports its properties counts as a launch."""
     file = bench.folder / "hold"
@@ -45,7 +45,7 @@ def held(bench: "Bench", launch: int = 5, burst: int = 1) -> Iterator[dict[str, 
         file.unlink()
 
 
-def at_work(name: str, parent: int) -> bool:
+def has_child(name: str, parent: int) -> bool:
     """Returns whether a process has a child with this name."""
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():

@@ -31,21 +31,23 @@ class Repository:
         self.git("init", "-q")
         self.commits: list[str] = []
 
-    def git(self, *words: str) -> str:
-        command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *words]
+    def git(self, *arguments: str) -> str:
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *arguments]
         # If a git hook runs the tests, its environment must not select the repository.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        done = subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-        return done.stdout.strip()
+        completed = subprocess.run(
+            command, cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        return completed.stdout.strip()
 
     def commit(self, latency: int | None, factors: str = "1") -> None:
         """Adds a commit with a latency. None: the commit cannot be built."""
         # The built file differs in every commit, as real builds do.
         text = f"# {len(self.commits)}\n" + RUNNER
         text = text.replace(f"# {len(self.commits)}\n#!/bin/sh", f"#!/bin/sh\n# {len(self.commits)}")
-        known = {"latency": latency, "factors": factors, "state": self.state, "worker": FAKE_WORKER}
+        fields = {"latency": latency, "factors": factors, "state": self.state, "worker": FAKE_WORKER}
         (self.folder / "runner").write_text(
-            f"broken {len(self.commits)}\n" if latency is None else text.format(**known)
+            f"broken {len(self.commits)}\n" if latency is None else text.format(**fields)
         )
         self.git("add", "runner")
         self.git("commit", "-q", "-m", f"change {len(self.commits)}")
@@ -64,9 +66,16 @@ def bisect(
     out: pathlib.Path | None = None,
     command: str = BUILD,
 ) -> subprocess.CompletedProcess:
-    ends = ["--good", repository.commits[good], "--bad", repository.commits[bad], "--repository", repository.folder]
-    build = ["--built-runner", "out/runner", "--model", MODEL, "--output-root", out or bench.folder / "bisect"]
-    return bench.run("bisect", *ends, *build, *more, "--", "sh", "-c", command)
+    range_options = [
+        "--good",
+        repository.commits[good],
+        "--bad",
+        repository.commits[bad],
+        "--repository",
+        repository.folder,
+    ]
+    build_options = ["--built-runner", "out/runner", "--model", MODEL, "--output-root", out or bench.folder / "bisect"]
+    return bench.run("bisect", *range_options, *build_options, *more, "--", "sh", "-c", command)
 
 
 def rows(result: subprocess.CompletedProcess) -> list[dict]:
@@ -138,23 +147,47 @@ def test_nothing_to_find(bench, repository):
 class Started:
     """A bisection that waits in the build of its bad commit, as long as a file is there, or is measuring already."""
 
-    def __init__(self, bench, repository: Repository, name: str, *, measures: bool = False):
+    def __init__(self, bench, repository: Repository, name: str, *, measuring: bool = False):
         self.temporary = bench.folder / "tmp"
         self.temporary.mkdir(exist_ok=True)
         self.gate, building = bench.folder / f"gate_{name}", bench.folder / f"building_{name}"
-        if not measures:
+        if not measuring:
             self.gate.touch()
         self.out = bench.folder / f"bisect_{name}"
         wait = f"touch {building}; while test -e {self.gate}; do sleep 0.05; done"
-        ends = ["--good", repository.commits[0], "--bad", repository.commits[-1], "--repository", repository.folder]
-        build = ["--built-runner", "out/runner", "--model", MODEL, "--output-root", self.out, "--max-seconds", "60"]
+        range_options = [
+            "--good",
+            repository.commits[0],
+            "--bad",
+            repository.commits[-1],
+            "--repository",
+            repository.folder,
+        ]
+        build_options = [
+            "--built-runner",
+            "out/runner",
+            "--model",
+            MODEL,
+            "--output-root",
+            self.out,
+            "--max-seconds",
+            "60",
+        ]
         self.process = bench.start(
-            *("bisect", *ends, *build, "--", "sh", "-c", f"{BUILD}; if grep -q '# 1' runner; then {wait}; fi"),
+            *(
+                "bisect",
+                *range_options,
+                *build_options,
+                "--",
+                "sh",
+                "-c",
+                f"{BUILD}; if grep -q '# 1' runner; then {wait}; fi",
+            ),
             env=os.environ | {"TMPDIR": str(self.temporary)},
             start_new_session=True,
         )
-        came = building.exists if not measures else lambda: any(self.out.glob("*/manifest.json"))
-        wait_until(lambda: came() or self.process.poll() is not None)
+        is_ready = building.exists if not measuring else lambda: any(self.out.glob("*/manifest.json"))
+        wait_until(lambda: is_ready() or self.process.poll() is not None)
         assert self.process.poll() is None, self.process.stderr.read()
 
     def left(self) -> set[pathlib.Path]:
@@ -179,13 +212,13 @@ def test_ctrl_c_leaves_the_repository_as_it_was(bench, repository, measures):
     noisy_pair(repository)
     (repository.folder / "runner").write_text("what the user is working on")
     state = [("status", "--porcelain", "--branch"), ("worktree", "list"), ("rev-parse", "HEAD"), ("stash", "list")]
-    before = [repository.git(*words) for words in state]
+    before = [repository.git(*arguments) for arguments in state]
     started = Started(bench, repository, "one", measures=measures)
     assert len(started.left()) == 1
     # As a terminal does: git, the build, and the workers get it, too.
-    said = started.end(signal.SIGINT, group=True)
-    assert started.process.returncode == INTERRUPTED, said
-    assert [repository.git(*words) for words in state] == before
+    stderr = started.end(signal.SIGINT, group=True)
+    assert started.process.returncode == INTERRUPTED, stderr
+    assert [repository.git(*arguments) for arguments in state] == before
     assert started.left() == set()
     assert (repository.folder / "runner").read_text() == "what the user is working on"
 
@@ -195,9 +228,9 @@ def test_what_was_measured_before_ctrl_c_is_not_measured_again(bench, repository
         repository.commit(latency)
     started = Started(bench, repository, "one")  # in the build of the second step
     (first,) = started.out.glob("1_*/manifest.json")
-    said = started.end(signal.SIGINT, group=True)
-    assert started.process.returncode == INTERRUPTED, said
-    assert said.splitlines()[-2:] == [
+    stderr = started.end(signal.SIGINT, group=True)
+    assert started.process.returncode == INTERRUPTED, stderr
+    assert stderr.splitlines()[-2:] == [
         "Interrupted",
         f"hint: Repeat the command with `--resume`; the measured steps are in `{started.out}`.",
     ]
@@ -211,9 +244,9 @@ def test_what_was_measured_before_ctrl_c_is_not_measured_again(bench, repository
 def test_what_a_killed_one_left_goes_with_the_next(bench, repository):
     noisy_pair(repository)
     # A worktree of the user's that is out of reach stays known.
-    mine = bench.folder / "mine"
-    repository.git("worktree", "add", "-q", str(mine))
-    mine.rename(bench.folder / "moved")
+    user_worktree = bench.folder / "mine"
+    repository.git("worktree", "add", "-q", str(user_worktree))
+    user_worktree.rename(bench.folder / "moved")
     before = repository.git("worktree", "list")
     killed = Started(bench, repository, "killed")
     (folder,) = killed.left()

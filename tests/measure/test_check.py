@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ElementTree
 import jsonschema
 import program
 import pytest
-from measure_bench import FAKE_WORKER, MODEL, held, skip
+from measure_bench import FAKE_WORKER, MODEL, held_worker, skip
 from program import wait_until
 
 SCHEMA = jsonschema.Draft202012Validator(
@@ -38,7 +38,7 @@ def check(bench, *arguments, code: int, **keys) -> dict:
     return found
 
 
-def junit_of(path: pathlib.Path) -> ElementTree.Element:
+def read_junit(path: pathlib.Path) -> ElementTree.Element:
     """The test suite of a JUnit file, after holding it against the conventions that its readers rely on."""
     root = ElementTree.parse(path).getroot()  # noqa: S314 (our own file)
     assert root.tag == "testsuites"
@@ -66,7 +66,7 @@ def edit_manifest(folder: pathlib.Path, change) -> None:
     path.write_text(json.dumps(manifest))
 
 
-def stored(bench, name: str, factor: float, **keys) -> pathlib.Path:
+def measure_net(bench, name: str, factor: float, **keys) -> pathlib.Path:
     """A results directory of one experiment, "net"."""
     bench.out = bench.folder / name
     latency = {"FAKE_LATENCY_NS": str(round(1_000_000 * factor))}
@@ -127,13 +127,13 @@ def test_what_cannot_be_decided(bench):
     result = bench.run("check", config, "--launches", "4", "--junit", junit, f"--github-summary={summary}")
     assert result.returncode == INCONCLUSIVE, result.stderr
     assert result.stdout.splitlines()[-1] == "INCONCLUSIVE: 1 of 1 comparison could not be decided"
-    (case,) = junit_of(junit).findall("testcase")
+    (case,) = read_junit(junit).findall("testcase")
     assert "latency" in case.find("skipped").get("message")
     assert "INCONCLUSIVE" in summary.read_text()
 
     result = bench.run("check", bench.out, "--require-conclusive", "--junit", junit)
     assert result.returncode == FAIL
-    (case,) = junit_of(junit).findall("testcase")
+    (case,) = read_junit(junit).findall("testcase")
     assert case.find("failure").get("type") == "inconclusive"
 
 
@@ -155,7 +155,7 @@ def test_two_models(bench, monkeypatch):
     found = check(bench, "main.pte", "slow.pte", "--junit", junit, "--runs", "10", "--launches", "2", code=FAIL)
     assert found["pairs"][0]["name"] == "slow against main"
     assert found["pairs"][0]["checks"][0]["growth"] == pytest.approx(0.1, abs=1e-4)
-    (case,) = junit_of(junit).findall("testcase")
+    (case,) = read_junit(junit).findall("testcase")
     assert "+10.0%" in case.find("failure").get("message")
     assert pathlib.Path(found["run_directory"]).parts[-3] == "out_slow"
     # The options say the same, and the sides can be exchanged.
@@ -216,7 +216,7 @@ def test_two_folders_of_models(bench, monkeypatch):
         "not compared: new.pte is only in change",
     ]
     assert pathlib.Path(found["run_directory"]).parts[-3] == "out_change"
-    cases = {case.get("name"): case.find("failure") is not None for case in junit_of(junit).findall("testcase")}
+    cases = {case.get("name"): case.find("failure") is not None for case in read_junit(junit).findall("testcase")}
     assert cases == {"sub/slow": True, "other": False, "same": False}
     # Equal folders are the same at once.
     shutil.rmtree(bench.folder / "out_change")
@@ -234,9 +234,9 @@ def test_folders_that_cannot_be_compared(bench):
         (("main", "change/b.pte"), "a folder of models cannot be compared with a model"),
         (("main", "empty"), "a folder of models cannot be compared with a results directory"),
     ):
-        done = bench.run("check", *arguments)
-        assert done.returncode in (USAGE, BAD_INPUT)
-        assert says in " ".join(done.stderr.split()).lower()
+        completed = bench.run("check", *arguments)
+        assert completed.returncode in (USAGE, BAD_INPUT)
+        assert says in " ".join(completed.stderr.split()).lower()
 
 
 def test_only_what_differs_is_measured(bench):
@@ -325,7 +325,7 @@ def test_a_pair_that_cannot_be_measured(bench):
     result = bench.run("check", config, "--launches", "2", "--junit", junit)
     assert result.returncode == DEVICE
     assert "no such operator" in bench.last_error(result)
-    (case,) = junit_of(junit).findall("testcase")
+    (case,) = read_junit(junit).findall("testcase")
     assert "no such operator" in case.find("error").get("message")
     # A decision that is required makes no failure of it.
     again = bench.run("check", bench.out, "--require-conclusive")
@@ -362,8 +362,8 @@ def test_the_checks_as_csv(bench):
 
 
 def test_two_stored_runs(bench):
-    base = stored(bench, "base", 1)
-    slow = stored(bench, "slow", 1.1)
+    base = measure_net(bench, "base", 1)
+    slow = measure_net(bench, "slow", 1.1)
     found = check(bench, base, slow, code=FAIL)
     (only,) = found["pairs"]
     assert only["pairing"] == "unpaired"
@@ -390,7 +390,7 @@ def test_two_stored_runs(bench):
     ],
 )
 def test_stored_runs_that_differ_are_refused_and_can_be_accepted(bench, name, change):
-    base = stored(bench, "base", 1)
+    base = measure_net(bench, "base", 1)
     other = bench.folder / "other"
     shutil.copytree(base, other)
     edit_manifest(other, change)
@@ -405,7 +405,7 @@ def test_stored_runs_that_differ_are_refused_and_can_be_accepted(bench, name, ch
 
 
 def test_what_neither_run_says_is_no_difference_and_not_alike_either(bench):
-    base = stored(bench, "base", 1)
+    base = measure_net(bench, "base", 1)
 
     def forget(manifest):
         del manifest["device"]
@@ -419,7 +419,7 @@ def test_what_neither_run_says_is_no_difference_and_not_alike_either(bench):
 
 
 def test_one_message_for_what_makes_no_sense(bench):
-    run = stored(bench, "base", 1)
+    run = measure_net(bench, "base", 1)
     config = pair(bench)
 
     def refused(*arguments, code=USAGE) -> str:
@@ -453,7 +453,7 @@ def test_one_message_for_what_makes_no_sense(bench):
 
 
 def test_ctrl_c_and_resume(bench):
-    with held(bench) as hold:
+    with held_worker(bench) as hold:
         config = pair(bench, base=hold, max_seconds=600)
         process = bench.start("check", config)
         wait_until(lambda: (bench.out / "manifest.json").exists() and len(bench.result("base")["launches"]) >= 2)
@@ -499,5 +499,5 @@ def test_the_real_runner_finds_what_a_mask_costs(etprof, runner, tmp_path):
         assert moved == []  # beside the processes of other tests
         return
     assert any("Convolution" in op["name"] and op["growth_low"] > 0 for op in moved)
-    (case,) = junit_of(junit).findall("testcase")
+    (case,) = read_junit(junit).findall("testcase")
     assert moved[0]["name"] in case.find("failure").text

@@ -40,7 +40,7 @@ def expect_exact_sums(summary: dict) -> None:
     assert delta != 0
 
 
-def share_of_convolution(summary: dict) -> float:
+def convolution_share(summary: dict) -> float:
     """The part of the time gained that the convolutions gained."""
     (comparison,) = summary["comparisons"]
     convolution = next(row for row in comparison["groups"] if row["name"] == "Convolution")
@@ -62,7 +62,7 @@ def test_the_rows_add_up_to_the_whole_and_to_its_delta(widest):
 
 def test_the_convolutions_carry_the_gain(widest):
     if widest["comparisons"][0]["latency"]["verdict"] == "faster":
-        assert share_of_convolution(widest) > 0.5
+        assert convolution_share(widest) > 0.5
 
 
 def test_the_baseline_is_the_masked_side(widest):
@@ -89,7 +89,7 @@ def test_avx512_makes_toy_cnn_faster(etprof, tmp_path):
     assert (latency["ratio"] is None) == (latency["verdict"] == "contended")
     if latency["verdict"] == "faster":
         assert latency["ratio_low"] > 1.5
-        assert share_of_convolution(summary) > 0.5
+        assert convolution_share(summary) > 0.5
     expect_exact_sums(summary)
 
 

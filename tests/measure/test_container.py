@@ -43,24 +43,24 @@ class Group:
         (self.folder / key).write_text(str(value))
 
     def run(self, argv: list[object]) -> subprocess.CompletedProcess[str]:
-        words = ["sh", "-c", f'echo $$ >{self.folder}/cgroup.procs && exec "$@"', "sh", *map(str, argv)]
-        return subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+        command = ["sh", "-c", f'echo $$ >{self.folder}/cgroup.procs && exec "$@"', "sh", *map(str, argv)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.fixture
 def group():
-    made = []
+    groups = []
 
     def make(controller: str) -> Group:
         if os.geteuid() != 0:
             pytest.skip("root is needed to make a control group")
-        made.append(Group(controller))
-        return made[-1]
+        groups.append(Group(controller))
+        return groups[-1]
 
     yield make
-    for one in made:
+    for cgroup in groups:
         with contextlib.suppress(OSError):
-            one.folder.rmdir()
+            cgroup.folder.rmdir()
 
 
 @pytest.fixture
@@ -75,25 +75,25 @@ def quota(group):
 
 
 def test_doctor_tells_of_a_quota(quota):
-    done = quota.run([program.etprof(), "doctor"])
-    shown = " ".join(done.stdout.split())  # whatever the lines
+    completed = quota.run([program.etprof(), "doctor"])
+    shown = " ".join(completed.stdout.split())  # whatever the lines
     assert "this container may use 0.10 CPUs (cpu." in shown
     assert "affinity 0" in shown
 
 
 def test_a_quota_is_told_before_and_after_a_measurement(quota, tmp_path):
     folder = tmp_path / "run"
-    words = ["profile", MODEL, "--launches", "2", "--max-seconds", "8", "--no-peaks"]
-    done = quota.run([program.etprof(), *words, "--output-root", folder])
-    assert done.returncode == 0, done.stderr
-    assert "warning: this container may use 0.10 CPUs (cpu." in done.stderr
+    arguments = ["profile", MODEL, "--launches", "2", "--max-seconds", "8", "--no-peaks"]
+    completed = quota.run([program.etprof(), *arguments, "--output-root", folder])
+    assert completed.returncode == 0, completed.stderr
+    assert "warning: this container may use 0.10 CPUs (cpu." in completed.stderr
     manifest = json.loads((folder / "manifest.json").read_text())
     before, after = manifest["device"]["limits"], manifest["limits_after"]
     assert before["quota_cpus"] == pytest.approx(0.1)
     assert after["throttled_ns"] > before["throttled_ns"]
-    [told] = [text for text in manifest["warnings"] if "this container may use" in text]
-    assert "it was stopped for " in told
-    assert "% of the quota's periods" in told
+    [warning] = [text for text in manifest["warnings"] if "this container may use" in text]
+    assert "it was stopped for " in warning
+    assert "% of the quota's periods" in warning
 
 
 def test_a_worker_that_the_memory_limit_kills_says_so(group, tmp_path):
@@ -108,7 +108,7 @@ def test_a_worker_that_the_memory_limit_kills_says_so(group, tmp_path):
         f'"a = bytearray(500 << 20); a[::4096] = bytes(len(a[::4096]))";; esac\nexec {real} "$@"\n'
     )
     runner.chmod(0o755)
-    words = ["profile", MODEL, "--launches", "2", "--max-seconds", "8", "--no-peaks", "--runner", runner]
-    done = limited.run([program.etprof(), *words, "--output-root", tmp_path / "run"])
-    assert done.returncode != 0
-    assert "was killed: the container's memory limit of 157 MB is used up" in done.stderr
+    arguments = ["profile", MODEL, "--launches", "2", "--max-seconds", "8", "--no-peaks", "--runner", runner]
+    completed = limited.run([program.etprof(), *arguments, "--output-root", tmp_path / "run"])
+    assert completed.returncode != 0
+    assert "was killed: the container's memory limit of 157 MB is used up" in completed.stderr

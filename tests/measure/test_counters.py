@@ -22,12 +22,12 @@ def test_what_this_machine_counts_and_why_not_the_rest(bench):
     runner = program("etprof-runner", "ETPROF_RUNNER")
     experiments = [{"name": "one", "threads": [1]}, {"name": "two", "threads": [2]}]
     config = bench.write(experiments, launches=2, rounds=1, runs=4, runner_path=str(runner), peaks=False)
-    done = bench.run("run", config, "--counters")
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("run", config, "--counters")
+    assert completed.returncode == 0, completed.stderr
     if not list(bench.out.glob("*/*_counters.csv")):
-        (said,) = warnings(bench, "one")
-        assert "not counted" in said
-        skip(f"this CPU and kernel count nothing: {said}")
+        (reason,) = warnings(bench, "one")
+        assert "not counted" in reason
+        skip(f"this CPU and kernel count nothing: {reason}")
     analyzed = json.loads((bench.out / "analysis_summary.json").read_text())["experiments"]
     for experiment in analyzed:
         rows = counters(bench, experiment["name"])
@@ -43,10 +43,10 @@ def test_what_this_machine_counts_and_why_not_the_rest(bench):
         for name in HARDWARE:
             # Closed ones are empty, and a warning says why.
             assert (method[name] == "") == any(name in warning for warning in warnings(bench, experiment["name"]))
-        told = {row["key"]: row for row in experiment["counters"]}
-        assert set(told) == set(by_key)
-        assert told[method["key"]]["means"]["task_clock_ns"] == pytest.approx(float(method["task_clock_ns"]))
-        assert not {name for name in HARDWARE if method[name] == ""} & set(told[method["key"]]["means"])
+        reported = {row["key"]: row for row in experiment["counters"]}
+        assert set(reported) == set(by_key)
+        assert reported[method["key"]]["means"]["task_clock_ns"] == pytest.approx(float(method["task_clock_ns"]))
+        assert not {name for name in HARDWARE if method[name] == ""} & set(reported[method["key"]]["means"])
     screen = bench.run("analyze", bench.out, "--by", "counters")
     assert screen.returncode == 0, screen.stderr
     assert "processor time" in screen.stdout and screen.stdout.count("Method::execute") == 2
@@ -60,8 +60,8 @@ def test_what_this_machine_counts_and_why_not_the_rest(bench):
 
 
 def test_counters_of_a_machine_that_has_them(bench):
-    done = bench.run("run", bench.write([bench.experiment("a")], launches=2), "--counters", "--no-peaks")
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("run", bench.write([bench.experiment("a")], launches=2), "--counters", "--no-peaks")
+    assert completed.returncode == 0, completed.stderr
     row, method = counters(bench, "a")
     assert (row["key"], method["key"]) == ("forward/0/backend/0", "forward/-1/method/0")
     assert (row["cycles"], row["effective_ghz"], row["instructions_per_cycle"]) == ("3000", "3", "2")
@@ -77,8 +77,8 @@ def test_counters_of_a_machine_that_has_them(bench):
 def test_who_has_none(bench):
     broken = bench.experiment("old", env={"FAKE_FAIL": "refuse@counters"})
     foreign = {"name": "foreign", "runner_path": str(FAKE_RUNNER), "runs": 10}
-    done = bench.run("run", bench.write([broken, foreign], launches=2), "--counters", "--no-peaks")
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("run", bench.write([broken, foreign], launches=2), "--counters", "--no-peaks")
+    assert completed.returncode == 0, completed.stderr
     assert warnings(bench, "old") == ["counters: no such operator: demo::missing"]
     assert warnings(bench, "foreign") == ["counters: only etprof-runner reads them"]
     assert not list(bench.out.glob("*/*_counters.csv"))
@@ -87,8 +87,8 @@ def test_who_has_none(bench):
 def test_whose_instructions_are_not_counted(bench):
     foreign = {"name": "foreign", "runner_path": str(FAKE_RUNNER), "runs": 10}
     old = bench.experiment("old", env={"FAKE_FAIL": "refuse@counters"})
-    done = bench.run("run", bench.write([foreign, old], launches=2), "--instructions", "--no-peaks")
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("run", bench.write([foreign, old], launches=2), "--instructions", "--no-peaks")
+    assert completed.returncode == 0, completed.stderr
     assert "instructions: only etprof-runner counts them" in bench.result("foreign")["warnings"]
     assert "instructions: no such operator: demo::missing" in bench.result("old")["warnings"]
     assert not list(bench.out.glob("*/*_instructions.csv"))

@@ -54,10 +54,10 @@ class Lock:
 
 @pytest.fixture
 def lock(tmp_path: Path) -> Iterator[Lock]:
-    made = Lock(tmp_path / "lock")
-    made.folder.parent.mkdir()
-    yield made
-    made.release()
+    device_lock = Lock(tmp_path / "lock")
+    device_lock.folder.parent.mkdir()
+    yield device_lock
+    device_lock.release()
 
 
 SHORT = ("--launches", "2", "--runs", "2", "--runner", FAKE_WORKER)
@@ -89,25 +89,25 @@ def test_each_command_waits_and_ctrl_c_leaves_nothing(bench, lock, name):
 def test_two_at_once_are_measured_one_after_the_other(bench, lock):
     lock.hold()
     processes = []
-    held = bench.folder / "held"
-    held.touch()
-    for who in ("one", "two"):
-        alone = {"FAKE_ALONE": str(bench.folder / "at_work"), "FAKE_WHO": who, "FAKE_HOLD": f"{held}:1:1"}
+    hold_file = bench.folder / "held"
+    hold_file.touch()
+    for name in ("one", "two"):
+        alone = {"FAKE_ALONE": str(bench.folder / "at_work"), "FAKE_WHO": name, "FAKE_HOLD": f"{hold_file}:1:1"}
         config = bench.write(
             [bench.experiment("a", env=alone)],
-            output_root=str(bench.folder / who),
+            output_root=str(bench.folder / name),
             launches=2,
             rounds=2,
             peaks=False,
-        ).rename(bench.folder / f"{who}.json")
-        processes.append(lock.start(bench.folder / f"{who}.log", bench.etprof, "run", config))
-    logs = [bench.folder / f"{who}.log" for who in ("one", "two")]
+        ).rename(bench.folder / f"{name}.json")
+        processes.append(lock.start(bench.folder / f"{name}.log", bench.etprof, "run", config))
+    logs = [bench.folder / f"{name}.log" for name in ("one", "two")]
     # Both commands must be waiting, because a command that comes later may find the device free.
     wait_until(lambda: all("waiting for the test" in log.read_text() for log in logs))
     lock.release()
     # The first measurement goes on only once the other has said whom it waits for.
     wait_until(lambda: ", run one (process" in logs[1].read_text() or ", run two (process" in logs[0].read_text())
-    held.unlink()
+    hold_file.unlink()
     codes = [process.wait(120) for process in processes]
     assert codes == [0, 0], [log.read_text() for log in logs]
     met = bench.folder / "at_work" / "met"
@@ -126,9 +126,9 @@ def test_what_a_killed_one_left_is_passed_over(bench, lock):
     for file in log.iterdir():
         file.unlink()
     config = bench.write([bench.experiment("a")], launches=2, rounds=1, peaks=False)
-    done = bench.run("run", config, env=lock.environment)
-    assert done.returncode == 0, done.stderr
-    assert "waiting" not in done.stderr
+    completed = bench.run("run", config, env=lock.environment)
+    assert completed.returncode == 0, completed.stderr
+    assert "waiting" not in completed.stderr
     assert lock.names() == []
 
 
@@ -136,7 +136,7 @@ def test_where_there_can_be_no_lock_it_is_measured_anyway(bench):
     file = bench.folder / "file"
     file.touch()
     config = bench.write([bench.experiment("a")], launches=2, rounds=1, peaks=False)
-    done = bench.run("run", config, env={**os.environ, "ETPROF_DEVICE_DIR": str(file)})
-    assert done.returncode == 0, done.stderr
-    (warning,) = [line for line in done.stderr.splitlines() if "The device is not locked" in line]
+    completed = bench.run("run", config, env={**os.environ, "ETPROF_DEVICE_DIR": str(file)})
+    assert completed.returncode == 0, completed.stderr
+    (warning,) = [line for line in completed.stderr.splitlines() if "The device is not locked" in line]
     assert warning.startswith("warning: ") and "make a folder for etprof's files" in warning

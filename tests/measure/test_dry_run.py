@@ -12,17 +12,17 @@ DONE, USAGE, BAD_INPUT = 0, 2, 3
 
 
 def plan_of(bench, config, *arguments) -> dict:
-    done = bench.run("run", config, "--dry-run", "--json", *arguments)
-    assert done.returncode == DONE, done.stderr
-    assert done.stderr == ""
-    return json.loads(done.stdout)
+    completed = bench.run("run", config, "--dry-run", "--json", *arguments)
+    assert completed.returncode == DONE, completed.stderr
+    assert completed.stderr == ""
+    return json.loads(completed.stdout)
 
 
 def test_a_plan_is_written_to_files_too(bench):
     config = bench.write([bench.experiment("off", isa="-sse3"), bench.experiment("on")])
     files = {name: bench.folder / f"plan.{name}" for name in ("markdown", "html")}
-    done = bench.run("run", config, "--dry-run", *(f"--{name}={file}" for name, file in files.items()))
-    assert (done.returncode, done.stderr) == (DONE, "")
+    completed = bench.run("run", config, "--dry-run", *(f"--{name}={file}" for name, file in files.items()))
+    assert (completed.returncode, completed.stderr) == (DONE, "")
     assert "| off " in files["markdown"].read_text()
     assert files["html"].read_text().startswith("<!doctype html>")  # its data is compressed
     assert not bench.out.exists()
@@ -50,14 +50,14 @@ def test_a_person_is_told_everything(bench):
         ],
         max_temp=40,
     )
-    done = bench.run("run", config, "--dry-run", "--counters")
-    assert done.returncode == DONE, done.stderr
-    rows = [line.split() for line in done.stdout.splitlines()]
+    completed = bench.run("run", config, "--dry-run", "--counters")
+    assert completed.returncode == DONE, completed.stderr
+    rows = [line.split() for line in completed.stdout.splitlines()]
     first = rows.index(["experiment", "threads", "isa", "CPUs", "mode", "traced", "runs"]) + 1
     assert rows[first][:6] == ["avx", "off", "1", "-sse3", "0", "timing"]
     assert rows[first + 2] == ["on,", "2", "threads", "2", "all", "any", "timing", "12"]
     assert rows[first + 3][:5] == ["kernels", "1", "all", "any", "xnntrace"]
-    text = " ".join(done.stdout.split())
+    text = " ".join(completed.stdout.split())
     assert "compare avx off (baseline) with on, 1 thread " in text
     assert " launches 10 to 160 of each experiment, fewer (at least 2) where time is short" in text
     assert " rounds 1 to 7 in a launch" in text
@@ -90,7 +90,7 @@ def test_the_plan_is_what_is_then_measured(bench):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "keys", "launches", "at_least", "at_most", "said"),
+    ("arguments", "keys", "launches", "at_least", "at_most", "message"),
     [
         ((), {}, (2, 160), 7, 60, "at most 60 s (60 s for each pair, 1 pair)"),
         (("--max-seconds", "900"), {}, (2, 160), 7, 900, "at most 15 min (max_seconds)"),
@@ -104,7 +104,7 @@ def test_the_plan_is_what_is_then_measured(bench):
     ],
     ids=str,
 )
-def test_the_time_and_where_it_is_from(bench, arguments, keys, launches, at_least, at_most, said):
+def test_the_time_and_where_it_is_from(bench, arguments, keys, launches, at_least, at_most, message):
     config = bench.write([bench.experiment("a", **keys), bench.experiment("b", **keys)])
     plan = plan_of(bench, config, *arguments)
     (device,) = plan["devices"]
@@ -115,11 +115,11 @@ def test_the_time_and_where_it_is_from(bench, arguments, keys, launches, at_leas
     if "period" in keys:
         assert device["experiments"][0]["period_ns"] == 50_000_000
     else:
-        assert any(said in line for line in device["how"]), device["how"]
+        assert any(message in line for line in device["how"]), device["how"]
 
 
 @pytest.fixture
-def marking(tmp_path) -> pathlib.Path:
+def marking_program(tmp_path) -> pathlib.Path:
     """A program that leaves a trace when it is started."""
     path = tmp_path / "marking"
     path.write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'\nexit 1\n")
@@ -127,18 +127,21 @@ def marking(tmp_path) -> pathlib.Path:
     return path
 
 
-def test_nothing_is_started(bench, marking):
+def test_nothing_is_started(bench, marking_program):
     config = bench.write(
-        [bench.experiment("a", runner_path=str(marking)), bench.experiment("b", exec_wrapper=str(marking))]
+        [
+            bench.experiment("a", runner_path=str(marking_program)),
+            bench.experiment("b", exec_wrapper=str(marking_program)),
+        ]
     )
     plan_of(bench, config)
-    assert not (marking.parent / "started").exists()
+    assert not (marking_program.parent / "started").exists()
     assert bench.run("run", config).returncode != DONE
-    assert (marking.parent / "started").exists()  # the claim above could have failed
+    assert (marking_program.parent / "started").exists()  # the claim above could have failed
 
 
 @pytest.mark.parametrize(
-    ("keys", "code", "said"),
+    ("keys", "code", "message"),
     [
         ({"model": "no.pte"}, BAD_INPUT, "no.pte`: no such file"),
         ({"model": "/etc/passwd"}, BAD_INPUT, "is not an ExecuTorch program"),
@@ -156,13 +159,13 @@ def test_nothing_is_started(bench, marking):
     ],
     ids=str,
 )
-def test_what_is_wrong_is_found_as_in_a_real_run(bench, runner, keys, code, said):
-    own = {"runner_path": str(runner)} | keys  # the real one, since a mask is the runner's matter
-    config = bench.write([bench.experiment("a", **own)], launches=2, rounds=1, peaks=False)
+def test_what_is_wrong_is_found_as_in_a_real_run(bench, runner, keys, code, message):
+    experiment_keys = {"runner_path": str(runner)} | keys  # the real one, since a mask is the runner's matter
+    config = bench.write([bench.experiment("a", **experiment_keys)], launches=2, rounds=1, peaks=False)
     dry = bench.run("run", config, "--dry-run")
     real = bench.run("run", config)
     assert (dry.returncode, real.returncode) == (code, code)
-    assert said in dry.stderr and said in real.stderr
+    assert message in dry.stderr and message in real.stderr
     assert program.one_error(dry.stderr) and dry.stdout == ""
     assert not (bench.out / "manifest.json").exists()
 
@@ -170,13 +173,13 @@ def test_what_is_wrong_is_found_as_in_a_real_run(bench, runner, keys, code, said
 def test_a_power_mode_is_androids(bench):
     config = bench.write([bench.experiment("a")], power_mode="app-developer")
     for arguments in (["--dry-run"], []):
-        done = bench.run("run", config, *arguments)
-        assert done.returncode == USAGE
-        assert "settings of Android" in done.stderr
+        completed = bench.run("run", config, *arguments)
+        assert completed.returncode == USAGE
+        assert "settings of Android" in completed.stderr
 
 
 def test_hostile_labels_do_not_reach_the_terminal(bench):
     config = bench.write([bench.experiment("a", label="\x1b[31mred"), bench.experiment("b")])
-    done = bench.run("run", config, "--dry-run")
-    assert done.returncode == DONE
-    assert "\x1b" not in done.stdout and "\\x1b[31mred" in done.stdout
+    completed = bench.run("run", config, "--dry-run")
+    assert completed.returncode == DONE
+    assert "\x1b" not in completed.stdout and "\\x1b[31mred" in completed.stdout

@@ -9,7 +9,7 @@ import time
 
 import program
 import pytest
-from measure_bench import FAKE_RUNNER, MODEL, held, skip
+from measure_bench import FAKE_RUNNER, MODEL, held_worker, skip
 from program import wait_until
 
 DONE, USAGE, BAD_INPUT, DEVICE, INTERRUPTED = 0, 2, 3, 4, 130
@@ -73,7 +73,7 @@ def test_a_worker_that_dies_once_is_tried_again(bench):
 
 
 @pytest.mark.parametrize(
-    ("what", "said"),
+    ("fault", "message"),
     [
         ("die@burst", "killed by signal 9"),
         ("die@load", "killed by signal 9"),
@@ -84,19 +84,19 @@ def test_a_worker_that_dies_once_is_tried_again(bench):
         ("die@etdump", "killed by signal 9"),
     ],
 )
-def test_an_experiment_that_always_fails_is_given_up_and_the_others_go_on(bench, what, said):
+def test_an_experiment_that_always_fails_is_given_up_and_the_others_go_on(bench, fault, message):
     config = bench.write(
-        [bench.experiment("good"), bench.experiment("bad", env={"FAKE_FAIL": what})],
-        timeout_seconds=HANGS if "hang" in what else 600,  # of the good one, too
+        [bench.experiment("good"), bench.experiment("bad", env={"FAKE_FAIL": fault})],
+        timeout_seconds=HANGS if "hang" in fault else 600,  # of the good one, too
         launches=3,
     )
     result = bench.run("run", config)
     assert result.returncode == DEVICE
-    assert said in bench.last_error(result)
+    assert message in bench.last_error(result)
     assert "Experiment `bad` failed" in bench.last_error(result)
     assert len([launch for launch in launches_of(bench, "good") if launch["status"] == "complete"]) >= 3
     assert bench.result("good")["median_ms"] == pytest.approx(1, rel=1e-4)  # the fake adds a few ns to every run
-    assert said in bench.result("bad")["error"]
+    assert message in bench.result("bad")["error"]
     assert (bench.out / bench.result("good")["etdump"]).stat().st_size > 0
     assert not any(alive(pid) for pid in workers(bench))
 
@@ -119,7 +119,7 @@ def test_all_experiments_fail(bench):
 
 
 def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(bench):
-    with held(bench) as hold:
+    with held_worker(bench) as hold:
         config = bench.write([bench.experiment("a", env=hold), bench.experiment("b")], launches=6)
         process = bench.start("run", config)
         wait_until(lambda: (bench.out / "manifest.json").exists() and len(launches_of(bench, "a")) >= 2)
@@ -168,7 +168,7 @@ def test_a_worker_that_the_signal_reaches_first_is_no_failure(bench, command, la
         assert not (bench.out / "manifest.json").exists()
         return
     assert bench.manifest()["status"] == "interrupted"
-    assert [of["status"] for of in launches_of(bench, "a")] == ["complete"] * (launch - 2) + ["partial"]
+    assert [entry["status"] for entry in launches_of(bench, "a")] == ["complete"] * (launch - 2) + ["partial"]
     assert not any("tried again" in warning for warning in bench.result("a")["warnings"])
 
 
@@ -185,7 +185,7 @@ def test_a_second_ctrl_c_ends_it_at_once(bench):
 
 
 def test_etprof_itself_is_killed(bench):
-    with held(bench) as hold:
+    with held_worker(bench) as hold:
         config = bench.write([bench.experiment("a", env=hold)], launches=8)
         process = bench.start("run", config)
         wait_until(lambda: (bench.out / "manifest.json").exists() and len(launches_of(bench, "a")) >= 2)
@@ -220,7 +220,7 @@ def test_a_finished_run_moves_to_previous(bench):
 
 
 def test_a_second_etprof_on_the_same_directory(bench):
-    with held(bench) as hold:
+    with held_worker(bench) as hold:
         config = bench.write([bench.experiment("a", env=hold)])
         process = bench.start("run", config)
         wait_until(lambda: (bench.out / "manifest.json").exists())

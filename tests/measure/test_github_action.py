@@ -87,7 +87,7 @@ class Job:
             words, cwd=self.workspace, env=environment, capture_output=True, text=True, check=False, timeout=600
         )
 
-    def written(self, name: str) -> str:
+    def read_file(self, name: str) -> str:
         path = self.folder / name
         return path.read_text() if path.exists() else ""
 
@@ -108,25 +108,27 @@ def job(bench, monkeypatch, candidate: str, **inputs: str) -> Job:
 
 
 def test_a_slower_model_fails_and_is_commented_on_once(bench, monkeypatch):
-    made = job(bench, monkeypatch, "slow.pte")
-    failed = made.run("Check")
+    pull_request = job(bench, monkeypatch, "slow.pte")
+    failed = pull_request.run("Check")
     assert failed.returncode == 1
     assert "::error title=etprof check%3A slow against main::latency: " in failed.stderr
-    assert made.written("output") == "result=fail\n"
-    assert made.written("step_summary").startswith("## etprof check")
-    assert {"check.html", "check.xml", "summary.md"} <= {path.name for path in (made.folder / "etprof").iterdir()}
+    assert pull_request.read_file("output") == "result=fail\n"
+    assert pull_request.read_file("step_summary").startswith("## etprof check")
+    assert {"check.html", "check.xml", "summary.md"} <= {
+        path.name for path in (pull_request.folder / "etprof").iterdir()
+    }
     for _ in range(2):
-        commented = made.run("Comment")
+        commented = pull_request.run("Comment")
         assert commented.returncode == 0, commented.stderr
-        (comment,) = made.comments()
+        (comment,) = pull_request.comments()
         assert comment.startswith("<!-- etprof check -->\n## etprof check")
         assert "actions/runs/7" in comment
 
 
 def test_what_is_as_fast_passes(bench, monkeypatch):
-    made = job(bench, monkeypatch, "main.pte")
-    assert made.run("Check").returncode == 0
-    assert made.written("output") == "result=pass\n"
+    action_job = job(bench, monkeypatch, "main.pte")
+    assert action_job.run("Check").returncode == 0
+    assert action_job.read_file("output") == "result=pass\n"
 
 
 @pytest.mark.parametrize(
@@ -139,29 +141,29 @@ def test_a_team_says_what_undecided_means(bench, monkeypatch, policy, code, resu
         environment = {"FAKE_LAUNCH_FACTORS": factors, "FAKE_STATE": str(bench.folder / f"launches_of_{name}")}
         config = bench.write([bench.experiment("net", env=environment)], launches=4)
         sides[name] = str(config.rename(bench.folder / f"{name}.json"))
-    made = Job(bench, monkeypatch, baseline=sides["main"], candidate=sides["open"], inconclusive=policy)
-    done = made.run("Check")
-    assert done.returncode == code, done.stderr
-    assert made.written("output") == f"result={result}\n"
-    assert done.stderr.count("::warning title=etprof check%3A net::latency: ") == 1
+    action_job = Job(bench, monkeypatch, baseline=sides["main"], candidate=sides["open"], inconclusive=policy)
+    completed = action_job.run("Check")
+    assert completed.returncode == code, completed.stderr
+    assert action_job.read_file("output") == f"result={result}\n"
+    assert completed.stderr.count("::warning title=etprof check%3A net::latency: ") == 1
 
 
 def test_wrong_inputs_are_told(bench, monkeypatch):
-    made = job(bench, monkeypatch, "open.pte", inconclusive="maybe")
-    done = made.run("Check")
-    assert (done.returncode, made.written("output")) == (2, "")
-    assert "maybe is none of warn, fail, retry, count" in done.stdout
+    action_job = job(bench, monkeypatch, "open.pte", inconclusive="maybe")
+    completed = action_job.run("Check")
+    assert (completed.returncode, action_job.read_file("output")) == (2, "")
+    assert "maybe is none of warn, fail, retry, count" in completed.stdout
 
 
 def test_a_wheel_is_installed_or_the_checkout_built(bench, monkeypatch):
-    made = Job(bench, monkeypatch, baseline="a", candidate="b", wheel="dist/etprof-*.whl")
+    action_job = Job(bench, monkeypatch, baseline="a", candidate="b", wheel="dist/etprof-*.whl")
     (bench.folder / "dist").mkdir()
     (bench.folder / "dist" / "etprof-1-py3-none-any.whl").touch()
-    (made.bin / "python3").write_text('#!/bin/sh\necho "$@"\n')
-    (made.bin / "python3").chmod(0o755)
-    installed = made.run("Install etprof")
+    (action_job.bin / "python3").write_text('#!/bin/sh\necho "$@"\n')
+    (action_job.bin / "python3").chmod(0o755)
+    installed = action_job.run("Install etprof")
     assert installed.stdout == "-m pip install --quiet dist/etprof-1-py3-none-any.whl\n"
-    assert made.written("path") == ""
+    assert action_job.read_file("path") == ""
 
 
 def test_what_steps_refer_to_is_there():

@@ -15,9 +15,9 @@ import xml.etree.ElementTree as ElementTree
 
 import jsonschema
 import pytest
-from history_runs import as_measured_at, measured, slow_down
+from history_runs import copy_with_time, measure, slow_down
 from measure_bench import FAKE_WORKER, MODEL, Bench
-from program import fitting
+from program import parse_with_schema
 
 PASS, FAIL, USAGE, BAD_INPUT, DEVICE, INCONCLUSIVE = 0, 1, 2, 3, 4, 5
 
@@ -26,8 +26,8 @@ PASS, FAIL, USAGE, BAD_INPUT, DEVICE, INCONCLUSIVE = 0, 1, 2, 3, 4, 5
 def series(tmp_path_factory, etprof) -> pathlib.Path:
     """A folder with two runs, of which the second one's net takes 5% longer."""
     bench = Bench(tmp_path_factory.mktemp("series"), etprof)
-    measured(bench, "fast")
-    measured(bench, "slow", 1.05)
+    measure(bench, "fast")
+    measure(bench, "slow", 1.05)
     return bench.folder
 
 
@@ -39,7 +39,7 @@ def add(bench, run: pathlib.Path, commit: str, *more) -> subprocess.CompletedPro
 def history(bench, series) -> pathlib.Path:
     """Twelve runs of one commit each; from c7 on, net is slower."""
     for number in range(12):
-        run = as_measured_at(series / ("fast" if number < 7 else "slow"), bench.folder / f"r{number}", number)
+        run = copy_with_time(series / ("fast" if number < 7 else "slow"), bench.folder / f"r{number}", number)
         result = add(bench, run, f"c{number}", "--reference", "fixed")
         assert result.returncode == 0, result.stderr
     return bench.folder / "etprof-history.sqlite"
@@ -61,9 +61,9 @@ def test_it_says_when_and_by_how_much(bench):
     root = ElementTree.parse(junit).getroot()  # noqa: S314 (our own file)
     (case,) = root.iter("testcase")
     assert "c7" in case.find("failure").get("message")
-    told = fitting("history_check", bench.run("history", "check", "--json").stdout)
-    assert (told["result"], told["since"], told["smallest"]) == ("fail", None, 0.01)
-    by_experiment = {one["experiment"]: one for one in told["series"]}
+    document = parse_with_schema("history_check", bench.run("history", "check", "--json").stdout)
+    assert (document["result"], document["since"], document["smallest"]) == ("fail", None, 0.01)
+    by_experiment = {one["experiment"]: one for one in document["series"]}
     assert {name: one["result"] for name, one in by_experiment.items()}["net"] == "fail"
     assert by_experiment["fixed"]["is_reference"]
     (said,) = by_experiment["net"]["changes"]
@@ -104,14 +104,14 @@ def test_a_change_that_is_accepted_passes_with_its_reason(bench):
     checked = bench.run("history", "check")
     assert checked.returncode == PASS
     assert "Accepted: exact batch norm" in " ".join(checked.stdout.split())
-    told = fitting("history_check", bench.run("history", "check", "--json").stdout)
-    (change,) = [change for one in told["series"] for change in one["changes"]]
-    assert (told["result"], change["accepted"], change["counts"]) == ("pass", "exact batch norm", False)
+    document = parse_with_schema("history_check", bench.run("history", "check", "--json").stdout)
+    (change,) = [change for one in document["series"] for change in one["changes"]]
+    assert (document["result"], change["accepted"], change["counts"]) == ("pass", "exact batch norm", False)
 
 
 def test_a_device_can_have_a_name(bench, series):
     for number, name in enumerate(("ci-1", "ci-2")):
-        run = as_measured_at(series / "fast", bench.folder / f"r{number}", number)
+        run = copy_with_time(series / "fast", bench.folder / f"r{number}", number)
         assert add(bench, run, "c1", "--device-name", name).returncode == PASS
     shown = bench.run("history", "--csv", "series")
     assert {row["name"].rpartition(", on ")[2] for row in tables(shown)} == {"ci-1", "ci-2"}
@@ -136,7 +136,7 @@ def test_histories_of_several_machines_become_one(bench, history):
 
 def test_operators_that_changed(bench, series):
     for number in range(18):
-        run = as_measured_at(series / "fast", bench.folder / f"r{number}", number)
+        run = copy_with_time(series / "fast", bench.folder / f"r{number}", number)
         assert add(bench, run, f"c{number}", "--reference", "fixed").returncode == 0
     history = bench.folder / "etprof-history.sqlite"
     nothing = bench.run("history", "check", "--csv", "operator_changes")
@@ -189,7 +189,7 @@ def test_trends(bench, history):
 
 
 def test_the_same_run_is_added_once(bench):
-    run = measured(bench)
+    run = measure(bench)
     assert "added" in add(bench, run, "abc").stdout
     assert "already there" in add(bench, run, "abc").stdout
     other = add(bench, run, "def")
@@ -310,9 +310,9 @@ def test_two_models_of_one_name_in_a_commit_are_warned_of(bench):
     warned = []
     for env in ({}, {}, {"FAKE_ETDUMP": str(other)}):
         config = bench.write([bench.experiment("net", env=env)], launches=2)
-        done = bench.run("run", config, "--history", "h.sqlite", "--commit", "c")
-        assert done.returncode == 0, done.stderr
-        warned += [line for line in done.stderr.splitlines() if "with other operators" in line]
+        completed = bench.run("run", config, "--history", "h.sqlite", "--commit", "c")
+        assert completed.returncode == 0, completed.stderr
+        warned += [line for line in completed.stderr.splitlines() if "with other operators" in line]
     assert warned == [
         f"warning: {bench.out}: Its commit has another run of `toy_cnn, net, on local`, with other operators. If that was "
         "another model, give the files different names: both are one series of the history."
@@ -320,7 +320,7 @@ def test_two_models_of_one_name_in_a_commit_are_warned_of(bench):
 
 
 def test_self_times_add_up(bench):
-    add(bench, measured(bench), "abc")
+    add(bench, measure(bench), "abc")
     with sqlite3.connect(bench.folder / "etprof-history.sqlite") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         rows = database.execute(
@@ -340,7 +340,7 @@ def test_git_says_which_commit_and_when(bench):
     subprocess.run([*git, "init", "-q"], cwd=bench.folder, check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], cwd=bench.folder, check=True, env=environment)
     sha = subprocess.run([*git, "rev-parse", "HEAD"], cwd=bench.folder, check=True, stdout=subprocess.PIPE, text=True)
-    result = add(bench, measured(bench), "HEAD")
+    result = add(bench, measure(bench), "HEAD")
     assert sha.stdout.strip() in result.stdout
     with sqlite3.connect(bench.folder / "etprof-history.sqlite") as database:
         assert database.execute("SELECT commit_name, time FROM run").fetchone() == (sha.stdout.strip(), 1580702706)
@@ -353,7 +353,7 @@ def test_git_says_which_commit_and_when(bench):
 
 
 def test_other_files_are_refused_and_left_as_they_are(bench):
-    run = measured(bench)
+    run = measure(bench)
     text = bench.folder / "text"
     text.write_text("mine")
     other = bench.folder / "other.sqlite"
@@ -398,10 +398,10 @@ def test_a_history_of_somebody_else_deletes_nothing(bench, history, series, comm
 
 
 def test_concurrent_adds_all_land_and_a_killed_one_loses_nothing(bench, series):
-    runs = [as_measured_at(series / "fast", bench.folder / f"r{number}", number) for number in range(6)]
+    runs = [copy_with_time(series / "fast", bench.folder / f"r{number}", number) for number in range(6)]
     processes = [bench.start("history", "add", run, "--commit", "c") for run in runs]
     assert [process.wait() for process in processes] == [0] * 6
-    killed = bench.start("history", "add", as_measured_at(series / "slow", bench.folder / "k", 30), "--commit", "k")
+    killed = bench.start("history", "add", copy_with_time(series / "slow", bench.folder / "k", 30), "--commit", "k")
     time.sleep(0.01)
     killed.send_signal(signal.SIGKILL)
     killed.wait()

@@ -28,26 +28,26 @@ def folder(etprof, levels, tmp_path_factory):
     """The results directory of toy_cnn's ladder."""
     assert levels, "without levels this is skipped"
     out = tmp_path_factory.mktemp("ladder") / "run"
-    done = run(etprof, "isa", MODEL, "--launches", 4, "--max-seconds", 25, "--output-root", out)
-    assert done.returncode == 0, done.stderr
+    completed = run(etprof, "isa", MODEL, "--launches", 4, "--max-seconds", 25, "--output-root", out)
+    assert completed.returncode == 0, completed.stderr
     # Which of them is best a busy machine may not be able to tell.
-    assert all(level["name"] in done.stdout for level in levels), done.stdout
+    assert all(level["name"] in completed.stdout for level in levels), completed.stdout
     return out
 
 
 @pytest.fixture(scope="module")
 def ladder(etprof, folder) -> dict:
     """As it is read back, without measuring."""
-    done = run(etprof, "isa", folder, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["ladder"]
+    completed = run(etprof, "isa", folder, "--json")
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout)["ladder"]
 
 
 def test_all_of_it_on_the_screen(etprof, folder, ladder):
     """Beyond one screen: categories, every operator, and the latencies of all levels as a plot."""
-    one, everything = run(etprof, "isa", folder).stdout, run(etprof, "isa", folder, "--all").stdout
-    assert "▲ median; a column's height" in everything and "▲" not in one
-    assert "\n  category, " in everything and "\n  category, " not in one
+    screen, everything = run(etprof, "isa", folder).stdout, run(etprof, "isa", folder, "--all").stdout
+    assert "▲ median; a column's height" in everything and "▲" not in screen
+    assert "\n  category, " in everything and "\n  category, " not in screen
     operators = everything.split("\n  operator, ")[1].split("\n\n")[0].splitlines()[1:]
     assert len(operators) == len(ladder["operators"])
 
@@ -58,8 +58,8 @@ def test_it_has_the_levels_of_the_cpu(levels, ladder):
     assert ladder["interleaved"]
     assert [cell["level"] for cell in ladder["latency"]["cells"]] == [level["name"] for level in levels]
     for cell in ladder["latency"]["cells"][1:]:
-        told = ("same", "faster", "slower", "inconclusive")
-        assert cell["over_below"]["verdict"] in (*told, "contended"), "none is dropped"
+        verdicts = ("same", "faster", "slower", "inconclusive")
+        assert cell["over_below"]["verdict"] in (*verdicts, "contended"), "none is dropped"
         assert (cell["over_below"]["ratio"] is None) == (cell["over_below"]["verdict"] == "contended")
 
 
@@ -80,8 +80,8 @@ def test_every_operator_of_every_level_is_in_one_row(folder, ladder):
 
 
 def test_its_run_directory_is_an_ordinary_one(etprof, folder, ladder):
-    done = run(etprof, "validate", folder)
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed = run(etprof, "validate", folder)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
     shown = run(etprof, "analyze", folder)
     assert shown.returncode == 0
     assert "vs. below" in shown.stdout
@@ -107,13 +107,13 @@ def test_the_cpus_features_are_a_table(etprof):
 
 def test_what_is_no_ladder_is_refused(etprof, tmp_path):
     data = MODEL.parent
-    done = run(etprof, "isa", data / "sme2_emulated")
-    assert done.returncode == 3
-    assert "is not a run of `etprof isa`" in done.stderr
+    completed = run(etprof, "isa", data / "sme2_emulated")
+    assert completed.returncode == 3
+    assert "is not a run of `etprof isa`" in completed.stderr
     assert run(etprof, "isa", tmp_path / "missing.pte").returncode == 3
     assert run(etprof, "isa", "--csv").returncode == 2
     assert run(etprof, "isa", MODEL, "--widest").returncode == 2
     assert run(etprof, "isa", MODEL, "--threads", "2,2").returncode == 2
-    done = run(etprof, "report", "--csv=ladder", data / "toy_cnn.t1.etdump")
-    assert done.returncode == 2
-    assert "--csv=ladder" in done.stderr
+    completed = run(etprof, "report", "--csv=ladder", data / "toy_cnn.t1.etdump")
+    assert completed.returncode == 2
+    assert "--csv=ladder" in completed.stderr

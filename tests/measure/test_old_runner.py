@@ -53,8 +53,8 @@ def measure(bench, folder: pathlib.Path) -> tuple[list[str], dict]:
     """Returns the warnings about the checkout and the manifest's entry of it."""
     runner = folder / "cmake-out" / "native" / "executor_runner"
     experiment = bench.experiment("a") | {"runner_path": str(runner)}
-    done = bench.run("run", bench.write([experiment], launches=2, runs=2))
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("run", bench.write([experiment], launches=2, runs=2))
+    assert completed.returncode == 0, completed.stderr
     manifest = bench.manifest()
     warnings = [w for w in manifest["results"][0]["warnings"] if "older than its checkout" in w]
     assert all("etprof build --executorch" in warning for warning in warnings)
@@ -103,21 +103,21 @@ def test_the_record_says_what_the_runner_is_of(bench, checkout):
     runner = checkout / "cmake-out" / "native" / "executor_runner"
     record(checkout, git(checkout, "rev-parse", "HEAD"))
     file = runner.parent / "etprof-build.json"
-    said = {"executorch_version": "1.5.0a0", "preset": "native", "compiler": "GCC 12.2.0"}
-    file.write_text(json.dumps(json.loads(file.read_text()) | said))
+    build = {"executorch_version": "1.5.0a0", "preset": "native", "compiler": "GCC 12.2.0"}
+    file.write_text(json.dumps(json.loads(file.read_text()) | build))
     model = bench.folder / "toy_cnn.pte"
     shutil.copy(MODEL, model)
     model.with_name("toy_cnn.pte.json").write_text('{"versions": {"executorch": "1.5.1"}}')
     experiments = [bench.experiment("theirs") | {"runner_path": str(runner)}, bench.experiment("ours")]
-    done = bench.run("run", bench.write(experiments, model=str(model), launches=2, runs=2))
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("run", bench.write(experiments, model=str(model), launches=2, runs=2))
+    assert completed.returncode == 0, completed.stderr
     theirs = bench.result("theirs")
     assert theirs["executorch_version"] == "1.5.0a0"
     assert theirs["runner_built"] == {"preset": "native", "compiler": "GCC 12.2.0", "sme": None}
     assert "runner_built" not in bench.result("ours")
     warning = "the model was exported with ExecuTorch 1.5.1, the runner has 1.5.0a0"
     assert warning in theirs["warnings"]
-    assert warning in done.stderr + done.stdout + (bench.out / "report.md").read_text()
+    assert warning in completed.stderr + completed.stdout + (bench.out / "report.md").read_text()
     summary = json.loads((bench.out / "analysis_summary.json").read_text())
     (finding,) = [insight for insight in summary["insights"] if insight["kind"] == "compilers"]
     assert "theirs is built with GCC 12.2.0, ours with an unknown compiler." in finding["text"]

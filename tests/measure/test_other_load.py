@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WORTH_TELLING = 0.25  # cores, as in src/device/conditions/other_load.h
+MIN_CORES = 0.25  # cores, as in src/device/conditions/other_load.h
 
 
 @pytest.fixture
@@ -32,36 +32,36 @@ def busy() -> Iterator[None]:
 @pytest.mark.usefixtures("busy")
 def test_a_busy_machine_is_said_and_stored(bench):
     config = bench.write([bench.experiment("a")], launches=20, peaks=False)  # less than 0.05 s tells no load
-    done = bench.run("run", config)
-    assert done.returncode == 0, done.stderr
-    told = bench.manifest()
-    before, during = told["other_load"]
+    completed = bench.run("run", config)
+    assert completed.returncode == 0, completed.stderr
+    manifest = bench.manifest()
+    before, during = manifest["other_load"]
     assert (before["at"], during["at"]) == ("before", "during")
     for load in before, during:
-        assert max(load["machine_cores"] or 0, load["process_cores"] or 0) >= WORTH_TELLING
+        assert max(load["machine_cores"] or 0, load["process_cores"] or 0) >= MIN_CORES
         assert load["seconds"] > 0
         assert 1 <= len(load["processes"]) <= 5
         cores = [process["cores"] for process in load["processes"]]
         assert cores == sorted(cores, reverse=True)
-    said = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
-    assert len(said) == 1
-    assert f"of {before['cores']} core" in said[0]
-    assert len([text for text in told["warnings"] if "during the measurement" in text]) == 1
+    warning_lines = [line for line in completed.stderr.splitlines() if line.startswith("warning: ")]
+    assert len(warning_lines) == 1
+    assert f"of {before['cores']} core" in warning_lines[0]
+    assert len([text for text in manifest["warnings"] if "during the measurement" in text]) == 1
     assert "during the measurement" in (bench.out / "report.md").read_text()
     validated = bench.run("validate", bench.out)
     assert validated.returncode == 0, validated.stdout
 
     # Whoever goes on with it looks anew, and keeps what was seen.
-    again = bench.run("run", config, "--resume")
-    assert again.returncode == 0, again.stderr
+    resumed = bench.run("run", config, "--resume")
+    assert resumed.returncode == 0, resumed.stderr
     assert [load["at"] for load in bench.manifest()["other_load"]] == ["before", "during"]
 
 
 def test_a_machine_that_does_not_tell(bench, tmp_path):
-    nothing = tmp_path / "proc"
-    nothing.mkdir()
+    empty = tmp_path / "proc"
+    empty.mkdir()
     config = bench.write([bench.experiment("a")], launches=2, peaks=False)
-    done = bench.run("run", config, env={**os.environ, "ETPROF_PROC_ROOT": str(nothing)})
-    assert done.returncode == 0, done.stderr
-    assert "warning: " not in done.stderr
+    completed = bench.run("run", config, env={**os.environ, "ETPROF_PROC_ROOT": str(empty)})
+    assert completed.returncode == 0, completed.stderr
+    assert "warning: " not in completed.stderr
     assert bench.manifest()["other_load"] == []

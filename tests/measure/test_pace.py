@@ -16,7 +16,7 @@ def runs(burst: dict) -> int:
     return burst["opening_runs"] + burst["recorded_runs"] + burst["traced_runs"]
 
 
-def keyed(result: dict) -> dict[tuple[int, int, int], dict]:
+def bursts_by_key(result: dict) -> dict[tuple[int, int, int], dict]:
     return {
         (launch["index"], burst["round"], burst["order"]): burst
         for launch in result["launches"]
@@ -24,24 +24,24 @@ def keyed(result: dict) -> dict[tuple[int, int, int], dict]:
     }
 
 
-def between_runs(bench, result: dict) -> dict[tuple[int, int, int], int]:
+def idle_between_runs(bench, result: dict) -> dict[tuple[int, int, int], int]:
     """Of each burst: the time in which none of its runs was under way and nobody waited for a processor, ns."""
-    left = {key: burst["end_ns"] - burst["start_ns"] for key, burst in keyed(result).items()}
+    idle_ns = {key: burst["end_ns"] - burst["start_ns"] for key, burst in bursts_by_key(result).items()}
     with (bench.out / result["latency_csv"]).open() as file:
         for row in csv.DictReader(file):
             if row["round"]:
-                left[int(row["launch"]), int(row["round"]), int(row["order"])] -= int(row["latency_ns"]) + int(
+                idle_ns[int(row["launch"]), int(row["round"]), int(row["order"])] -= int(row["latency_ns"]) + int(
                     row["wait_ns"] or 0
                 )
-    return left
+    return idle_ns
 
 
 def test_paced_against_back_to_back(bench):
     program("etprof-runner", "ETPROF_RUNNER")
     arguments = ["--vs", "period=20ms", "--launches", "2", "--max-seconds", "600", "--output-root", bench.out]
-    done = bench.run("profile", MODEL, *arguments)
-    assert done.returncode == 0, done.stderr
-    assert "a run every 20ms" in done.stdout
+    completed = bench.run("profile", MODEL, *arguments)
+    assert completed.returncode == 0, completed.stderr
+    assert "a run every 20ms" in completed.stdout
     by_period = {result["period_ns"]: result for result in bench.manifest()["results"]}
     assert set(by_period) == {0, PERIOD}
     for burst in bursts(by_period[PERIOD]):
@@ -49,28 +49,28 @@ def test_paced_against_back_to_back(bench):
         # Where a run comes late, the next ones are later too, never earlier.
         assert burst["end_ns"] - burst["start_ns"] >= (runs(burst) - 1) * PERIOD
     # Beside other processes a burst takes longer than that, for they have the processor meanwhile.
-    idle = between_runs(bench, by_period[0])
-    assert any(idle[key] < (runs(burst) - 1) * PERIOD / 2 for key, burst in keyed(by_period[0]).items())
+    idle = idle_between_runs(bench, by_period[0])
+    assert any(idle[key] < (runs(burst) - 1) * PERIOD / 2 for key, burst in bursts_by_key(by_period[0]).items())
     (pair,) = bench.manifest()["pairs"]
     assert (pair["baseline"]["label"], pair["candidate"]["label"]) == ("back to back", "every 20ms")
     summary = json.loads((bench.out / "analysis_summary.json").read_text())
     paced = next(e for e in summary["experiments"] if e["period_ms"] is not None)
     assert paced["period_ms"] == PERIOD / 1e6
     assert 0 <= paced["late_runs"] <= paced["all_runs"]
-    assert f"of {paced['all_runs']} took longer" in " ".join(done.stdout.split())
+    assert f"of {paced['all_runs']} took longer" in " ".join(completed.stdout.split())
 
 
 def test_runs_that_take_longer_than_the_period_are_counted(bench):
     # The scripted worker takes 1 ms for a run, whatever it is asked for.
     config = bench.write([bench.experiment("late", period="900us"), bench.experiment("fine", period="2ms")], launches=2)
-    done = bench.run("run", config)
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("run", config)
+    assert completed.returncode == 0, completed.stderr
     summary = json.loads((bench.out / "analysis_summary.json").read_text())
     late = {e["name"]: (e["late_runs"], e["all_runs"]) for e in summary["experiments"]}
     assert late["fine"][0] == 0
     assert late["late"][0] == late["late"][1] > 0
-    assert "a run every 900us" in done.stdout
-    assert "took longer (100%)" in " ".join(done.stdout.split())
+    assert "a run every 900us" in completed.stdout
+    assert "took longer (100%)" in " ".join(completed.stdout.split())
 
 
 def test_what_is_no_period_and_who_cannot_keep_one(bench):

@@ -3,11 +3,11 @@
 import json
 import signal
 
-from measure_bench import FAKE_RUNNER, FAKE_WORKER, at_work, program
-from program import fitting, wait_until
+from measure_bench import FAKE_RUNNER, FAKE_WORKER, has_child, program
+from program import parse_with_schema, wait_until
 
 
-def same_place(**keys) -> dict:
+def make_experiment(**keys) -> dict:
     """Returns the configuration of an experiment, so that experiments differ only in `keys`."""
     return {"runner_path": str(FAKE_WORKER), "runs": 2, "env": {"FAKE_LATENCY_NS": "100000"}} | keys
 
@@ -17,19 +17,19 @@ def entries(bench) -> list[dict]:
 
 
 def measure(bench, experiments: list[dict], *options: str, **keys):
-    done = bench.run("run", bench.write(experiments, launches=2, rounds=1, **keys), *options)
-    assert done.returncode == 0, done.stderr
-    return done
+    completed = bench.run("run", bench.write(experiments, launches=2, rounds=1, **keys), *options)
+    assert completed.returncode == 0, completed.stderr
+    return completed
 
 
 def test_once_for_all_that_have_the_conditions_in_common(bench):
     measure(
         bench,
         [
-            same_place(name="a", label="as it is"),
-            same_place(name="b", warmup=1),
-            same_place(name="c", cpu_affinity="0"),
-            same_place(name="d", threads=[1, 2]),
+            make_experiment(name="a", label="as it is"),
+            make_experiment(name="b", warmup=1),
+            make_experiment(name="c", cpu_affinity="0"),
+            make_experiment(name="d", threads=[1, 2]),
         ],
     )
     found = [(e["experiments"], e["threads"], e["cpus"], e["isa"]) for e in entries(bench)]
@@ -42,35 +42,35 @@ def test_nothing_where_it_is_not_wanted_or_means_nothing(bench):
     emulator = bench.folder / "qemu-none"
     emulator.write_text('#!/bin/sh\nexec "$@"\n')
     emulator.chmod(0o755)
-    foreign = same_place(name="foreign", runner_path=str(FAKE_RUNNER))
-    measure(bench, [foreign, same_place(name="emulated", exec_wrapper=[str(emulator)])])
+    foreign = make_experiment(name="foreign", runner_path=str(FAKE_RUNNER))
+    measure(bench, [foreign, make_experiment(name="emulated", exec_wrapper=[str(emulator)])])
     assert not (bench.out / "peaks.json").exists()
-    measure(bench, [same_place(name="a")], "--no-peaks")
+    measure(bench, [make_experiment(name="a")], "--no-peaks")
     assert not (bench.out / "peaks.json").exists()
-    measure(bench, [same_place(name="a")], peaks=False)
+    measure(bench, [make_experiment(name="a")], peaks=False)
     assert not (bench.out / "peaks.json").exists()
     # The peaks of an earlier run move together with that run.
-    measure(bench, [same_place(name="a")])
+    measure(bench, [make_experiment(name="a")])
     assert len(entries(bench)) == 1
-    measure(bench, [same_place(name="a")], "--no-peaks")
+    measure(bench, [make_experiment(name="a")], "--no-peaks")
     assert not (bench.out / "peaks.json").exists()
     assert len(list(bench.out.glob("previous/*/peaks.json"))) == 1
 
 
 def test_where_the_time_limit_leaves_no_time(bench):
     left_out = "the time limit left no time to measure the machine's peaks"
-    measure(bench, [same_place(name="a")], max_seconds=1)
+    measure(bench, [make_experiment(name="a")], max_seconds=1)
     assert not (bench.out / "peaks.json").exists()
     manifest = json.loads((bench.out / "manifest.json").read_text())
     assert left_out in manifest["warnings"]
-    measure(bench, [same_place(name="a")], max_seconds=600)
+    measure(bench, [make_experiment(name="a")], max_seconds=600)
     assert len(entries(bench)) == 1
     assert left_out not in json.loads((bench.out / "manifest.json").read_text())["warnings"]
 
 
 def test_a_runner_that_cannot_is_a_warning(bench):
-    broken = same_place(name="broken", env={"FAKE_PEAKS": "etprof-runner: vfmadd231ps computes something else"})
-    measure(bench, [broken, same_place(name="fine")])
+    broken = make_experiment(name="broken", env={"FAKE_PEAKS": "etprof-runner: vfmadd231ps computes something else"})
+    measure(bench, [broken, make_experiment(name="fine")])
     assert [e["experiments"] for e in entries(bench)] == [["fine"]]
     (warning,) = [w for w in bench.manifest()["warnings"] if "peaks were not" in w]
     assert warning == "the machine's peaks were not measured for broken: vfmadd231ps computes something else"
@@ -79,26 +79,26 @@ def test_a_runner_that_cannot_is_a_warning(bench):
 
 def test_etprof_peaks_shows_and_ends(bench):
     program("etprof-runner", "ETPROF_RUNNER")
-    done = bench.run("peaks", "--threads", "2", "--isa=none")
-    assert done.returncode == 0, done.stderr
-    assert "2 threads" in done.stdout and "isa none" in done.stdout
-    assert "DRAM" in done.stdout and "copy" in done.stdout
-    done = bench.run("peaks", "--json")
-    assert done.returncode == 0, done.stderr
-    said = fitting("machine_peaks", done.stdout)
-    assert said["device"] == "local" and said["emulated"] is False
-    assert {peak["dtype"] for peak in said["compute"]} >= {"fp32", "int8"}
+    completed = bench.run("peaks", "--threads", "2", "--isa=none")
+    assert completed.returncode == 0, completed.stderr
+    assert "2 threads" in completed.stdout and "isa none" in completed.stdout
+    assert "DRAM" in completed.stdout and "copy" in completed.stdout
+    completed = bench.run("peaks", "--json")
+    assert completed.returncode == 0, completed.stderr
+    document = parse_with_schema("machine_peaks", completed.stdout)
+    assert document["device"] == "local" and document["emulated"] is False
+    assert {peak["dtype"] for peak in document["compute"]} >= {"fp32", "int8"}
     assert bench.run("peaks", "--isa=-nosuch").returncode == 3
     assert bench.run("peaks", "--cpus", "999").returncode == 3
     assert bench.run("peaks", "--cpus", "many").returncode == 2
     process = bench.start("peaks", "--threads", "2")
-    wait_until(lambda: at_work("etprof-runner", process.pid) or process.poll() is not None)
+    wait_until(lambda: has_child("etprof-runner", process.pid) or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=240)
     assert process.returncode == 130, errors
 
 
 def test_peaks_of_another_runner(bench):
-    done = bench.run("peaks", "--runner", FAKE_RUNNER)
-    assert done.returncode == 3
-    assert str(FAKE_RUNNER) in bench.last_error(done)
+    completed = bench.run("peaks", "--runner", FAKE_RUNNER)
+    assert completed.returncode == 3
+    assert str(FAKE_RUNNER) in bench.last_error(completed)

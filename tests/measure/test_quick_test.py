@@ -12,7 +12,7 @@ import pytest
 from measure_bench import FAKE_WORKER, MODEL, skip
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from program import fitting, one_error, wait_until
+from program import one_error, parse_with_schema, wait_until
 
 STEPS = ["export", "run", "analyze", "report", "validate"]
 
@@ -28,19 +28,19 @@ def quick_test(etprof, folder, *arguments, **environment) -> subprocess.Complete
     )
 
 
-def words(done: subprocess.CompletedProcess) -> list[list[str]]:
+def read_steps(completed: subprocess.CompletedProcess) -> list[list[str]]:
     """Returns the names and results of the steps."""
-    lines = [line.split()[:2] for line in done.stdout.splitlines()]
+    lines = [line.split()[:2] for line in completed.stdout.splitlines()]
     return [line for line in lines if line and line[0] in STEPS]
 
 
 def test_a_model_goes_the_whole_way(etprof, tmp_path):
-    done = quick_test(etprof, tmp_path, "--model", MODEL)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert words(done) == [[step, "ok"] for step in STEPS]
-    assert "\npass: 5 steps in " in done.stdout
+    completed = quick_test(etprof, tmp_path, "--model", MODEL)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert read_steps(completed) == [[step, "ok"] for step in STEPS]
+    assert "\npass: 5 steps in " in completed.stdout
     report = tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html"
-    assert done.stdout.endswith(f"the report: {report.relative_to(tmp_path)}\n")
+    assert completed.stdout.endswith(f"the report: {report.relative_to(tmp_path)}\n")
     assert report.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
     log = (tmp_path / "out_quick_test" / "quick_test.log").read_text(encoding="utf-8")
     assert [line.split()[2] for line in log.splitlines() if line.startswith("$ ")] == STEPS[1:]
@@ -48,16 +48,16 @@ def test_a_model_goes_the_whole_way(etprof, tmp_path):
 
 
 def test_it_exports(etprof, tmp_path):
-    done = quick_test(etprof, tmp_path, "--outdir", "here", "--json")
-    told = fitting("quick_test", done.stdout)
-    if "not exported" in told["steps"][0]["said"]:
-        skip(told["steps"][0]["said"])
-    assert done.returncode == 0, done.stdout
-    assert told["passed"] and not told["interrupted"]
-    assert [(step["name"], step["state"]) for step in told["steps"]] == [(step, "passed") for step in STEPS]
-    assert told["seconds"] == pytest.approx(sum(step["seconds"] for step in told["steps"]))
+    completed = quick_test(etprof, tmp_path, "--outdir", "here", "--json")
+    document = parse_with_schema("quick_test", completed.stdout)
+    if "not exported" in document["steps"][0]["said"]:
+        skip(document["steps"][0]["said"])
+    assert completed.returncode == 0, completed.stdout
+    assert document["passed"] and not document["interrupted"]
+    assert [(step["name"], step["state"]) for step in document["steps"]] == [(step, "passed") for step in STEPS]
+    assert document["seconds"] == pytest.approx(sum(step["seconds"] for step in document["steps"]))
     assert (tmp_path / "here" / "artifacts" / "toy_cnn_xnnpack_fp32.pte.etrecord").stat().st_size > 0
-    assert pathlib.Path(told["report"]).is_relative_to(tmp_path / "here")
+    assert pathlib.Path(document["report"]).is_relative_to(tmp_path / "here")
 
 
 def broken(folder: pathlib.Path, text: str) -> pathlib.Path:
@@ -69,29 +69,29 @@ def broken(folder: pathlib.Path, text: str) -> pathlib.Path:
 
 def test_a_broken_runner_fails(etprof, tmp_path):
     runner = broken(tmp_path, "#!/bin/sh\necho 'cannot find my libraries' >&2\nexit 127\n")
-    done = quick_test(etprof, tmp_path, "--model", MODEL, ETPROF_RUNNER=str(runner))
-    assert done.returncode in (3, 4), done.stdout
-    assert words(done) == [["export", "ok"], ["run", "FAILED"], *[[step, "—"] for step in STEPS[2:]]]
-    assert "\nfail: run (out_quick_test/quick_test.log has all messages)\n" in done.stdout
+    completed = quick_test(etprof, tmp_path, "--model", MODEL, ETPROF_RUNNER=str(runner))
+    assert completed.returncode in (3, 4), completed.stdout
+    assert read_steps(completed) == [["export", "ok"], ["run", "FAILED"], *[[step, "—"] for step in STEPS[2:]]]
+    assert "\nfail: run (out_quick_test/quick_test.log has all messages)\n" in completed.stdout
     assert not (tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html").exists()
     again = quick_test(etprof, tmp_path, "--model", MODEL, "--json", ETPROF_RUNNER=str(runner))
-    assert again.returncode == done.returncode
-    assert not fitting("quick_test", again.stdout)["passed"]
+    assert again.returncode == completed.returncode
+    assert not parse_with_schema("quick_test", again.stdout)["passed"]
     assert again.stderr.splitlines()[-1].startswith("error: run: ")
     assert json.loads(again.stdout)["steps"][1]["said"] in again.stderr
     assert [step["state"] for step in json.loads(again.stdout)["steps"]] == ["passed", "failed"] + ["not tried"] * 3
 
 
 def test_a_worker_that_dies_fails(etprof, tmp_path):
-    done = quick_test(etprof, tmp_path, "--model", MODEL, ETPROF_RUNNER=str(FAKE_WORKER), FAKE_FAIL="die@burst")
-    assert done.returncode == 4, done.stdout
-    assert ["run", "FAILED"] in words(done)
+    completed = quick_test(etprof, tmp_path, "--model", MODEL, ETPROF_RUNNER=str(FAKE_WORKER), FAKE_FAIL="die@burst")
+    assert completed.returncode == 4, completed.stdout
+    assert ["run", "FAILED"] in read_steps(completed)
 
 
 def test_a_board_is_no_phone(etprof, tmp_path):
-    done = quick_test(etprof, tmp_path, "--platform", "android", "--device", "ssh:board")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
+    completed = quick_test(etprof, tmp_path, "--platform", "android", "--device", "ssh:board")
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr == (
         "error: `--platform android` needs adb, but `--device ssh:board` does not use it\n"
         "hint: Give only one of the two.\n"
     )
@@ -100,9 +100,9 @@ def test_a_board_is_no_phone(etprof, tmp_path):
 
 def test_what_cannot_be_written_is_one_message(etprof, tmp_path):
     (tmp_path / "file").touch()
-    done = quick_test(etprof, tmp_path, "--model", MODEL, "--outdir", "file/below")
-    assert done.returncode == 4
-    assert done.stdout == "" and "cannot be written" in one_error(done.stderr)
+    completed = quick_test(etprof, tmp_path, "--model", MODEL, "--outdir", "file/below")
+    assert completed.returncode == 4
+    assert completed.stdout == "" and "cannot be written" in one_error(completed.stderr)
 
 
 @pytest.fixture
@@ -121,13 +121,13 @@ def test_without_pytorch_a_stored_model_does(alone, tmp_path):
     program, environment = alone
     none = quick_test(program, tmp_path, **environment)
     assert none.returncode == 3
-    assert words(none)[0] == ["export", "FAILED"] and "PyTorch is not installed" in none.stdout
+    assert read_steps(none)[0] == ["export", "FAILED"] and "PyTorch is not installed" in none.stdout
     stored = tmp_path / "out_toy_cnn" / "artifacts" / "toy_cnn_xnnpack_fp32.pte"
     stored.parent.mkdir(parents=True)
     shutil.copy(MODEL, stored)
-    done = quick_test(program, tmp_path, **environment)
-    assert done.returncode == 0, done.stdout
-    assert "not exported, since PyTorch is not installed" in " ".join(done.stdout.split())
+    completed = quick_test(program, tmp_path, **environment)
+    assert completed.returncode == 0, completed.stdout
+    assert "not exported, since PyTorch is not installed" in " ".join(completed.stdout.split())
 
 
 def test_ctrl_c_leaves_nothing_running(etprof, tmp_path):

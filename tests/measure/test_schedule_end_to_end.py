@@ -106,17 +106,17 @@ def test_a_foreign_runner_that_says_nothing_is_ended(bench):
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "message"),
     [
         ({"FAKE_NAN": "1"}, "NaN"),
         ({"FAKE_ETDUMP": "0"}, "no operators"),
     ],
 )
-def test_a_foreign_runner_with_oddities(bench, environment, said):
+def test_a_foreign_runner_with_oddities(bench, environment, message):
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env=environment)
     result = bench.run("run", bench.write([experiment], launches=2))
     assert result.returncode == DONE, result.stderr
-    assert any(said in warning for warning in bench.result("a")["warnings"])
+    assert any(message in warning for warning in bench.result("a")["warnings"])
 
 
 def test_a_foreign_runner_that_crashes_after_its_etdump(bench):

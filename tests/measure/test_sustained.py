@@ -4,7 +4,7 @@ import csv
 import json
 import signal
 
-from measure_bench import FAKE_RUNNER, MODEL, held, program
+from measure_bench import FAKE_RUNNER, MODEL, held_worker, program
 from program import wait_until
 
 
@@ -14,8 +14,8 @@ def summary(bench) -> dict:
 
 def test_the_real_runner_over_some_seconds(bench):
     program("etprof-runner", "ETPROF_RUNNER")
-    done = bench.run("profile", MODEL, "--vs", "threads=2", "--sustained", "3s", "--output-root", bench.out)
-    assert done.returncode == 0, done.stderr
+    completed = bench.run("profile", MODEL, "--vs", "threads=2", "--sustained", "3s", "--output-root", bench.out)
+    assert completed.returncode == 0, completed.stderr
     manifest = bench.manifest()
     assert manifest["schedule"]["sustained_seconds"] == 3
     assert manifest["pairs"] == []
@@ -43,14 +43,14 @@ def test_the_real_runner_over_some_seconds(bench):
     (table,) = bench.out.glob("**/*_t2_sustained.csv")
     rows = list(csv.DictReader(table.open()))
     assert len(rows) == len(summary(bench)["experiments"][1]["sustained"]["points"])
-    assert "sustained" in done.stdout
-    assert any(level in done.stdout for level in "▁▂▃▄▅▆▇█")
+    assert "sustained" in completed.stdout
+    assert any(level in completed.stdout for level in "▁▂▃▄▅▆▇█")
     validated = bench.run("validate", bench.out)
     assert validated.returncode == 0, validated.stdout
 
 
 def test_ctrl_c_keeps_what_there_is(bench):
-    with held(bench, launch=2, burst=4) as hold:
+    with held_worker(bench, launch=2, burst=4) as hold:
         config = bench.write([bench.experiment("one", env=hold), bench.experiment("two")], sustained="10min", runs=5)
         process = bench.start("run", config)
         wait_until((bench.folder / "hold.held").exists)
@@ -72,9 +72,9 @@ def test_a_worker_that_dies_keeps_its_bursts_and_the_next_experiment_runs(bench)
         sustained="300ms",
         runs=3,
     )
-    done = bench.run("run", config)
+    completed = bench.run("run", config)
     one, two = bench.result("one"), bench.result("two")
-    assert one["launches"][0]["status"] == "partial", done.stderr
+    assert one["launches"][0]["status"] == "partial", completed.stderr
     assert len(one["launches"][0]["bursts"]) >= 1
     assert "killed by signal 9" in one["launches"][0]["problem"]
     assert any("ended early" in warning for warning in one["warnings"])

@@ -17,10 +17,10 @@ SIDES = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side 
 
 
 def table(*arguments: str | Path) -> list[dict[str, str]]:
-    done = program.run(*arguments)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    rows = list(csv.DictReader(io.StringIO(done.stdout), strict=True))
+    completed = program.run(*arguments)
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stderr == ""
+    rows = list(csv.DictReader(io.StringIO(completed.stdout), strict=True))
     assert all(None not in row and None not in row.values() for row in rows), "as many cells as columns"
     return rows
 
@@ -82,15 +82,15 @@ def test_report_shows_a_table_and_writes_nothing(tmp_path):
 
 
 def test_every_table_of_the_document_is_offered(tmp_path):
-    done = program.run("analyze", FILE, "--quiet", "--document", tmp_path / "document.json")
-    assert done.returncode == 0, done.stderr
+    completed = program.run("analyze", FILE, "--quiet", "--document", tmp_path / "document.json")
+    assert completed.returncode == 0, completed.stderr
     document = json.loads((tmp_path / "document.json").read_text(encoding="utf-8"))
     tables = [part["table"] for section in document["sections"] for part in section["parts"] if "table" in part]
-    names = {of["id"] for of in tables}
+    names = {entry["id"] for entry in tables}
     assert {"self_times", "places", "report_latency", "report_operators"} <= names
     for name in names:
         rows = table("analyze", FILE, f"--csv={name}")
-        assert len(rows) == sum(len(of["rows"]) for of in tables if of["id"] == name)
+        assert len(rows) == sum(len(entry["rows"]) for entry in tables if entry["id"] == name)
     assert {row["value"] for row in table("analyze", FILE, "--csv=conditions")} == {FILE.name}
 
 
@@ -114,7 +114,7 @@ def test_by_selects_the_table():
     ],
 )
 def test_what_cannot_be_shown_is_said(arguments, message):
-    done = program.run("analyze", FILE, *arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert message in done.stderr
+    completed = program.run("analyze", FILE, *arguments)
+    assert completed.returncode == 2
+    assert completed.stdout == ""
+    assert message in completed.stderr

@@ -29,9 +29,9 @@ def runs(tmp_path) -> list[Path]:
 
 def test_the_kits_combined_report(runs, tmp_path):
     options = ["--mac-dir", runs[0], "--android-dir", runs[1], "--out", tmp_path / "combined.md"]
-    done = program.run("report", *options, "--model-name", "toy CNN")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().endswith("combined.md")
+    completed = program.run("report", *options, "--model-name", "toy CNN")
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout.strip().endswith("combined.md")
     text = (tmp_path / "combined.md").read_text()
     assert text.startswith("# toy CNN\n")
     for section in ("Latency across platforms", "Speedup per platform", "Categories per platform"):
@@ -40,17 +40,17 @@ def test_the_kits_combined_report(runs, tmp_path):
     assert "were interleaved where launches and rounds are shown" in text
     (row,) = [line for line in text.splitlines() if line.startswith("| sme2\\_on, 1 thread | mac |")]
     assert row.endswith("| — |"), row
-    told = json.loads((tmp_path / "combined.json").read_text())
-    assert [device["name"] for device in told["devices"]] == ["mac", "android"]
+    document = json.loads((tmp_path / "combined.json").read_text())
+    assert [device["name"] for device in document["devices"]] == ["mac", "android"]
     # Traces alone, without launches: the medians stand side by side, and no ratio is told.
-    for experiment in told["models"][0]["experiments"]:
+    for experiment in document["models"][0]["experiments"]:
         assert experiment["devices"][1]["against_first"]["ratio"] is None
         assert experiment["devices"][1]["against_first"]["verdict"] == "inconclusive"
 
 
 def test_it_lies_in_the_folder_that_holds_the_runs(runs):
-    done = program.run("report", *runs)
-    assert done.returncode == 0, done.stderr
+    completed = program.run("report", *runs)
+    assert completed.returncode == 0, completed.stderr
     assert (runs[0].parent / "devices_report.md").exists() and (runs[0].parent / "devices_report.json").exists()
     # The runs' own files are left alone, and --json writes none.
     assert {path.suffix for folder in runs for path in folder.iterdir()} == {".etdump"}
@@ -61,8 +61,8 @@ def test_it_lies_in_the_folder_that_holds_the_runs(runs):
 
 def test_as_a_page_it_has_every_table(runs, tmp_path):
     for name in ("report.md", "report.html"):
-        done = program.run("report", *runs, "--out", tmp_path / name)
-        assert done.returncode == 0, done.stderr
+        completed = program.run("report", *runs, "--out", tmp_path / name)
+        assert completed.returncode == 0, completed.stderr
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     held = re.search(r'id="etprof-document">([^<]*)<', page)
     document = json.loads(gzip.decompress(base64.b64decode(held[1])))
@@ -75,13 +75,13 @@ def test_as_a_page_it_has_every_table(runs, tmp_path):
 
 
 def test_several_have_every_table_and_format_that_others_have(runs, tmp_path):
-    done = program.run("report", *runs, "--csv=latency")
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) > len(runs)
+    completed = program.run("report", *runs, "--csv=latency")
+    assert completed.returncode == 0, completed.stderr
+    assert len(completed.stdout.splitlines()) > len(runs)
     files = {name: tmp_path / f"several.{name}" for name in ("html", "markdown", "document")}
-    done = program.run("report", *runs, *(word for name, file in files.items() for word in (f"--{name}", file)))
-    assert done.returncode == 0, done.stderr
-    assert "Latency across platforms" in done.stdout
+    completed = program.run("report", *runs, *(word for name, file in files.items() for word in (f"--{name}", file)))
+    assert completed.returncode == 0, completed.stderr
+    assert "Latency across platforms" in completed.stdout
     assert not (runs[0].parent / "devices_report.md").exists()
     for name in ("html", "markdown"):
         assert program.run("report", *runs, "--out", tmp_path / f"out.{name}").returncode == 0

@@ -35,8 +35,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 @pytest.fixture(params=ETDUMPS)
 def analyzed(request, tmp_path) -> tuple[Path, str]:
     etdump = program.DATA / request.param
-    done = program.run("analyze", etdump, "-o", tmp_path)
-    assert done.returncode == 0, done.stderr
+    completed = program.run("analyze", etdump, "-o", tmp_path)
+    assert completed.returncode == 0, completed.stderr
     return tmp_path, etdump.stem
 
 
@@ -58,8 +58,8 @@ def test_self_times_of_every_run_add_up_to_method_execute(analyzed):
     for row in read_csv(folder / f"{stem}_exec_all_runs_timeline.csv"):
         runs.setdefault(row["run_index"], []).append(row)
     for rows in runs.values():
-        (whole,) = [row for row in rows if row["name"] == "Method::execute"]
-        assert sum(Decimal(row["self_ms"]) for row in rows) == Decimal(whole["duration_ms"])
+        (method,) = [row for row in rows if row["name"] == "Method::execute"]
+        assert sum(Decimal(row["self_ms"]) for row in rows) == Decimal(method["duration_ms"])
         for row in rows:
             assert Decimal(row["end_us"]) - Decimal(row["start_us"]) == 1000 * Decimal(row["duration_ms"])
 
@@ -126,8 +126,8 @@ def test_distributions_of_groups_and_categories_are_those_of_the_runs_sums(analy
 @pytest.mark.parametrize("model", ["toy_cnn", "toy_fp16", "toy_q8"])
 def test_a_comparison_adds_up_exactly_to_its_delta(model, tmp_path):
     sides = [program.DATA / "sme2_emulated" / f"{model}.sme2_{side}.etdump" for side in ("off", "on")]
-    done = program.run("compare", *sides, "--output-dir", tmp_path)
-    assert done.returncode == 0, done.stderr
+    completed = program.run("compare", *sides, "--output-dir", tmp_path)
+    assert completed.returncode == 0, completed.stderr
     (comparison,) = read_json(tmp_path / "comparison.json")["comparisons"]
     whole = comparison["whole"]
     for table in ("groups", "categories", "operators"):
@@ -144,8 +144,8 @@ def test_json_on_stdout_is_what_the_file_holds(tmp_path):
     etdump = program.DATA / ETDUMPS[0]
     printed = json.loads(program.run("analyze", etdump, "--json").stdout)
     program.run("analyze", etdump, "-o", tmp_path)
-    written = read_json(tmp_path / "analysis_summary.json")
-    assert printed["experiments"] == written["experiments"]
+    stored = read_json(tmp_path / "analysis_summary.json")
+    assert printed["experiments"] == stored["experiments"]
 
 
 def test_a_bare_etdump_leaves_no_file_behind(tmp_path):
@@ -172,12 +172,12 @@ def test_a_full_disk_is_an_error():
     import subprocess
 
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
+        completed = subprocess.run(
             [program.etprof(), "analyze", program.DATA / ETDUMPS[0]],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "COLUMNS": "80"},
         )
-    assert done.returncode == 4
-    assert program.one_error(done.stderr)
+    assert completed.returncode == 4
+    assert program.one_error(completed.stderr)

@@ -23,9 +23,9 @@ def test_a_trace_beside_its_kernel_log_is_no_evidence_of_time(tmp_path):
     timed = json.loads(program.run("compare", *sides, "--json").stdout)
     assert timed["experiments"][0]["latency_ms"]["n"] > 0
     shutil.copy(program.DATA / "toy_cnn.t1.log", tmp_path / "off_xnntrace.log")
-    done = program.run("compare", *sides)
-    assert "faster" not in done.stdout + done.stderr
-    assert "kernel-log" in done.stdout + done.stderr
+    completed = program.run("compare", *sides)
+    assert "faster" not in completed.stdout + completed.stderr
+    assert "kernel-log" in completed.stdout + completed.stderr
     off, on = json.loads(program.run("compare", *sides, "--json").stdout)["experiments"]
     assert (off["trace_enabled"], on["trace_enabled"]) == (True, False)
     assert off["latency_ms"]["n"] == 0
@@ -42,17 +42,18 @@ def runs(tmp_path_factory) -> Path:
 
 def test_a_folder_above_run_directories_says_which_there_are(runs):
     for command in ("analyze", "report", "validate", "trace"):
-        done = program.run(command, runs)
+        completed = program.run(command, runs)
         if command == "validate":
-            assert done.returncode != 0
+            assert completed.returncode != 0
             continue
-        assert done.returncode == 3, (command, done.stdout, done.stderr)
+        assert completed.returncode == 3, (command, completed.stdout, completed.stderr)
         assert (
-            done.stderr == f"error: `{runs}` is not a results directory, but holds one: runs/a\nhint: Give that one.\n"
+            completed.stderr
+            == f"error: `{runs}` is not a results directory, but holds one: runs/a\nhint: Give that one.\n"
         )
     shutil.copytree(runs / "runs" / "a", runs / "runs" / "b")
-    done = program.run("analyze", runs)
-    assert done.stderr == (
+    completed = program.run("analyze", runs)
+    assert completed.stderr == (
         f"error: `{runs}` is not a results directory, but holds several: runs/a, runs/b\nhint: Give one or more of them.\n"
     )
     shutil.rmtree(runs / "runs" / "b")
@@ -78,54 +79,54 @@ def test_experiments_of_two_runs_are_compared_as_they_were_measured(tmp_path):
         program.measure_two(tmp_path / "a", ("one", "other"), launches=3, runs=4),
         program.measure_two(tmp_path / "b", ("one", "other"), launches=3, runs=4, model=model),
     ]
-    done = program.run("compare", runs[0] / "one", runs[1] / "one", "--json")
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert [side["latency_from"] for side in told["experiments"]] == ["untraced", "untraced"]
-    assert not any("manifest.json" in warning for warning in told["warnings"])
+    completed = program.run("compare", runs[0] / "one", runs[1] / "one", "--json")
+    assert completed.returncode == 0, completed.stderr
+    document = json.loads(completed.stdout)
+    assert [side["latency_from"] for side in document["experiments"]] == ["untraced", "untraced"]
+    assert not any("manifest.json" in warning for warning in document["warnings"])
     # Two models: the labels and the heading say which.
-    assert [side["label"] for side in told["experiments"]] == ["one, toy_cnn", "one, other_net"]
+    assert [side["label"] for side in document["experiments"]] == ["one, toy_cnn", "one, other_net"]
     shown = program.run("compare", runs[0] / "one", runs[1] / "one").stdout
     assert shown.startswith("other_net, toy_cnn"), shown
     # By itself such a folder is read as what it is.
-    done = program.run("analyze", runs[0] / "one", "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert "this is an experiment's folder" in " ".join(done.stdout.split())
+    completed = program.run("analyze", runs[0] / "one", "-o", tmp_path / "out")
+    assert completed.returncode == 0, completed.stderr
+    assert "this is an experiment's folder" in " ".join(completed.stdout.split())
 
 
 def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
     run = program.measure_two(tmp_path, ("one", "other"), launches=3, runs=4)
-    done = program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after")
-    assert done.returncode == 0, done.stderr
+    completed = program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after")
+    assert completed.returncode == 0, completed.stderr
     # As headings of the two columns of times, and nowhere the names of the folders.
-    heading = next(line for line in done.stdout.splitlines() if line.lstrip().startswith("Startup & memory"))
+    heading = next(line for line in completed.stdout.splitlines() if line.lstrip().startswith("Startup & memory"))
     assert heading.split()[3:5] == ["before", "after"]
     assert "other" not in heading
-    told = json.loads(
+    document = json.loads(
         program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after", "--json").stdout
     )
-    assert [side["label"] for side in told["experiments"]] == ["before", "after"]
+    assert [side["label"] for side in document["experiments"]] == ["before", "after"]
     # The baseline stands first in every table, whichever was measured first.
-    told = json.loads(program.run("compare", run / "other", run / "one", "--json").stdout)
-    assert [side["label"] for side in told["experiments"]] == ["other", "one"]
-    (pair,) = told["comparisons"]
+    document = json.loads(program.run("compare", run / "other", run / "one", "--json").stdout)
+    assert [side["label"] for side in document["experiments"]] == ["other", "one"]
+    (pair,) = document["comparisons"]
     assert (pair["baseline"], pair["candidate"]) == ("other", "one")
     # Timelines say in their rows which model they are of, whatever the names of the files have in common.
     assert program.run("analyze", run, "--quiet").returncode == 0
     timelines = [next((run / side).glob("*_all_runs_timeline.csv")) for side in ("one", "other")]
-    told = json.loads(program.run("compare", *timelines, "--json").stdout)
-    assert told["model_id"] == json.loads((run / "analysis_summary.json").read_text())["model_id"]
+    document = json.loads(program.run("compare", *timelines, "--json").stdout)
+    assert document["model_id"] == json.loads((run / "analysis_summary.json").read_text())["model_id"]
     # As the kit's users do it: into the results directory itself, whose own tables stay.
     kit = ["--timeline-csv", timelines[0], "--compare", timelines[1], "--name1", "a", "--name2", "b", "--verbose"]
-    done = program.run("compare", *kit, "--output-dir", run)
-    assert done.returncode == 0, done.stderr
-    assert "All operators:" in done.stdout
+    completed = program.run("compare", *kit, "--output-dir", run)
+    assert completed.returncode == 0, completed.stderr
+    assert "All operators:" in completed.stdout
     assert (run / "toy_cnn_compared_comparison.csv").is_file()
-    done = program.run("validate", run)
-    assert done.returncode == 0, done.stdout
+    completed = program.run("validate", run)
+    assert completed.returncode == 0, completed.stdout
     # One name leaves the other side its own.
-    told = json.loads(program.run("compare", run / "one", run / "other", "--name1", "before", "--json").stdout)
-    assert [side["label"] for side in told["experiments"]] == ["before", "other"]
+    document = json.loads(program.run("compare", run / "one", run / "other", "--name1", "before", "--json").stdout)
+    assert [side["label"] for side in document["experiments"]] == ["before", "other"]
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o444])
@@ -147,10 +148,10 @@ def test_a_folder_that_may_not_be_read_is_not_called_empty(mode, tmp_path_factor
         if subprocess.run([*other_user, *command], capture_output=True).returncode != 0:
             pytest.skip("the other user may not run etprof, or not see the folder")
     try:
-        done = subprocess.run([*other_user, program.etprof(), "analyze", folder], capture_output=True, text=True)
+        completed = subprocess.run([*other_user, program.etprof(), "analyze", folder], capture_output=True, text=True)
     finally:
         folder.chmod(0o755)
-    assert done.returncode == 3
-    assert done.stdout == ""
-    assert done.stderr == f"error: `{folder}` cannot be read: permission denied\nhint: Check its permissions.\n"
+    assert completed.returncode == 3
+    assert completed.stdout == ""
+    assert completed.stderr == f"error: `{folder}` cannot be read: permission denied\nhint: Check its permissions.\n"
     assert program.run("analyze", folder, "--quiet").returncode == 0

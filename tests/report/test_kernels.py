@@ -31,9 +31,9 @@ KIT = [
 
 
 def kernels(*arguments) -> dict:
-    done = program.run("kernels", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    completed = program.run("kernels", *arguments, "--json")
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -95,8 +95,8 @@ MAKES_TABLE = line("Running unary subgraph to make LUT", "run_subgraph_to_make_l
 def test_a_quantized_model_with_lookup_tables(tmp_path):
     """While it loads such a model, XNNPACK runs graphs of its own to fill tables: they are none of the ETDump's."""
     etdump = program.DATA / "sme2_emulated" / "toy_q8.sme2_off.etdump"
-    done = program.run("analyze", etdump, "--json")
-    rows = json.loads(done.stdout)["experiments"][0]["operators"]
+    completed = program.run("analyze", etdump, "--json")
+    rows = json.loads(completed.stdout)["experiments"][0]["operators"]
     rows.sort(key=lambda row: int(row["key"].rpartition("/")[2]))
     operators = [row["name"].rpartition(" #")[0] for row in rows]
     assert "Invalid Unary Op" in operators  # the real model's GELU: XNNPACK looks it up
@@ -114,8 +114,8 @@ def test_a_quantized_model_with_lookup_tables(tmp_path):
 
 
 def test_the_files(tmp_path):
-    done = program.run("kernels", LOG, "--out", tmp_path, "--model-id", "toy_cnn", "-q")
-    assert (done.returncode, done.stdout) == (0, "")
+    completed = program.run("kernels", LOG, "--out", tmp_path, "--model-id", "toy_cnn", "-q")
+    assert (completed.returncode, completed.stdout) == (0, "")
     table = rows(tmp_path / "toy_cnn.t1_kernels.csv")
     assert list(table[0])[: len(KIT) + 1] == [*KIT, "status"]
     assert len(table) == 38
@@ -137,9 +137,9 @@ def test_the_kits_commands(tmp_path, with_sme2):
     assert SME2.replace("_", "\\_") in text and "dwconv" not in text
     # The numbers are of that operation, too.
     logs = ["--sme2-on", with_sme2, "--sme2-off", LOG]
-    told = kernels(*logs, "--filter-op", "GEMM")
-    names = [{kernel["name"] for kernel in log["kernels"]} for log in told["logs"]]
-    assert 0 < told["comparison"]["alike"] + len(told["comparison"]["kernels"]) == len(names[0] | names[1])
+    document = kernels(*logs, "--filter-op", "GEMM")
+    names = [{kernel["name"] for kernel in log["kernels"]} for log in document["logs"]]
+    assert 0 < document["comparison"]["alike"] + len(document["comparison"]["kernels"]) == len(names[0] | names[1])
     # In a folder the view gets that name by itself.
     assert program.run("kernels", LOG, "--filter-op", "GEMM", "--out", tmp_path / "out").returncode == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"toy_cnn.t1_kernels.csv", "kernel_view_gemm.md"}
@@ -188,53 +188,53 @@ def foreign_run(folder: Path, trace: bool) -> Path:
 def test_times_of_a_runner_that_was_trace_enabled_are_refused(tmp_path):
     timed, traced = foreign_run(tmp_path / "timed", False), foreign_run(tmp_path / "traced", True)
     for folder, verdicts in ((timed, 1), (traced, 0)):
-        done = program.run("analyze", folder, "--json")
-        assert done.returncode == 0, done.stderr
-        summary = json.loads(done.stdout)
+        completed = program.run("analyze", folder, "--json")
+        assert completed.returncode == 0, completed.stderr
+        summary = json.loads(completed.stdout)
         assert len(summary["comparisons"]) == verdicts
         assert [e["trace_enabled"] for e in summary["experiments"]] == [False, not verdicts]
     assert (traced / "toy_cnn_mac_sme2_on_t1_kernels.csv").exists()
     assert (traced / "kernel_view.md").exists()
     assert not (timed / "kernel_view.md").exists()
     # Of two runs the sides that were timed are compared, and the traced ones are not.
-    done = program.run("compare", timed, traced, "--json")
-    assert done.returncode == 0, done.stderr
-    compared = json.loads(done.stdout)
+    completed = program.run("compare", timed, traced, "--json")
+    assert completed.returncode == 0, completed.stderr
+    compared = json.loads(completed.stdout)
     assert [(c["baseline"], c["candidate"]) for c in compared["comparisons"]] == [
         ("mac_sme2_off (A)", "mac_sme2_off (B)")
     ]
     assert any("kernel-log" in warning for warning in compared["warnings"])
-    done = program.run("check", timed, traced, "--allow-mismatch", "device,runner", "--drift", "0%", width=200)
-    assert done.returncode == 0, done.stderr
-    assert "only the baseline has mac_sme2_on" in done.stdout
+    completed = program.run("check", timed, traced, "--allow-mismatch", "device,runner", "--drift", "0%", width=200)
+    assert completed.returncode == 0, completed.stderr
+    assert "only the baseline has mac_sme2_on" in completed.stdout
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [("Iteration 1 of 2: 2.0 ms\n", "no line of XNNPACK"), ("", "no line of XNNPACK"), (None, "no such file")],
 )
-def test_what_is_no_log_is_refused_in_a_line(tmp_path, content, said):
+def test_what_is_no_log_is_refused_in_a_line(tmp_path, content, message):
     path = tmp_path / "some.log"
     if content is not None:
         path.write_text(content, encoding="utf-8")
-    done = program.run("kernels", path)
-    assert done.returncode == 3
-    assert said in done.stderr and program.one_error(done.stderr) and done.stdout == ""
+    completed = program.run("kernels", path)
+    assert completed.returncode == 3
+    assert message in completed.stderr and program.one_error(completed.stderr) and completed.stdout == ""
 
 
 def test_an_etdump_is_no_log_and_says_what_reads_it():
     sides = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump" for side in ("on", "off")]
-    done = program.run("kernels", "--sme2-on", sides[0], "--sme2-off", sides[1])
-    assert done.returncode == 3 and "is an ETDump, not a log of XNNPACK" in program.one_error(done.stderr)
-    assert "etprof compare OFF.etdump ON.etdump --all" in done.stderr
+    completed = program.run("kernels", "--sme2-on", sides[0], "--sme2-off", sides[1])
+    assert completed.returncode == 3 and "is an ETDump, not a log of XNNPACK" in program.one_error(completed.stderr)
+    assert "etprof compare OFF.etdump ON.etdump --all" in completed.stderr
     shown = program.run("compare", sides[1], sides[0], "--all", width=120)
     assert "KleidiAI, SME or SME2" in shown.stdout
 
 
 def test_a_folder_that_holds_nothing_of_it(tmp_path):
     (tmp_path / "x.txt").write_text("x")
-    done = program.run("kernels", tmp_path)
-    assert done.returncode == 3 and program.one_error(done.stderr)
+    completed = program.run("kernels", tmp_path)
+    assert completed.returncode == 3 and program.one_error(completed.stderr)
     # A log alone is enough.
     shutil.copy(LOG, tmp_path / "net_trace_t1_xnntrace.log")
     assert [log["label"] for log in kernels(tmp_path)["logs"]] == ["net_trace_t1"]
@@ -244,9 +244,9 @@ def test_a_folder_that_holds_nothing_of_it(tmp_path):
     "arguments", [[], ["--sme2-on", LOG], [LOG, "--compare", LOG, LOG], ["--compare", LOG, LOG, "--out", "x.csv"]]
 )
 def test_wrong_usage(arguments):
-    done = program.run("kernels", *arguments)
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.strip()
+    completed = program.run("kernels", *arguments)
+    assert completed.returncode == 2, completed.stderr
+    assert completed.stderr.strip()
 
 
 def test_a_table_as_csv():

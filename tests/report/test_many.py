@@ -19,13 +19,13 @@ def test_hundreds_of_files_are_a_line_each(tmp_path):
     files = [tmp_path / f"model{i:03}.etdump" for i in range(200)]
     for file in files:
         shutil.copy(FILE, file)
-    done = program.run("analyze", *files)
-    assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if re.match(r" +model\d{3} ", line)]
+    completed = program.run("analyze", *files)
+    assert completed.returncode == 0, completed.stderr
+    lines = [line for line in completed.stdout.splitlines() if re.match(r" +model\d{3} ", line)]
     assert len(lines) == len(files)
-    assert len(done.stdout.splitlines()) <= len(files) + 4
+    assert len(completed.stdout.splitlines()) <= len(files) + 4
     assert len({line.split(maxsplit=1)[1] for line in lines}) == 1, "the same file 200 times"
-    assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
+    assert max(map(len, completed.stdout.splitlines()[:-1])) <= 80
 
 
 def test_run_directories_are_a_line_an_experiment(tmp_path):
@@ -37,15 +37,15 @@ def test_run_directories_are_a_line_an_experiment(tmp_path):
             etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump"
             shutil.copy(etdump, folder / f"toy_cnn_sme2_{side}_t1.etdump")
         folders.append(folder)
-    done = program.run("analyze", *folders, width=200)
-    assert done.returncode == 0, done.stderr
-    assert len([line for line in done.stdout.splitlines() if re.search(r"run\d: sme2_(off|on) ", line)]) == 6
+    completed = program.run("analyze", *folders, width=200)
+    assert completed.returncode == 0, completed.stderr
+    assert len([line for line in completed.stdout.splitlines() if re.search(r"run\d: sme2_(off|on) ", line)]) == 6
     assert all((folder / "analysis_summary.json").exists() for folder in folders)
 
 
 def test_two_files_keep_their_screens():
-    done = program.run("analyze", FILE, FILE)
-    (heading,) = [line for line in done.stdout.splitlines() if "Self time" in line]
+    completed = program.run("analyze", FILE, FILE)
+    (heading,) = [line for line in completed.stdout.splitlines() if "Self time" in line]
     assert heading.count(FILE.stem) == 2, "a column each"
 
 
@@ -55,9 +55,9 @@ def test_the_kits_latency_log_is_the_headline(tmp_path):
         shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump", f"{stem}.etdump")
         lines = [f"Iteration {i + 1} of 40: {ms * (3 if i == 0 else 1) + i % 5 * 0.01:.6f} ms" for i in range(40)]
         Path(f"{stem}_latency.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = program.run("analyze", tmp_path, "--json")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    completed = program.run("analyze", tmp_path, "--json")
+    assert completed.returncode == 0, completed.stderr
+    summary = json.loads(completed.stdout)
     assert summary["model_id"] == "toy_cnn"
     off, on = summary["experiments"]
     assert [off["name"], on["name"]] == ["mac_sme2_off", "mac_sme2_on"]
@@ -76,9 +76,9 @@ def test_the_kits_latency_log_is_the_headline(tmp_path):
 )
 def test_ticks_are_scaled(scale, factor):
     def median(*arguments: str) -> float:
-        done = program.run("analyze", FILE, "--json", *arguments)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)["experiments"][0]["latency_ms"]["max"]
+        completed = program.run("analyze", FILE, "--json", *arguments)
+        assert completed.returncode == 0, completed.stderr
+        return json.loads(completed.stdout)["experiments"][0]["latency_ms"]["max"]
 
     # Both ends of a span are rounded to a nanosecond.
     assert median("--time-scale", scale) == pytest.approx(median() * factor, abs=1e-6)
@@ -93,8 +93,8 @@ def test_the_scales_are_those_of_inspector(name, tmp_path):
     inspector = Inspector(etdump_path=str(FILE), source_time_scale=scale, target_time_scale=TimeScale.MS)
     events = [event for block in inspector.event_blocks for event in block.events]
     (execute,) = [event.perf_data.raw for event in events if event.name == "Method::execute"]
-    done = program.run("analyze", FILE, "--time-scale", scale.value, "-o", tmp_path, "--quiet")
-    assert done.returncode == 0, done.stderr
+    completed = program.run("analyze", FILE, "--time-scale", scale.value, "-o", tmp_path, "--quiet")
+    assert completed.returncode == 0, completed.stderr
     with (tmp_path / "toy_cnn.t1_exec_all_runs_timeline.csv").open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["name"] == "Method::execute"]
     assert [float(row["duration_ms"]) for row in rows] == pytest.approx(execute, rel=1e-12)
@@ -111,18 +111,18 @@ def test_the_scales_are_those_of_inspector(name, tmp_path):
     ],
 )
 def test_what_is_no_unit_is_said(scale, message):
-    done = program.run("analyze", FILE, f"--time-scale={scale}")
-    assert done.returncode == 2
-    assert message in done.stderr
+    completed = program.run("analyze", FILE, f"--time-scale={scale}")
+    assert completed.returncode == 2
+    assert message in completed.stderr
 
 
 def test_a_clock_that_makes_an_inference_too_long_is_refused(tmp_path):
-    done = program.run("analyze", FILE, "--time-scale", "s", "-o", tmp_path / "out")
-    assert (done.returncode, done.stdout) == (3, "")
-    assert program.one_error(done.stderr)
-    assert "toy_cnn.t1.etdump` holds a Method::execute" in done.stderr and "(byte " in done.stderr
-    assert "holds a Method::execute" in done.stderr
-    assert "--time-scale" in done.stderr
+    completed = program.run("analyze", FILE, "--time-scale", "s", "-o", tmp_path / "out")
+    assert (completed.returncode, completed.stdout) == (3, "")
+    assert program.one_error(completed.stderr)
+    assert "toy_cnn.t1.etdump` holds a Method::execute" in completed.stderr and "(byte " in completed.stderr
+    assert "holds a Method::execute" in completed.stderr
+    assert "--time-scale" in completed.stderr
 
 
 @pytest.mark.parametrize("scale", ["us", "24MHz", "ns"])
@@ -136,13 +136,13 @@ def test_the_clock_of_a_run_that_etprof_measured_is_known(scale, tmp_path):
     manifest = {"etprof_version": "0.0", "experiments": [{"name": "one", "etdump": FILE.name}]}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    done = analyze()
+    completed = analyze()
     if scale == "ns":
-        assert done.returncode == 0, done.stderr
+        assert completed.returncode == 0, completed.stderr
         return
-    assert (done.returncode, done.stdout) == (2, "")
-    assert program.one_error(done.stderr)
-    assert "Leave out `--time-scale`" in done.stderr
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert program.one_error(completed.stderr)
+    assert "Leave out `--time-scale`" in completed.stderr
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -152,9 +152,9 @@ def test_a_thread_sweep_has_its_efficiency_and_its_warning(tmp_path):
         folder = tmp_path / "run" / "mine"
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(etdump, folder / f"toy_cnn_mine_t{threads}.etdump")
-    done = program.run("analyze", tmp_path / "run", "--json")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    completed = program.run("analyze", tmp_path / "run", "--json")
+    assert completed.returncode == 0, completed.stderr
+    summary = json.loads(completed.stdout)
     (matrix,) = summary["matrices"]
     assert matrix["kind"] == "threads"
     assert matrix["baseline"]["threads"] == 1

@@ -31,9 +31,9 @@ def durations(etdump: Path) -> np.ndarray:
 
 
 def experiment_of(etdump: Path) -> dict:
-    done = program.run("analyze", etdump, "--json")
-    assert done.returncode == 0, done.stderr
-    (experiment,) = program.fitting("analysis_summary", done.stdout)["experiments"]
+    completed = program.run("analyze", etdump, "--json")
+    assert completed.returncode == 0, completed.stderr
+    (experiment,) = program.parse_with_schema("analysis_summary", completed.stdout)["experiments"]
     return experiment
 
 
@@ -54,11 +54,11 @@ def test_a_growing_context_is_shown_by_stretches():
     assert experiment["latency_ms"]["p50"] is None
     classes = experiment["run_classes"]
     assert len(classes) in (2, 4)
-    for of in classes:
-        mine = theirs[of["first_run"] - 1 : of["last_run"]]
-        assert of["latency_ms"]["n"] == len(mine)
-        assert of["latency_ms"]["p50"] == pytest.approx(np.median(mine), abs=1e-9)
-    medians = [of["latency_ms"]["p50"] for of in classes]
+    for run_class in classes:
+        mine = theirs[run_class["first_run"] - 1 : run_class["last_run"]]
+        assert run_class["latency_ms"]["n"] == len(mine)
+        assert run_class["latency_ms"]["p50"] == pytest.approx(np.median(mine), abs=1e-9)
+    medians = [run_class["latency_ms"]["p50"] for run_class in classes]
     assert medians == sorted(medians)
 
 
@@ -66,8 +66,8 @@ def test_a_growing_context_is_shown_by_stretches():
 def test_the_screen_has_a_row_for_each_class(name: str):
     shown = program.run("analyze", FOLDER / f"{name}.etdump").stdout
     assert "Median latency" not in shown
-    for of in experiment_of(FOLDER / f"{name}.etdump")["run_classes"]:
-        assert f"{name}, {of['name']}" in shown
+    for run_class in experiment_of(FOLDER / f"{name}.etdump")["run_classes"]:
+        assert f"{name}, {run_class['name']}" in shown
 
 
 def test_runs_of_one_size_have_a_median():
@@ -78,9 +78,9 @@ def test_runs_of_one_size_have_a_median():
 
 def test_runs_of_other_work_are_not_compared_as_one():
     sides = [FOLDER / "growing.etdump", FOLDER / "prefill_decode.etdump"]
-    done = program.run("compare", *sides, "--json")
-    assert done.returncode == 0, done.stderr
-    (comparison,) = program.fitting("analysis_summary", done.stdout)["comparisons"]
+    completed = program.run("compare", *sides, "--json")
+    assert completed.returncode == 0, completed.stderr
+    (comparison,) = program.parse_with_schema("analysis_summary", completed.stdout)["comparisons"]
     assert comparison["latency"]["ratio"] is None
     assert comparison["latency"]["verdict"] == "inconclusive"
     assert all(operator["ratio"] is None for operator in comparison["operators"])

@@ -28,9 +28,9 @@ FULL_SCREEN = 40  # lines
 
 
 def shown(*arguments: str | Path, width: int = 80) -> str:
-    done = program.run(*arguments, width=width)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = program.run(*arguments, width=width)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def found(pattern: str, text: str) -> bool:
@@ -38,20 +38,20 @@ def found(pattern: str, text: str) -> bool:
 
 
 def with_locale(*arguments: str | Path, **variables: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if name not in ("LC_ALL", "LC_CTYPE", "LANG")}
-    done = subprocess.run(
+    environment = {name: value for name, value in os.environ.items() if name not in ("LC_ALL", "LC_CTYPE", "LANG")}
+    completed = subprocess.run(
         [program.etprof(), *map(str, arguments)], cwd=program.ROOT, capture_output=True, check=True,
-        env={**kept, "COLUMNS": "80", **variables},
+        env={**environment, "COLUMNS": "80", **variables},
     )  # fmt: skip
-    return done.stdout.decode("utf-8")
+    return completed.stdout.decode("utf-8")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """The results directory of toy_cnn at two masks, with the machine's peaks."""
     out = tmp_path_factory.mktemp("screen") / "run"
-    done = program.run("profile", MODEL, "--vs", "isa=none", "--launches", 2, "--output-root", out)
-    assert done.returncode == 0, done.stderr
+    completed = program.run("profile", MODEL, "--vs", "isa=none", "--launches", 2, "--output-root", out)
+    assert completed.returncode == 0, completed.stderr
     return out
 
 
@@ -116,8 +116,8 @@ def test_all_of_a_check(folder):
     (pair,) = json.loads(program.run("check", folder, *limits, "--json").stdout)["pairs"]
     operators = [check for check in pair["checks"] if check["check"] == "operator"]
     # Where other processes had the processor, none passes.
-    told = re.search(r"pass(es)? \(--all shows them\)", one.stdout) is not None
-    assert told == any(check["result"] == "pass" for check in operators)
+    hidden_passes = re.search(r"pass(es)? \(--all shows them\)", one.stdout) is not None
+    assert hidden_passes == any(check["result"] == "pass" for check in operators)
     assert "--all" not in everything.stdout
     for operator in operators:
         assert operator["name"] in everything.stdout.split("operators that changed")[0]
@@ -176,12 +176,12 @@ def test_colors_on_a_terminal_alone():
         pytest.skip("no `script` to make a pseudo-terminal with")
 
     def painted(**variables: str) -> bool:
-        kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        done = subprocess.run(
+        environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        completed = subprocess.run(
             [script, "-qec", f"{program.etprof()} analyze {ETDUMP}", "/dev/null"], capture_output=True, check=True,
-            env={**kept, "TERM": "xterm", "LC_ALL": "C.UTF-8", **variables},
+            env={**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8", **variables},
         )  # fmt: skip
-        return b"\x1b[" in done.stdout
+        return b"\x1b[" in completed.stdout
 
     assert painted()
     assert not painted(NO_COLOR="1")
@@ -199,15 +199,18 @@ def test_a_reader_that_leaves_is_no_error(command, tmp_path):
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     script = '"$0" "$@" | true; echo ${PIPESTATUS[0]}'
     for _ in range(5):  # `true` may be gone before or after
-        done = subprocess.run(
+        completed = subprocess.run(
             ["/bin/bash", "-c", script, program.etprof(), *arguments], capture_output=True, text=True, env=env
         )
-        assert done.stderr == ""
-        assert done.stdout in ("141\n", "0\n")
+        assert completed.stderr == ""
+        assert completed.stdout in ("141\n", "0\n")
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([program.etprof(), *arguments], stdout=full, stderr=subprocess.PIPE, text=True, env=env)
+        completed = subprocess.run(
+            [program.etprof(), *arguments], stdout=full, stderr=subprocess.PIPE, text=True, env=env
+        )
     if command != "--version":
-        assert done.returncode == 4
+        assert completed.returncode == 4
         assert (
-            done.stderr == "error: Could not write to the standard output\nhint: Check the free space where it goes.\n"
+            completed.stderr
+            == "error: Could not write to the standard output\nhint: Check the free space where it goes.\n"
         )

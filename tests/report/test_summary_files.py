@@ -38,9 +38,9 @@ def run_directory(request, tmp_path) -> Path:
         folder.mkdir()
         etdump = program.DATA / "sme2_emulated" / f"{request.param}.sme2_{side}.etdump"
         shutil.copy(etdump, folder / f"{request.param}_sme2_{side}_t1.etdump")
-    done = program.run("analyze", tmp_path, "--quiet")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    completed = program.run("analyze", tmp_path, "--quiet")
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout == ""
     return tmp_path
 
 
@@ -183,8 +183,8 @@ def test_several_pairs_have_a_file_each(tmp_path):
             folder = tmp_path / f"sme2_{side}"
             folder.mkdir(exist_ok=True)
             shutil.copy(data / f"toy_cnn.sme2_{side}.etdump", folder / f"toy_cnn_sme2_{side}_t{threads}.etdump")
-    done = program.run("analyze", tmp_path, "--quiet", "--no-timeline")
-    assert done.returncode == 0, done.stderr
+    completed = program.run("analyze", tmp_path, "--quiet", "--no-timeline")
+    assert completed.returncode == 0, completed.stderr
     assert sorted(path.name for path in tmp_path.glob("*_comparison.csv")) == [
         "toy_cnn_sme2_on_t1_vs_sme2_off_t1_comparison.csv",
         "toy_cnn_sme2_on_t2_vs_sme2_off_t2_comparison.csv",
@@ -193,7 +193,7 @@ def test_several_pairs_have_a_file_each(tmp_path):
 
 def test_compare_writes_the_tables_of_its_two_sides(tmp_path):
     sides = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
-    done = program.run("compare", *sides, "-o", tmp_path, "--name1", "before", "--name2", "after, now")
-    assert done.returncode == 0, done.stderr
+    completed = program.run("compare", *sides, "-o", tmp_path, "--name1", "before", "--name2", "after, now")
+    assert completed.returncode == 0, completed.stderr
     (row, *_) = read_csv(tmp_path / "toy_q8_comparison.csv")
     assert list(row)[:3] == ["category", "before_ms", "after, now_ms"]

@@ -18,14 +18,14 @@ ELSEWHERE = {"etdump", "load_ms", "conditions"}
 
 
 def analysis(*arguments: str | Path) -> dict:
-    done = program.run("analyze", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    completed = program.run("analyze", *arguments, "--json")
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout)
 
 
 def experiment(path: Path) -> dict:
-    (only,) = analysis(path)["experiments"]
-    return {key: value for key, value in only.items() if key not in ELSEWHERE}
+    (summary,) = analysis(path)["experiments"]
+    return {key: value for key, value in summary.items() if key not in ELSEWHERE}
 
 
 def timeline_of(etdump: Path, folder: Path) -> Path:
@@ -47,9 +47,9 @@ def test_two_timelines_compare_as_their_etdumps(tmp_path):
     timelines = [timeline_of(side, tmp_path) for side in sides]
     results = []
     for pair in (sides, timelines):
-        done = program.run("compare", *pair, "--json")
-        assert done.returncode == 0, done.stderr
-        (comparison,) = json.loads(done.stdout)["comparisons"]
+        completed = program.run("compare", *pair, "--json")
+        assert completed.returncode == 0, completed.stderr
+        (comparison,) = json.loads(completed.stdout)["comparisons"]
         del comparison["load"]  # loading is no event of a run
         results.append(comparison)
     assert results[0] == results[1]
@@ -75,9 +75,9 @@ def test_a_folder_of_timelines_is_a_run(tmp_path):
         out = tmp_path / "out" / side
         shutil.copy(timeline_of(etdump, out), tmp_path / f"toy_cnn_sme2_{side}_t1_exec_all_runs_timeline.csv")
     shutil.rmtree(tmp_path / "out")
-    done = program.run("analyze", tmp_path, "--json")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    completed = program.run("analyze", tmp_path, "--json")
+    assert completed.returncode == 0, completed.stderr
+    summary = json.loads(completed.stdout)
     assert [e["name"] for e in summary["experiments"]] == ["sme2_off", "sme2_on"]
     assert len(summary["comparisons"]) == 1
 
@@ -152,15 +152,15 @@ def test_the_kits_timelines_are_read(etdump, order, tmp_path):
 def test_an_odd_csv_is_one_clear_message(text, message, tmp_path):
     path = tmp_path / "odd_timeline.csv"
     path.write_text(text, encoding="utf-8")
-    done = program.run("analyze", path)
-    assert done.returncode == 3
-    assert done.stdout == ""
-    assert program.one_error(done.stderr)
-    assert message in done.stderr
+    completed = program.run("analyze", path)
+    assert completed.returncode == 3
+    assert completed.stdout == ""
+    assert program.one_error(completed.stderr)
+    assert message in completed.stderr
 
 
 def test_a_timeline_has_its_own_time_scale(tmp_path):
     timeline = timeline_of(program.DATA / "toy_cnn.t1.etdump", tmp_path)
-    done = program.run("analyze", timeline, "--time-scale", "us")
-    assert done.returncode == 2
-    assert "has microseconds, and `--time-scale` is for ETDumps" in done.stderr
+    completed = program.run("analyze", timeline, "--time-scale", "us")
+    assert completed.returncode == 2
+    assert "has microseconds, and `--time-scale` is for ETDumps" in completed.stderr

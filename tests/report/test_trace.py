@@ -23,17 +23,17 @@ ETDUMPS = sorted(program.DATA.rglob("*.etdump"))
 TOY = program.DATA / "toy_cnn.t1.etdump"
 
 
-def trace(*arguments: str | Path, output: Path) -> traces.Read:
-    done = program.run("trace", *arguments, "-o", output)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{output}\n"
+def trace(*arguments: str | Path, output: Path) -> traces.ReadTrace:
+    completed = program.run("trace", *arguments, "-o", output)
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout == f"{output}\n"
     data = output.read_bytes()
     if output.suffix == ".gz":
         data = gzip.decompress(data)
     return READERS[output.name.split(".")[-1 if output.suffix != ".gz" else -2]](data)
 
 
-def events_of(etdump: Path) -> Counter:
+def read_events(etdump: Path) -> Counter:
     """Name, start and end of every event, by ExecuTorch's own reader; times from the first event on."""
     found = []
     for block in deserialize_from_etdump_flatcc(etdump.read_bytes()).run_data:
@@ -51,48 +51,48 @@ def events_of(etdump: Path) -> Counter:
 def test_every_event_of_an_etdump_once_to_the_nanosecond(etdump, form, tmp_path):
     read = trace(etdump, output=tmp_path / f"out.{form}")
     assert len(read.processes) == 1
-    assert Counter((one.name, one.start, one.end) for one in read.slices()) == events_of(etdump)
+    assert Counter((slice_.name, slice_.start, slice_.end) for slice_ in read.slices()) == read_events(etdump)
 
 
 @pytest.mark.parametrize("form", READERS)
 def test_slices_nest_as_calls_do(form, tmp_path):
     read = trace(TOY, output=tmp_path / f"out.{form}")
     seen = set()
-    for one in read.processes["toy_cnn.t1"].slices["forward"]:
-        if one.name == "Method::execute":
-            assert one.parents == []
-        elif one.name in ("OPERATOR_CALL", "DELEGATE_CALL"):
-            assert one.parents == ["Method::execute"]
-        elif one.name.startswith("native_call_"):
-            assert one.parents == ["Method::execute", "OPERATOR_CALL"]
+    for slice_ in read.processes["toy_cnn.t1"].slices["forward"]:
+        if slice_.name == "Method::execute":
+            assert slice_.parents == []
+        elif slice_.name in ("OPERATOR_CALL", "DELEGATE_CALL"):
+            assert slice_.parents == ["Method::execute"]
+        elif slice_.name.startswith("native_call_"):
+            assert slice_.parents == ["Method::execute", "OPERATOR_CALL"]
         else:
-            assert one.parents == ["Method::execute", "DELEGATE_CALL"]
-        seen.add(len(one.parents))
+            assert slice_.parents == ["Method::execute", "DELEGATE_CALL"]
+        seen.add(len(slice_.parents))
     assert seen == {0, 1, 2}
 
 
 @pytest.mark.parametrize("form", READERS)
 def test_slices_say_what_they_are(form, tmp_path):
     read = trace(TOY, "--model", program.DATA / "toy_cnn.pte", output=tmp_path / f"out.{form}")
-    done = program.run("analyze", TOY, "--model", program.DATA / "toy_cnn.pte", "--json")
-    (experiment,) = json.loads(done.stdout)["experiments"]
+    completed = program.run("analyze", TOY, "--model", program.DATA / "toy_cnn.pte", "--json")
+    (experiment,) = json.loads(completed.stdout)["experiments"]
     operators = {operator["key"]: operator for operator in experiment["operators"]}
-    runs = [one for one in read.processes["toy_cnn.t1"].slices["forward"] if one.name == "Method::execute"]
-    assert [int(one.arguments["run"]) for one in runs] == list(range(len(runs)))
+    runs = [slice_ for slice_ in read.processes["toy_cnn.t1"].slices["forward"] if slice_.name == "Method::execute"]
+    assert [int(slice_.arguments["run"]) for slice_ in runs] == list(range(len(runs)))
     assert runs[0].arguments["phase"] == "first" and runs[-1].arguments["phase"] == "steady"
     checked = set()
-    for one in read.processes["toy_cnn.t1"].slices["forward"]:
-        operator = operators.get(one.arguments["node_id"])
+    for slice_ in read.processes["toy_cnn.t1"].slices["forward"]:
+        operator = operators.get(slice_.arguments["node_id"])
         if operator is None:  # the framework's own spans
-            assert one.arguments["kind"] in ("method", "operator_call", "delegate_call")
+            assert slice_.arguments["kind"] in ("method", "operator_call", "delegate_call")
             continue
-        assert one.name == operator["name"]
-        assert one.arguments["kernel"] == operator["type"]
-        assert one.arguments["category"] == operator["category"]
-        assert one.arguments["group"] == operator["group"]
-        checked.add(one.arguments["node_id"])
+        assert slice_.name == operator["name"]
+        assert slice_.arguments["kernel"] == operator["type"]
+        assert slice_.arguments["category"] == operator["category"]
+        assert slice_.arguments["group"] == operator["group"]
+        checked.add(slice_.arguments["node_id"])
     assert checked == set(operators)
-    first = next(one for one in read.processes["toy_cnn.t1"].slices["forward"] if "Convolution" in one.name)
+    first = next(slice_ for slice_ in read.processes["toy_cnn.t1"].slices["forward"] if "Convolution" in slice_.name)
     assert first.arguments["shape"] == "1x224x224x3, 32x3x3x3, 32 -> 1x112x112x32 fp32"
     assert int(first.arguments["macs"]) == 112 * 112 * 32 * 3 * 3 * 3
 
@@ -101,24 +101,30 @@ def test_each_traced_run_has_its_latency(tmp_path):
     for form in READERS:
         read = trace(TOY, output=tmp_path / f"out.{form}")
         process = read.processes["toy_cnn.t1"]
-        runs = [one for one in process.slices["forward"] if one.name == "Method::execute"]
+        runs = [slice_ for slice_ in process.slices["forward"] if slice_.name == "Method::execute"]
         (counter,) = [name for name in process.counters if name.startswith("traced latency")]
-        assert process.counters[counter] == [(one.start, pytest.approx((one.end - one.start) / 1e6)) for one in runs]
+        assert process.counters[counter] == [
+            (slice_.start, pytest.approx((slice_.end - slice_.start) / 1e6)) for slice_ in runs
+        ]
 
 
 def test_one_run_of_several(tmp_path):
-    whole = trace(TOY, output=tmp_path / "all.pftrace").processes["toy_cnn.t1"].slices["forward"]
-    times = {one.arguments["run"]: one.end - one.start for one in whole if one.name == "Method::execute"}
+    all_slices = trace(TOY, output=tmp_path / "all.pftrace").processes["toy_cnn.t1"].slices["forward"]
+    times = {
+        slice_.arguments["run"]: slice_.end - slice_.start for slice_ in all_slices if slice_.name == "Method::execute"
+    }
     third = trace(TOY, "--run", "3", output=tmp_path / "3.pftrace").processes["toy_cnn.t1"].slices["forward"]
-    assert [one.arguments["run"] for one in third if one.name == "Method::execute"] == [3]
+    assert [slice_.arguments["run"] for slice_ in third if slice_.name == "Method::execute"] == [3]
     median = trace(TOY, "--run", "median", output=tmp_path / "m.pftrace").processes["toy_cnn.t1"].slices["forward"]
-    (only,) = [one for one in median if one.name == "Method::execute"]
+    (only,) = [slice_ for slice_ in median if slice_.name == "Method::execute"]
     steady = sorted(
-        one.end - one.start for one in whole if one.name == "Method::execute" and one.arguments["phase"] == "steady"
+        slice_.end - slice_.start
+        for slice_ in all_slices
+        if slice_.name == "Method::execute" and slice_.arguments["phase"] == "steady"
     )
     assert times[only.arguments["run"]] == steady[(len(steady) - 1) // 2]
-    done = program.run("trace", TOY, "--run", "999", "-o", tmp_path / "none.pftrace")
-    assert done.returncode == 2 and "Run 999 is not in the trace" in done.stderr
+    completed = program.run("trace", TOY, "--run", "999", "-o", tmp_path / "none.pftrace")
+    assert completed.returncode == 2 and "Run 999 is not in the trace" in completed.stderr
     assert not (tmp_path / "none.pftrace").exists()
 
 
@@ -128,16 +134,18 @@ def test_two_sides_are_two_processes(tmp_path):
         read = trace(*sides, output=tmp_path / f"out.{form}")
         assert set(read.processes) == {"sme2_off", "sme2_on"}  # what tells the files apart
         for side in sides:
-            slices = [one for thread in read.processes[side.stem.split(".")[-1]].slices.values() for one in thread]
-            assert Counter((one.name, one.start, one.end) for one in slices) == events_of(side)
+            slices = [
+                slice_ for thread in read.processes[side.stem.split(".")[-1]].slices.values() for slice_ in thread
+            ]
+            assert Counter((slice_.name, slice_.start, slice_.end) for slice_ in slices) == read_events(side)
 
 
 def test_compressed_is_the_same(tmp_path):
     for form in READERS:
         plain = trace(TOY, output=tmp_path / f"out.{form}")
         packed = trace(TOY, output=tmp_path / f"out.{form}.gz")
-        assert Counter((one.name, one.start, one.end) for one in plain.slices()) == Counter(
-            (one.name, one.start, one.end) for one in packed.slices()
+        assert Counter((slice_.name, slice_.start, slice_.end) for slice_ in plain.slices()) == Counter(
+            (slice_.name, slice_.start, slice_.end) for slice_ in packed.slices()
         )
         assert (tmp_path / f"out.{form}.gz").stat().st_size < (tmp_path / f"out.{form}").stat().st_size / 2
 
@@ -153,11 +161,11 @@ def test_hostile_names(tmp_path):
     rows += ["DELEGATE_CALL,0,90,0", "Method::execute,0,100,0"]
     timeline.write_text("\n".join(rows) + "\n", encoding="utf-8")
     chrome = trace(timeline, output=tmp_path / "out.json")
-    assert set(HOSTILE) <= {one.name for one in chrome.slices()}
+    assert set(HOSTILE) <= {slice_.name for slice_ in chrome.slices()}
     perfetto = trace(timeline, output=tmp_path / "out.pftrace")
     shown = {"\x1b": "\\x1b", "\n": "\\x0a", "\u202e": "\\u202e"}
     expected = {"".join(shown.get(c, c) for c in name) for name in HOSTILE}
-    assert expected <= {one.name for one in perfetto.slices()}
+    assert expected <= {slice_.name for slice_ in perfetto.slices()}
 
 
 def boottime_offset() -> int:
@@ -179,7 +187,7 @@ def test_a_run_stands_on_the_clock_of_its_device(run_directory, tmp_path):
     run, before, after = run_directory
     read = trace(run, output=tmp_path / "out.pftrace")
     slices = read.slices()
-    assert before < min(one.start for one in slices) and max(one.end for one in slices) < after
+    assert before < min(slice_.start for slice_ in slices) and max(slice_.end for slice_ in slices) < after
     assert len(read.clocks) == 4  # two launches of two experiments
     for clocks in read.clocks:
         assert before < clocks[BUILTIN_CLOCK_MONOTONIC] < after
@@ -211,25 +219,27 @@ def test_threads_have_tracks_whose_tasks_lie_in_their_operators(run_directory, f
         (file,) = run.rglob(f"*{name}_t{threads}_watch.json")
         spans = json.loads(file.read_text(encoding="utf-8"))["timeline"]["spans"]
         # On a busy machine a thread may have had nothing to do.
-        recorded = Counter(one["thread"] for span in spans for one in span["slices"])
+        recorded = Counter(slice_["thread"] for span in spans for slice_ in span["slices"])
         tracks = [["thread 0 (caller)", "thread 1"][thread] for thread in sorted(recorded)]
         assert set(watched.slices) == {"forward", *tracks} and not watched.counters
         assert len(watched.slices["forward"]) == len(spans)
         assert [len(watched.slices[track]) for track in tracks] == [recorded[thread] for thread in sorted(recorded)]
-        operators = {one.arguments["node_id"]: one for one in watched.slices["forward"]}
-        steady = [one for one in read.processes[name].slices["forward"] if one.name == "Method::execute"][-1]
-        traced = [one for one in read.processes[name].slices["forward"] if steady.start <= one.start < steady.end]
-        assert {one.arguments["node_id"] for one in traced} == set(operators)
+        operators = {slice_.arguments["node_id"]: slice_ for slice_ in watched.slices["forward"]}
+        steady = [slice_ for slice_ in read.processes[name].slices["forward"] if slice_.name == "Method::execute"][-1]
+        traced = [
+            slice_ for slice_ in read.processes[name].slices["forward"] if steady.start <= slice_.start < steady.end
+        ]
+        assert {slice_.arguments["node_id"] for slice_ in traced} == set(operators)
         worked = set()
         for track in tracks:
-            for one in watched.slices[track]:
-                operator = operators[one.arguments["node_id"]]
-                assert one.parents == [] and one.name == operator.name
-                assert operator.start <= one.start <= one.end <= operator.end
-                assert int(one.arguments["tasks"]) > 0
-                assert int(one.arguments["busy_ns"]) <= one.end - one.start
-                worked.add(one.arguments["node_id"])
-        convolutions = {key for key, one in operators.items() if "Convolution" in one.name}
+            for slice_ in watched.slices[track]:
+                operator = operators[slice_.arguments["node_id"]]
+                assert slice_.parents == [] and slice_.name == operator.name
+                assert operator.start <= slice_.start <= slice_.end <= operator.end
+                assert int(slice_.arguments["tasks"]) > 0
+                assert int(slice_.arguments["busy_ns"]) <= slice_.end - slice_.start
+                worked.add(slice_.arguments["node_id"])
+        convolutions = {key for key, slice_ in operators.items() if "Convolution" in slice_.name}
         assert len(convolutions) == 3 and convolutions <= worked
     one_run = trace(run, "--run", "0", output=tmp_path / f"one.{form}")
     assert set(one_run.processes) == {"on", "again"}
@@ -237,9 +247,9 @@ def test_threads_have_tracks_whose_tasks_lie_in_their_operators(run_directory, f
 
 def test_the_trace_of_a_run_directory_lies_in_it(run_directory):
     run, _, _ = run_directory
-    done = program.run("trace", run)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{run / 'trace.pftrace'}\n"
+    completed = program.run("trace", run)
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout == f"{run / 'trace.pftrace'}\n"
     assert set(traces.read_perfetto((run / "trace.pftrace").read_bytes()).processes) == {
         "on",
         "again",
@@ -251,9 +261,9 @@ def test_the_trace_of_a_run_directory_lies_in_it(run_directory):
 
 def test_a_disk_that_is_full_is_said():
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run([program.etprof(), "trace", TOY, "-o", "-"], stdout=full, stderr=subprocess.PIPE)
-    assert done.returncode == 4
-    assert b"Could not write to the standard output" in done.stderr
+        completed = subprocess.run([program.etprof(), "trace", TOY, "-o", "-"], stdout=full, stderr=subprocess.PIPE)
+    assert completed.returncode == 4
+    assert b"Could not write to the standard output" in completed.stderr
 
 
 def test_ctrl_c_leaves_nothing(tmp_path):
@@ -282,7 +292,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     ],
 )
 def test_what_cannot_be_traced_is_said(arguments, code, words, tmp_path):
-    done = program.run("trace", *arguments, "-o", tmp_path / "out.pftrace")
-    assert done.returncode == code
-    assert words in done.stderr and "Traceback" not in done.stderr
+    completed = program.run("trace", *arguments, "-o", tmp_path / "out.pftrace")
+    assert completed.returncode == code
+    assert words in completed.stderr and "Traceback" not in completed.stderr
     assert list(tmp_path.iterdir()) == []

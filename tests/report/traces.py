@@ -28,13 +28,15 @@ class Process:
 
 
 @dataclass
-class Read:
+class ReadTrace:
     processes: dict[str, Process]
     attributes: dict
     clocks: list[dict[int, int]] = field(default_factory=list)
 
     def slices(self) -> list[Slice]:
-        return [one for process in self.processes.values() for thread in process.slices.values() for one in thread]
+        return [
+            slice_ for process in self.processes.values() for thread in process.slices.values() for slice_ in thread
+        ]
 
 
 class _Perfetto:
@@ -46,7 +48,7 @@ class _Perfetto:
         self.texts: dict[int, str] = {}
         self.tracks: dict[int, tuple[str, str, Process]] = {}
         self.pids: dict[int, str] = {}
-        self.read = Read(defaultdict(Process), {})
+        self.trace = ReadTrace(defaultdict(Process), {})
         self.events: list[tuple[int, TrackEvent]] = []
 
     def packet(self, packet: TracePacket, number: int) -> None:
@@ -58,11 +60,11 @@ class _Perfetto:
             self.describe(packet.track_descriptor)
         for attribute in packet.trace_attributes.attribute:
             value = attribute.long_value if attribute.HasField("long_value") else attribute.string_value
-            self.read.attributes[attribute.key] = value
+            self.trace.attributes[attribute.key] = value
         if packet.HasField("clock_snapshot"):
-            self.read.clocks.append({clock.clock_id: clock.timestamp for clock in packet.clock_snapshot.clocks})
+            self.trace.clocks.append({clock.clock_id: clock.timestamp for clock in packet.clock_snapshot.clocks})
         if packet.HasField("track_event"):
-            assert packet.timestamp_clock_id == (BUILTIN_CLOCK_MONOTONIC if self.read.clocks else 0)
+            assert packet.timestamp_clock_id == (BUILTIN_CLOCK_MONOTONIC if self.trace.clocks else 0)
             self.events.append((packet.timestamp, packet.track_event))
 
     def intern(self, data: object) -> None:
@@ -76,9 +78,9 @@ class _Perfetto:
         if descriptor.HasField("process"):
             name = descriptor.process.process_name
             self.pids[descriptor.process.pid] = name
-            self.tracks[descriptor.uuid] = ("process", name, self.read.processes[name])
+            self.tracks[descriptor.uuid] = ("process", name, self.trace.processes[name])
         elif descriptor.HasField("thread"):
-            process = self.read.processes[self.pids[descriptor.thread.pid]]
+            process = self.trace.processes[self.pids[descriptor.thread.pid]]
             self.tracks[descriptor.uuid] = ("thread", descriptor.thread.thread_name, process)
         else:
             kind, _, process = self.tracks[descriptor.parent_uuid]
@@ -87,13 +89,13 @@ class _Perfetto:
 
     def arguments(self, event: TrackEvent) -> dict:
         return {
-            self.annotation_names[one.name_iid]: self.texts[one.string_value_iid]
-            if one.string_value_iid
-            else one.int_value
-            for one in event.debug_annotations
+            self.annotation_names[annotation.name_iid]: self.texts[annotation.string_value_iid]
+            if annotation.string_value_iid
+            else annotation.int_value
+            for annotation in event.debug_annotations
         }
 
-    def finish(self) -> Read:
+    def finish(self) -> ReadTrace:
         open_slices = defaultdict(list)
         for time, event in sorted(self.events, key=lambda entry: entry[0]):
             kind, name, process = self.tracks[event.track_uuid]
@@ -110,11 +112,11 @@ class _Perfetto:
                 assert kind == "counter"
                 process.counters[name].append((time, event.double_counter_value))
         assert not any(open_slices.values())
-        self.read.processes = dict(self.read.processes)
-        return self.read
+        self.trace.processes = dict(self.trace.processes)
+        return self.trace
 
 
-def read_perfetto(data: bytes) -> Read:
+def read_perfetto(data: bytes) -> ReadTrace:
     trace = Trace()
     trace.ParseFromString(data)
     reader = _Perfetto()
@@ -129,7 +131,7 @@ def _nanoseconds(text: str) -> int:
     return int(whole) * 1000 + int(fraction)
 
 
-def read_chrome(data: bytes) -> Read:
+def read_chrome(data: bytes) -> ReadTrace:
     """Reads a Chrome trace. Times keep all digits of the file, which a double would round. Slices nest by their times."""
     document = json.loads(data, parse_float=str)
     names, threads = {}, {}
@@ -153,7 +155,7 @@ def read_chrome(data: bytes) -> Read:
             stack.pop()
         stack.append(Slice(event["name"], start, end, event["args"], [outer.name for outer in stack]))
         process.slices[threads[event["pid"], event["tid"]]].append(stack[-1])
-    return Read(processes, document["otherData"])
+    return ReadTrace(processes, document["otherData"])
 
 
 READERS = {"pftrace": read_perfetto, "json": read_chrome}

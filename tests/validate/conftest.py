@@ -27,8 +27,8 @@ def measured(tmp_path_factory) -> Path:
         "experiments": [{"name": "one"}, {"name": "same"}, {"name": "threads", "threads": [1, 2]}],
     }
     (folder / "config.json").write_text(json.dumps(config))
-    done = program.run("run", folder / "config.json", "--watch")
-    assert done.returncode == 0, done.stderr
+    completed = program.run("run", folder / "config.json", "--watch")
+    assert completed.returncode == 0, completed.stderr
     return folder / "out"
 
 

@@ -68,8 +68,8 @@ def test_suites_fit_the_schema_that_they_name_and_etprof_takes_them(path):
     named = path.parent / suite["$schema"]
     jsonschema.Draft202012Validator(json.loads(named.read_text(encoding="utf-8"))).validate(suite)
     # The devices may be unreachable, which their cells then report.
-    done = etprof(program.ROOT, "suite", path, "--dry-run", "--json")
-    assert done.returncode == 0, done.stderr
+    completed = etprof(program.ROOT, "suite", path, "--dry-run", "--json")
+    assert completed.returncode == 0, completed.stderr
 
 
 def test_an_example_is_json_that_any_program_reads():
@@ -142,8 +142,8 @@ def test_what_is_commented_out_is_right_too(path, tmp_path):
     else:  # a CPU that is elsewhere: test_configs_elsewhere.py in tests/devices
         text = re.sub(r'"(device|power_mode|cpu_affinity)": .*,', "", text).replace('"isa": "-sme,-sme2"', '"isa": ""')
     (tmp_path / "config.json").write_text(text, encoding="utf-8")
-    done = etprof(tmp_path, "run", "config.json", "--dry-run")
-    assert done.returncode == 0, done.stderr
+    completed = etprof(tmp_path, "run", "config.json", "--dry-run")
+    assert completed.returncode == 0, completed.stderr
 
 
 def needs(feature: str) -> None:
@@ -162,8 +162,8 @@ def test_those_for_this_machine_run(name, tmp_path):
     dry = etprof(tmp_path, "run", CONFIGS / name, "--dry-run")
     assert dry.returncode == 0, dry.stderr
     short = ["--launches", "2", "--max-seconds", "5", "--runs", "2", "--no-peaks"]
-    done = etprof(tmp_path, "run", CONFIGS / name, *short)
-    assert done.returncode == 0, done.stderr
+    completed = etprof(tmp_path, "run", CONFIGS / name, *short)
+    assert completed.returncode == 0, completed.stderr
     (run,) = {path.parent for path in tmp_path.rglob("manifest.json")}
     (into,) = re.findall(r"^  into +(\S+)$", dry.stdout, flags=re.MULTILINE)
     assert (tmp_path / into) == run
@@ -173,14 +173,14 @@ def test_those_for_this_machine_run(name, tmp_path):
 def refused(folder: Path, config: Any) -> str:
     """Returns etprof's error for a configuration; empty: etprof accepts it."""
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    done = etprof(folder, "run", "config.json", "--dry-run")
-    assert done.returncode in (0, 2, 3), done.stderr
-    if done.returncode != 0:
-        program.one_error(done.stderr)
-    return done.stderr
+    completed = etprof(folder, "run", "config.json", "--dry-run")
+    assert completed.returncode in (0, 2, 3), completed.stderr
+    if completed.returncode != 0:
+        program.one_error(completed.stderr)
+    return completed.stderr
 
 
-def at(level: str, members: dict[str, Any]) -> dict[str, Any]:
+def make_config(level: str, members: dict[str, Any]) -> dict[str, Any]:
     """A configuration with `members` in one of its objects."""
     side: dict[str, Any] = {"experiment": "a"}
     pair: dict[str, Any] = {"baseline": side, "candidate": "b"}
@@ -210,9 +210,9 @@ LEVELS = ["whole", "experiment", "analysis", "pair", "side"]
 @pytest.mark.parametrize("level", LEVELS)
 def test_schema_and_parser_know_the_same_keys(level, tmp_path):
     """The parser lists its keys for an unknown key that resembles none of them."""
-    assert refused(tmp_path, at(level, {})) == ""
-    said = refused(tmp_path, at(level, {"qqqqqqqqqqqqqqqqqqqqqqqq": 1}))
-    known = set(said.strip().rpartition("hint: Known here: ")[2].removesuffix(".").split(", "))
+    assert refused(tmp_path, make_config(level, {})) == ""
+    error = refused(tmp_path, make_config(level, {"qqqqqqqqqqqqqqqqqqqqqqqq": 1}))
+    known = set(error.strip().rpartition("hint: Known here: ")[2].removesuffix(".").split(", "))
     assert known == set(of_schema(level))
 
 
@@ -220,11 +220,11 @@ def test_schema_and_parser_know_the_same_keys(level, tmp_path):
 def test_a_key_of_another_place_is_refused_by_both(level, tmp_path):
     everywhere = {key for other in LEVELS for key in of_schema(other)}
     for key in sorted(everywhere - set(of_schema(level))):
-        config = at(level, {key: None})
+        config = make_config(level, {key: None})
         assert errors(config), key
         assert "unknown key" in refused(tmp_path, config), key
     for key in ("_note", "comment", "description"):
-        config = at(level, {key: {"free": [1]}})
+        config = make_config(level, {key: {"free": [1]}})
         assert errors(config) == []
         assert refused(tmp_path, config) == ""
 
@@ -253,9 +253,11 @@ def test_schema_and_parser_allow_the_same_values(level, tmp_path):
         if key in ("experiments", "analysis", "compare_pairs", "baseline", "candidate", "experiment"):
             continue
         for value in values_of(property_):
-            config = at(level, {key: value})
+            config = make_config(level, {key: value})
             by_schema = not errors(config)
-            said = refused(tmp_path, config)
-            assert by_schema == (not said or bool(re.search(ELSE_WRONG, said))), f"{key}: {value!r}: {said or 'taken'}"
+            error = refused(tmp_path, config)
+            assert by_schema == (not error or bool(re.search(ELSE_WRONG, error))), (
+                f"{key}: {value!r}: {error or 'taken'}"
+            )
             count += 1
     assert count >= 5

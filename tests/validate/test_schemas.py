@@ -14,7 +14,7 @@ import pytest
 MODEL = program.DATA / "toy_cnn.pte"
 SMALL_INT8 = program.ROOT / "tests" / "fuzz" / "corpus" / "program" / "int8.pte"
 SCHEMAS = program.ROOT / "docs" / "schema"
-WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks"]
+RUN_DOCUMENTS = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks"]
 # Files whose names begin with a model's or an experiment's.
 SUFFIXES = ["robust_stats", "robust_comparison", "watch"]
 # Optional keys.
@@ -80,15 +80,17 @@ def shape(value):
     return float if type(value) is int else type(value)
 
 
-def thinned(value):
+def without_repeats(value):
     """The same with two entries of each list, which places() visits; of objects with one where the second is like it: a
     schema describes all entries of a list at once, and what is refused in one is refused in another of the same shape."""
     if isinstance(value, dict):
-        return {key: thinned(member) for key, member in value.items()}
+        return {key: without_repeats(member) for key, member in value.items()}
     if isinstance(value, list):
-        kept = [thinned(member) for member in value[:2]]
+        entries = [without_repeats(member) for member in value[:2]]
         return (
-            kept[:1] if isinstance(value[0] if value else None, dict) and shape(kept[:1]) == shape(kept[1:]) else kept
+            entries[:1]
+            if isinstance(value[0] if value else None, dict) and shape(entries[:1]) == shape(entries[1:])
+            else entries
         )
     return value
 
@@ -98,29 +100,29 @@ def mutations(name: str, document: dict) -> Iterator[str]:
 
     The document is as it was when the next one is asked for.
     """
-    for wanted, (holder, member) in list(places(document)):
-        if FREE.search(wanted):
+    for path, (parent, member) in list(places(document)):
+        if FREE.search(path):
             continue
-        whole = dict(holder)
+        original = dict(parent)
         kinds = {
-            "missing": {key: value for key, value in whole.items() if key != member},
-            "misspelt": {key + "s_" * (key == member): value for key, value in whole.items()},
-            "wrong type": whole | {member: {"not": "this"} if not isinstance(whole[member], dict) else [1]},
+            "missing": {key: value for key, value in original.items() if key != member},
+            "misspelt": {key + "s_" * (key == member): value for key, value in original.items()},
+            "wrong type": original | {member: {"not": "this"} if not isinstance(original[member], dict) else [1]},
         }
         if member in OPTIONAL.get(name, ()):
             del kinds["missing"]
         for kind, spoilt in kinds.items():
-            holder.clear()
-            holder.update(spoilt)
-            yield f"{kind}: {wanted}"
-            holder.clear()
-            holder.update(whole)
+            parent.clear()
+            parent.update(spoilt)
+            yield f"{kind}: {path}"
+            parent.clear()
+            parent.update(original)
 
 
 def test_every_schema_is_one():
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
     assert names == {
-        *WRITTEN,
+        *RUN_DOCUMENTS,
         *SUFFIXES,
         "accuracy",  # python/tests/accuracy/test_noise.py
         "build",  # tests/devices
@@ -155,39 +157,41 @@ def test_every_schema_is_one():
 
 def test_every_json_file_of_a_real_run_has_a_schema_and_fits_it(measured):
     files = [path for path in measured.rglob("*.json") if "previous" not in path.parts]
-    assert {path.stem for path in files} >= {*WRITTEN, "config"}
+    assert {path.stem for path in files} >= {*RUN_DOCUMENTS, "config"}
     seen = set()
     for path in files:
         (name,) = [
-            name for name in (*WRITTEN, *SUFFIXES, "config") if path.stem == name or path.stem.endswith(f"_{name}")
+            name
+            for name in (*RUN_DOCUMENTS, *SUFFIXES, "config")
+            if path.stem == name or path.stem.endswith(f"_{name}")
         ]
         seen.add(name)
         assert errors(name, read(path)) == []
-    assert seen == {*WRITTEN, *SUFFIXES, "config"}
+    assert seen == {*RUN_DOCUMENTS, *SUFFIXES, "config"}
 
 
 def test_small_outputs_fit_their_schemas(measured, tmp_path):
-    assert len(program.fitting("isa", program.run("isa", "--json").stdout)["levels"]) > 0
+    assert len(program.parse_with_schema("isa", program.run("isa", "--json").stdout)["levels"]) > 0
     run = shutil.copytree(measured, tmp_path / "run")
     (run / "metrics.json").write_text("{}")
     for folder, ok in ((measured, True), (run, False)):
-        (found,) = program.fitting("validate", program.run("validate", folder, "--json").stdout)["runs"]
+        (found,) = program.parse_with_schema("validate", program.run("validate", folder, "--json").stdout)["runs"]
         assert found["ok"] is ok and ok != any(one["severity"] == "broken" for one in found["findings"])
 
 
 @pytest.fixture(scope="session")
-def across(measured, tmp_path_factory) -> Path:
+def devices_report_file(measured, tmp_path_factory) -> Path:
     """The report over two runs, as if of two devices."""
     folder = tmp_path_factory.mktemp("across")
-    done = program.run("report", measured, shutil.copytree(measured, folder / "again"), "--out", folder)
-    assert done.returncode == 0, done.stderr
+    completed = program.run("report", measured, shutil.copytree(measured, folder / "again"), "--out", folder)
+    assert completed.returncode == 0, completed.stderr
     return folder / "devices_report.json"
 
 
-def test_the_report_over_devices_fits_its_schema(across, measured):
-    document = read(across)
+def test_the_report_over_devices_fits_its_schema(devices_report_file, measured):
+    document = read(devices_report_file)
     assert errors("devices_report", document) == []
-    shown = program.run("report", measured, across.parent / "again", "--json")
+    shown = program.run("report", measured, devices_report_file.parent / "again", "--json")
     assert json.loads(shown.stdout) == document
 
 
@@ -202,39 +206,41 @@ def kernels_document(folder: Path) -> dict:
     return json.loads(program.run("kernels", run, "--filter-op", "IGEMM", "--json").stdout)
 
 
-def document_of(name: str, measured: Path, across: Path) -> dict:
+def document_of(name: str, measured: Path, devices_report_file: Path) -> dict:
     if name == "check":  # of operators, too
-        done = program.run("check", measured, "--max-operator-slowdown", "5%", "--max-memory-growth", "5%", "--json")
-        return json.loads(done.stdout)
+        completed = program.run(
+            "check", measured, "--max-operator-slowdown", "5%", "--max-memory-growth", "5%", "--json"
+        )
+        return json.loads(completed.stdout)
     if name == "inspect":  # of an int8 model: with quantization
         return json.loads(program.run("inspect", SMALL_INT8, "--json").stdout)
     if name == "kernels":  # two logs that differ, and the evidence of two sides; not all microkernels, for speed
-        return kernels_document(across.parent)
+        return kernels_document(devices_report_file.parent)
     if name == "devices_report":
-        return read(across)
+        return read(devices_report_file)
     if name == "timeline":
-        return json.loads(program.held_in_page(measured / "report.html", "etprof-timeline"))
+        return json.loads(program.read_page_json(measured / "report.html", "etprof-timeline"))
     if name == "dry_run":
         return json.loads(program.run("run", measured / "config.json", "--dry-run", "--json").stdout)
     return read(next(measured.rglob(f"*_{name}.json")) if name in SUFFIXES else measured / f"{name}.json")
 
 
 @pytest.mark.parametrize(
-    "name", [*WRITTEN, *SUFFIXES, "check", "devices_report", "dry_run", "inspect", "kernels", "timeline"]
+    "name", [*RUN_DOCUMENTS, *SUFFIXES, "check", "devices_report", "dry_run", "inspect", "kernels", "timeline"]
 )
-def test_whatever_is_spoilt_is_refused(name, measured, across):
-    document = thinned(document_of(name, measured, across))
+def test_whatever_is_spoilt_is_refused(name, measured, devices_report_file):
+    document = without_repeats(document_of(name, measured, devices_report_file))
     assert errors(name, document) == []
     accepted = []
     count = 0
     validator = schema(name)
-    whole = copy.deepcopy(document)
-    for what in mutations(name, document):
+    original = copy.deepcopy(document)
+    for mutation in mutations(name, document):
         count += 1
-        assert document != whole
+        assert document != original
         if validator.is_valid(document):
-            accepted.append(what)
-    assert document == whole
+            accepted.append(mutation)
+    assert document == original
     assert accepted == []
     assert count > (15 if name == "metrics" else 40)
 
@@ -285,9 +291,9 @@ def test_what_the_configurations_schema_refuses_etprof_refuses(keys, tmp_path):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config))
     assert errors("config", config)
-    done = program.run("run", path, "--dry-run")
-    assert done.returncode == 3, done.stdout
-    assert program.one_error(done.stderr)
+    completed = program.run("run", path, "--dry-run")
+    assert completed.returncode == 3, completed.stdout
+    assert program.one_error(completed.stderr)
 
 
 def test_what_the_configurations_schema_takes_etprof_takes(tmp_path):
@@ -318,5 +324,5 @@ def test_what_the_configurations_schema_takes_etprof_takes(tmp_path):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config))
     assert errors("config", config) == []
-    done = program.run("run", path, "--dry-run")
-    assert done.returncode == 0, done.stderr
+    completed = program.run("run", path, "--dry-run")
+    assert completed.returncode == 0, completed.stderr

@@ -13,18 +13,18 @@ import pytest
 import test_schemas
 from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc, serialize_to_etdump_flatcc
 
-DONE, CHECK_FAILED, BAD_INPUT = 0, 1, 3
+OK, CHECK_FAILED, BAD_INPUT = 0, 1, 3
 
 
 def validate(*runs: Path) -> tuple[int, list[dict]]:
-    done = program.run("validate", *runs, "--json")
-    assert done.stderr == ""
-    return done.returncode, json.loads(done.stdout)["runs"]
+    completed = program.run("validate", *runs, "--json")
+    assert completed.stderr == ""
+    return completed.returncode, json.loads(completed.stdout)["runs"]
 
 
 def findings(run: Path, severity: str) -> list[dict]:
-    _, (said,) = validate(run)
-    return [finding for finding in said["findings"] if finding["severity"] == severity]
+    _, (validated,) = validate(run)
+    return [finding for finding in validated["findings"] if finding["severity"] == severity]
 
 
 def change(path: Path, old: str, new: str, count: int = 1) -> None:
@@ -33,9 +33,9 @@ def change(path: Path, old: str, new: str, count: int = 1) -> None:
     path.write_text(text.replace(old, new, count), encoding="utf-8")
 
 
-def edit(path: Path, do) -> None:
+def edit(path: Path, apply) -> None:
     document = json.loads(path.read_text(encoding="utf-8"))
-    do(document)
+    apply(document)
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
@@ -49,23 +49,23 @@ def rewrite(path: Path, lines: list[list[str]]) -> None:
         csv.writer(file, lineterminator="\n").writerows(lines)
 
 
-def one(run: Path, suffix: str) -> Path:
+def experiment_file(run: Path, suffix: str) -> Path:
     return run / "one" / f"toy_cnn_one_t1{suffix}"
 
 
 def drop_a_latency(run: Path) -> None:
-    lines = rows(one(run, "_latency.csv"))
-    rewrite(one(run, "_latency.csv"), lines[:-1])
+    lines = rows(experiment_file(run, "_latency.csv"))
+    rewrite(experiment_file(run, "_latency.csv"), lines[:-1])
 
 
 def spoil_a_latency(run: Path) -> None:
     # One that the manifest sums up: of a burst that other processes disturbed it may have none.
     (result,) = [r for r in json.loads((run / "manifest.json").read_text())["results"] if r["experiment"] == "one"]
     least = str(round(result["min_ms"] * 1e6))
-    lines = rows(one(run, "_latency.csv"))
+    lines = rows(experiment_file(run, "_latency.csv"))
     row = next(line for line in lines if line[4] == "recorded" and line[6] == least)
     row[6] = str(int(row[6]) * 1000)
-    rewrite(one(run, "_latency.csv"), lines)
+    rewrite(experiment_file(run, "_latency.csv"), lines)
 
 
 def add_runs_to_the_manifest(run: Path) -> None:
@@ -80,34 +80,34 @@ def truncate_last_byte(path: Path) -> None:
 
 
 def add_a_nanosecond(table: str):
-    def do(run: Path) -> None:
+    def apply(run: Path) -> None:
         def more(summary: dict) -> None:
             rows_of = summary["experiments"][0][table]
             (rows_of if table == "operators" else rows_of["rows"])[0]["total_ns"] += 1
 
         edit(run / "analysis_summary.json", more)
 
-    return do
+    return apply
 
 
 def move_a_delta(table: str, key: str = "delta_numerator_ns"):
-    def do(run: Path) -> None:
+    def apply(run: Path) -> None:
         def more(summary: dict) -> None:
             summary["comparisons"][0][table][0][key] += 1
 
         edit(run / "analysis_summary.json", more)
 
-    return do
+    return apply
 
 
 def lengthen_each_operator(run: Path) -> None:
     """Replaces an ETDump by one of the same runs and operators with other times, as of another measurement."""
-    dump = deserialize_from_etdump_flatcc(one(run, ".etdump").read_bytes())
+    dump = deserialize_from_etdump_flatcc(experiment_file(run, ".etdump").read_bytes())
     for block in dump.run_data:
         for event in block.events:
             if event.profile_event is not None:
                 event.profile_event.end_time += 10
-    one(run, ".etdump").write_bytes(serialize_to_etdump_flatcc(dump))
+    experiment_file(run, ".etdump").write_bytes(serialize_to_etdump_flatcc(dump))
 
 
 def metrics_of_another_run(run: Path) -> None:
@@ -124,7 +124,7 @@ def forget_an_experiment(run: Path) -> None:
 def set_in(file: str, *path: str | int, to):
     """Changes the value at a place of a JSON file."""
 
-    def do(run: Path) -> None:
+    def apply(run: Path) -> None:
         def more(document) -> None:
             for key in path[:-1]:
                 document = document[key]
@@ -133,7 +133,7 @@ def set_in(file: str, *path: str | int, to):
 
         edit(run / file, more)
 
-    return do
+    return apply
 
 
 def in_summary(*path: str | int, to):
@@ -143,29 +143,29 @@ def in_summary(*path: str | int, to):
 def another_field(suffix: str, column: str, to: str = "12345"):
     """Changes a cell in the first row of a table of experiment "one"."""
 
-    def do(run: Path) -> None:
-        lines = rows(one(run, suffix))
+    def apply(run: Path) -> None:
+        lines = rows(experiment_file(run, suffix))
         assert lines[1][lines[0].index(column)] != to
         lines[1][lines[0].index(column)] = to
-        rewrite(one(run, suffix), lines)
+        rewrite(experiment_file(run, suffix), lines)
 
-    return do
+    return apply
 
 
 def another_number(file: str):
     """Changes the last digit of the first fraction in a text."""
 
-    def do(run: Path) -> None:
+    def apply(run: Path) -> None:
         (path,) = run.glob(file)
         text = path.read_text(encoding="utf-8")
         digit = re.search(r"\d\.\d", text).end() - 1
         path.write_text(text[:digit] + str((int(text[digit]) + 1) % 10) + text[digit + 1 :], encoding="utf-8")
 
-    return do
+    return apply
 
 
 def turn_the_verdict(file: str, *path: str | int):
-    def do(run: Path) -> None:
+    def apply(run: Path) -> None:
         (name,) = run.glob(file)
 
         def more(document) -> None:
@@ -175,7 +175,7 @@ def turn_the_verdict(file: str, *path: str | int):
 
         edit(name, more)
 
-    return do
+    return apply
 
 
 def move_between_groups(run: Path) -> None:
@@ -191,7 +191,7 @@ def a_thread_busier_than_time(run: Path) -> None:
     def more(watch: dict) -> None:
         watch["operators"][0]["threads"][0]["busy_ns"] += 1
 
-    edit(one(run, "_watch.json"), more)
+    edit(experiment_file(run, "_watch.json"), more)
 
 
 def cut_the_page(run: Path) -> None:
@@ -218,16 +218,16 @@ DAMAGE = {
     "watched times that do not add up": (a_thread_busier_than_time, {"watch"}, "one/toy_cnn_one_t1_watch.json"),
     "report missing": (lambda run: (run / "report.md").unlink(), {"files"}, "report.md"),
     "configuration missing": (lambda run: (run / "config.json").unlink(), {"files"}, "config.json"),
-    "latencies missing": (lambda run: one(run, "_latency.csv").unlink(), {"files"}, "one/toy_cnn_one_t1_latency.csv"),
-    "timeline missing": (lambda run: one(run, "_exec_run0_timeline.csv").unlink(), {"files"}, "one/toy_cnn_one_t1_exec_run0_timeline.csv"),
-    "ETDump missing": (lambda run: one(run, ".etdump").unlink(), {"files"}, "one/toy_cnn_one_t1.etdump"),
-    "ETDump empty": (lambda run: one(run, ".etdump").write_bytes(b""), {"files"}, "one/toy_cnn_one_t1.etdump"),
-    "ETDump cut": (lambda run: truncate_last_byte(one(run, ".etdump")), {"etdump"}, "one/toy_cnn_one_t1.etdump"),
+    "latencies missing": (lambda run: experiment_file(run, "_latency.csv").unlink(), {"files"}, "one/toy_cnn_one_t1_latency.csv"),
+    "timeline missing": (lambda run: experiment_file(run, "_exec_run0_timeline.csv").unlink(), {"files"}, "one/toy_cnn_one_t1_exec_run0_timeline.csv"),
+    "ETDump missing": (lambda run: experiment_file(run, ".etdump").unlink(), {"files"}, "one/toy_cnn_one_t1.etdump"),
+    "ETDump empty": (lambda run: experiment_file(run, ".etdump").write_bytes(b""), {"files"}, "one/toy_cnn_one_t1.etdump"),
+    "ETDump cut": (lambda run: truncate_last_byte(experiment_file(run, ".etdump")), {"etdump"}, "one/toy_cnn_one_t1.etdump"),
     "ETDump of another experiment": (lengthen_each_operator, {"timeline", "ops_stats", "analysis_summary", "derived"}, "one/toy_cnn_one_t1_exec_ops_stats.csv"),
     "runs that the ETDump has not": (add_runs_to_the_manifest, {"run_counts"}, "one/toy_cnn_one_t1.etdump"),
-    "latencies with other columns": (lambda run: change(one(run, "_latency.csv"), "latency_ns", "latency_us"), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
-    "a latency that is no number": (lambda run: change(one(run, "_latency.csv"), "0,,,0,first,1,", "0,,,0,first,1,-"), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
-    "latencies cut": (lambda run: truncate_last_byte(one(run, "_latency.csv")), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
+    "latencies with other columns": (lambda run: change(experiment_file(run, "_latency.csv"), "latency_ns", "latency_us"), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
+    "a latency that is no number": (lambda run: change(experiment_file(run, "_latency.csv"), "0,,,0,first,1,", "0,,,0,first,1,-"), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
+    "latencies cut": (lambda run: truncate_last_byte(experiment_file(run, "_latency.csv")), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
     "a latency gone": (drop_a_latency, {"latency_counts"}, "one/toy_cnn_one_t1_latency.csv"),
     "a latency changed": (spoil_a_latency, {"latency_values"}, "one/toy_cnn_one_t1_latency.csv"),
     "a group that does not add up": (add_a_nanosecond("groups"), {"sums"}, "analysis_summary.json"),
@@ -237,14 +237,14 @@ DAMAGE = {
     "a delta of a group": (move_a_delta("groups"), {"deltas"}, "analysis_summary.json"),
     "a delta of a category": (move_a_delta("categories"), {"deltas"}, "analysis_summary.json"),
     "a total of an operator": (move_a_delta("operators", "candidate_total_ns"), {"deltas"}, "analysis_summary.json"),
-    "a row of a timeline gone": (lambda run: rewrite(p := one(run, "_exec_all_runs_timeline.csv"), rows(p)[:-1]), {"timeline"}, "one/toy_cnn_one_t1_exec_all_runs_timeline.csv"),
-    "a time in a timeline": (lambda run: change(one(run, "_exec_run0_timeline.csv"), ",Execute,", ",Default,"), {"timeline"}, "one/toy_cnn_one_t1_exec_run0_timeline.csv"),
-    "a row of the statistics gone": (lambda run: rewrite(p := one(run, "_exec_ops_stats.csv"), rows(p)[:-1]), {"ops_stats"}, "one/toy_cnn_one_t1_exec_ops_stats.csv"),
+    "a row of a timeline gone": (lambda run: rewrite(p := experiment_file(run, "_exec_all_runs_timeline.csv"), rows(p)[:-1]), {"timeline"}, "one/toy_cnn_one_t1_exec_all_runs_timeline.csv"),
+    "a time in a timeline": (lambda run: change(experiment_file(run, "_exec_run0_timeline.csv"), ",Execute,", ",Default,"), {"timeline"}, "one/toy_cnn_one_t1_exec_run0_timeline.csv"),
+    "a row of the statistics gone": (lambda run: rewrite(p := experiment_file(run, "_exec_ops_stats.csv"), rows(p)[:-1]), {"ops_stats"}, "one/toy_cnn_one_t1_exec_ops_stats.csv"),
     "configuration that is no JSON": (lambda run: (run / "config.json").write_text('{"model": 3'), {"config"}, "config.json"),
     "configuration that is no object": (lambda run: (run / "config.json").write_text("[]"), {"config"}, "config.json"),
     "page cut": (cut_the_page, {"derived"}, "report.html"),
     "page missing": (lambda run: (run / "report.html").unlink(), {"files"}, "report.html"),
-    "statistics missing": (lambda run: one(run, "_robust_stats.json").unlink(), {"files"}, "one/toy_cnn_one_t1_robust_stats.json"),
+    "statistics missing": (lambda run: experiment_file(run, "_robust_stats.json").unlink(), {"files"}, "one/toy_cnn_one_t1_robust_stats.json"),
     "a number of the report": (another_number("report.md"), {"derived"}, "report.md"),
     "a number of the summary for people": (another_number("pipeline_summary.md"), {"derived"}, "pipeline_summary.md"),
     "a latency table's median": (another_field("_e2e_latency.csv", "latency_median_ms"), {"derived"}, "one/toy_cnn_one_t1_e2e_latency.csv"),
@@ -280,18 +280,18 @@ WHERE_THREADS_WAITED = {"ETDump of another experiment": {"pipeline_summary"}}
 
 
 def test_a_good_run_is_good(run):
-    code, (said,) = validate(run)
-    assert code == DONE
-    assert said == {"run": str(run), "ok": True, "foreign": False, "findings": []}
-    done = program.run("validate", run)
-    assert done.stdout.split() == ["etprof", "validate", f"{run}:", "all", "is", "well"]
+    code, (validated,) = validate(run)
+    assert code == OK
+    assert validated == {"run": str(run), "ok": True, "foreign": False, "findings": []}
+    completed = program.run("validate", run)
+    assert completed.stdout.split() == ["etprof", "validate", f"{run}:", "all", "is", "well"]
 
 
 @pytest.mark.parametrize("title", [None, 'a & b "on" <off>'])
 def test_a_report_written_again_is_good(run, title):
     """Also under another heading, which is no number; a number changed below it is told."""
-    assert program.run("report", run, *(["--title", title] if title else [])).returncode == DONE
-    assert validate(run)[0] == DONE
+    assert program.run("report", run, *(["--title", title] if title else [])).returncode == OK
+    assert validate(run)[0] == OK
     report = run / "report.md"
     lines = report.read_text(encoding="utf-8").splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if i > 0 and re.search(r"\d", line))
@@ -302,7 +302,7 @@ def test_a_report_written_again_is_good(run, title):
 
 def test_latencies_of_a_version_before_waits_are_read(run):
     """The counts are still compared. Values that depend on waiting times may differ."""
-    path = one(run, "_latency.csv")
+    path = experiment_file(run, "_latency.csv")
     rewrite(path, [line[:7] for line in rows(path)])
     assert not {"latency_csv", "latency_counts"} & {finding["check"] for finding in findings(run, "broken")}
     drop_a_latency(run)
@@ -317,28 +317,28 @@ def test_validating_changes_nothing(run):
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("what", DAMAGE)
-def test_one_broken_promise_is_one_failure(what, run):
-    do, checks, file = DAMAGE[what]
-    do(run)
-    done = program.run("validate", run)
-    assert done.returncode == CHECK_FAILED
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_one_broken_promise_is_one_failure(damage, run):
+    apply, checks, file = DAMAGE[damage]
+    apply(run)
+    completed = program.run("validate", run)
+    assert completed.returncode == CHECK_FAILED
     broken = findings(run, "broken")
-    assert {finding["check"] for finding in broken} - WHERE_THREADS_WAITED.get(what, set()) == checks, broken
+    assert {finding["check"] for finding in broken} - WHERE_THREADS_WAITED.get(damage, set()) == checks, broken
     assert file in {finding["file"] for finding in broken}
-    assert f"{run}: {len(broken)} broken" in " ".join(done.stdout.split())
+    assert f"{run}: {len(broken)} broken" in " ".join(completed.stdout.split())
     table = program.run("validate", run, "--csv", "findings")
     assert table.returncode == CHECK_FAILED
     rows = list(csv.DictReader(table.stdout.splitlines()))
     assert {row["results"] for row in rows} == {str(run)}
-    told = [{key: row[key] for key in ("severity", "check", "file", "problem")} for row in rows]
-    assert told == validate(run)[1][0]["findings"]
+    reported = [{key: row[key] for key in ("severity", "check", "file", "problem")} for row in rows]
+    assert reported == validate(run)[1][0]["findings"]
 
 
 def test_a_log_for_people_is_no_input(run):
     """A full disk leaves it out."""
-    one(run, ".log").write_text("")
-    assert program.run("validate", run).returncode == DONE
+    experiment_file(run, ".log").write_text("")
+    assert program.run("validate", run).returncode == OK
     (warning,) = findings(run, "warning")
     assert (warning["check"], warning["file"]) == ("files", "one/toy_cnn_one_t1.log")
 
@@ -355,53 +355,53 @@ def test_every_check_of_the_docs_is_tested():
     assert documented - tested == {"kernels", "lock", "sha256"}, "these have tests of their own"
 
 
-@pytest.mark.parametrize("name", test_schemas.WRITTEN)
+@pytest.mark.parametrize("name", test_schemas.RUN_DOCUMENTS)
 def test_etprof_validate_says_the_same_as_jsonschema(name, run):
     """Compares the built-in schema checker with an independent implementation."""
     path = run / f"{name}.json"
     document = test_schemas.read(path)
     count = sum(1 for _ in test_schemas.mutations(name, document))
     validator = test_schemas.schema(name)
-    for what in itertools.islice(test_schemas.mutations(name, document), 0, None, max(1, count // 12)):
+    for mutation in itertools.islice(test_schemas.mutations(name, document), 0, None, max(1, count // 12)):
         path.write_text(json.dumps(document))
-        (said,) = json.loads(program.run("validate", run, "--json").stdout)["runs"]
-        found = {finding["check"] for finding in said["findings"] if finding["severity"] == "broken"}
-        assert (name in found) != validator.is_valid(document), what
+        (validated,) = json.loads(program.run("validate", run, "--json").stdout)["runs"]
+        found = {finding["check"] for finding in validated["findings"] if finding["severity"] == "broken"}
+        assert (name in found) != validator.is_valid(document), mutation
 
 
 def test_a_run_that_is_being_measured_is_not_judged(run):
     (run / "manifest.json").write_text("{")
     with (run / ".lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        code, (said,) = validate(run)
+        code, (validated,) = validate(run)
     assert code == CHECK_FAILED
-    assert [finding["check"] for finding in said["findings"]] == ["lock"]
+    assert [finding["check"] for finding in validated["findings"]] == ["lock"]
 
 
 def test_a_model_that_changed_since_is_a_warning(run, tmp_path):
     model = tmp_path / "toy_cnn.pte"
     model.write_bytes(b"another")
     change(run / "manifest.json", json.dumps(str(program.DATA / "toy_cnn.pte")), json.dumps(str(model)), count=-1)
-    code, (said,) = validate(run)
-    assert code == DONE
-    assert [(finding["check"], finding["file"]) for finding in said["findings"]] == [
+    code, (validated,) = validate(run)
+    assert code == OK
+    assert [(finding["check"], finding["file"]) for finding in validated["findings"]] == [
         ("derived", "analysis_summary.json"),  # it knows of the model's layers
         ("sha256", str(model)),
     ]
-    assert f"{model} is not the file that was measured" in said["findings"][0]["problem"]
+    assert f"{model} is not the file that was measured" in validated["findings"][0]["problem"]
 
 
 def test_an_interrupted_run_is_a_warning(run):
     change(run / "manifest.json", '"status": "complete"', '"status": "interrupted"')
-    assert program.run("analyze", run, "--quiet").returncode == DONE
-    assert validate(run)[0] == DONE
+    assert program.run("analyze", run, "--quiet").returncode == OK
+    assert validate(run)[0] == OK
     assert [finding["check"] for finding in findings(run, "warning")] == ["finished"]
 
 
 def test_an_interrupted_run_may_have_an_older_analysis(run):
     """The run was analyzed, resumed, and interrupted again."""
     change(run / "manifest.json", '"status": "complete"', '"status": "interrupted"')
-    assert validate(run)[0] == DONE
+    assert validate(run)[0] == OK
     warned = {finding["file"]: finding["problem"] for finding in findings(run, "warning")}
     assert 'is "complete", the data give "interrupted"; ' in warned["analysis_summary.json"]
     assert "etprof analyze" in warned["report.md"]
@@ -412,11 +412,11 @@ def test_a_message_names_the_place_and_both_values(run):
     measured = summary["experiments"][1]["latency_ms"]["p99"]
     in_summary("experiments", 1, "latency_ms", "p99", to=0.5)(run)
     another_field("_operator_details.csv", "total_ms")(run)
-    said = {finding["file"]: finding["problem"] for finding in findings(run, "broken")}
-    assert said["analysis_summary.json"] == (
+    validated = {finding["file"]: finding["problem"] for finding in findings(run, "broken")}
+    assert validated["analysis_summary.json"] == (
         f"experiments[1].latency_ms.p99 is 0.5, the data give {measured}; `etprof analyze` renews it"
     )
-    table = said["one/toy_cnn_one_t1_operator_details.csv"]
+    table = validated["one/toy_cnn_one_t1_operator_details.csv"]
     assert re.match(r'row 1 \(.+\), column total_ms, is "12345", the data give "[0-9.]+"; ', table), table
 
 
@@ -424,7 +424,7 @@ def test_an_analysis_of_another_version_is_a_warning(run):
     version = json.loads((run / "manifest.json").read_text())["etprof_version"]
     change(run / "manifest.json", f'"etprof_version": "{version}"', '"etprof_version": "0.0.1"')
     another_field("_category_summary.csv", "pct_of_e2e")(run)
-    assert validate(run)[0] == DONE
+    assert validate(run)[0] == OK
     warned = {finding["file"]: finding["problem"] for finding in findings(run, "warning")}
     assert "measured by etprof 0.0.1" in warned["one/toy_cnn_one_t1_category_summary.csv"]
     assert "`etprof analyze` renews it" in warned["one/toy_cnn_one_t1_category_summary.csv"]
@@ -437,7 +437,7 @@ def test_an_interrupted_run_need_not_be_analyzed_yet(run):
         (run / name).unlink()
     for path in run.rglob("*_exec_*.csv"):
         path.unlink()
-    assert validate(run)[0] == DONE
+    assert validate(run)[0] == OK
     warned = {finding["file"] for finding in findings(run, "warning")}
     assert warned == {"manifest.json", *missing}
 
@@ -445,16 +445,16 @@ def test_an_interrupted_run_need_not_be_analyzed_yet(run):
 def test_several_runs_are_each_judged(run, tmp_path):
     other = Path(shutil.copytree(run, tmp_path / "other"))
     (other / "metrics.json").unlink()
-    code, said = validate(run, other)
+    code, validated = validate(run, other)
     assert code == CHECK_FAILED
-    assert [result["ok"] for result in said] == [True, False]
+    assert [result["ok"] for result in validated] == [True, False]
 
 
 def test_a_run_without_timelines_is_good(run):
-    assert program.run("analyze", run, "--no-timeline", "--quiet").returncode == DONE
+    assert program.run("analyze", run, "--no-timeline", "--quiet").returncode == OK
     for path in run.rglob("*_timeline.csv"):
         path.unlink()
-    assert validate(run)[0] == DONE
+    assert validate(run)[0] == OK
 
 
 def kit(folder: Path) -> Path:
@@ -467,12 +467,12 @@ def kit(folder: Path) -> Path:
 
 def test_foreign_layouts_miss_their_json_with_a_warning(tmp_path):
     folder = kit(tmp_path / "kit")
-    code, (said,) = validate(folder)
-    assert code == DONE
-    assert said["foreign"]
+    code, (validated,) = validate(folder)
+    assert code == OK
+    assert validated["foreign"]
     missing = {"manifest", "metrics", "analysis_summary", "pipeline_summary"}
-    assert {finding["check"] for finding in said["findings"]} == missing
-    assert {finding["severity"] for finding in said["findings"]} == {"warning"}
+    assert {finding["check"] for finding in validated["findings"]} == missing
+    assert {finding["severity"] for finding in validated["findings"]} == {"warning"}
 
 
 def test_a_manifest_of_the_kit_is_not_held_against_our_schema(tmp_path):
@@ -497,14 +497,14 @@ def test_damage_in_a_foreign_layout_is_broken(tmp_path):
     assert not any(str(folder) in finding["problem"] for finding in broken)  # the file is said beside it
 
 
-@pytest.mark.parametrize("what", ["nothing", "a file", "an empty folder"])
-def test_what_is_no_run_directory_is_bad_input(what, tmp_path):
+@pytest.mark.parametrize("kind", ["nothing", "a file", "an empty folder"])
+def test_what_is_no_run_directory_is_bad_input(kind, tmp_path):
     path = tmp_path / "x"
-    if what == "a file":
+    if kind == "a file":
         path.write_text("x")
-    if what == "an empty folder":
+    if kind == "an empty folder":
         path.mkdir()
-    done = program.run("validate", path)
-    assert done.returncode == BAD_INPUT
-    assert done.stdout == ""
-    assert program.one_error(done.stderr)
+    completed = program.run("validate", path)
+    assert completed.returncode == BAD_INPUT
+    assert completed.stdout == ""
+    assert program.one_error(completed.stderr)

@@ -25,8 +25,8 @@ def wheel(built: dict[Path, int], tmp_path_factory: pytest.TempPathFactory) -> P
     settings = [f"build-dir={RELEASE}", "cmake.define.ETPROF_TESTS=ON"]
     pip = [sys.executable, "-m", "pip", "wheel", ".", "--no-build-isolation", "--no-deps", "-w", folder]
     call(*pip, *(f"--config-settings={setting}" for setting in settings), cwd=ROOT, env=environment)
-    (made,) = folder.glob("*.whl")
-    return made
+    (wheel_file,) = folder.glob("*.whl")
+    return wheel_file
 
 
 @pytest.fixture(scope="session")

@@ -86,8 +86,8 @@ def test_times_lie_where_they_were_read_to_and_outlive_the_dump(etprof):
 
 @pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
 def test_a_profile_is_what_analyze_says(etprof, etdump):
-    done = program.run("analyze", etdump, "--json")
-    (experiment,) = json.loads(done.stdout)["experiments"]
+    completed = program.run("analyze", etdump, "--json")
+    (experiment,) = json.loads(completed.stdout)["experiments"]
     (profile,) = etprof.read_etdump(etdump).profiles()
     frame = profile.to_pandas().set_index("key")
     assert len(experiment["operators"]) > 3
@@ -142,8 +142,8 @@ def test_the_functions_are_the_programs_commands(etprof, tmp_path):
     assert program.run("profile", pte, *arguments).returncode == 0
     (expected,) = json.loads(program.run("validate", run, "--json").stdout)["runs"]
     assert etprof.validate(run) == expected
-    told = program.run("check", run, run, "--json", "--max-slowdown", "5%")
-    assert etprof.check(run, run, max_slowdown=0.05) == json.loads(told.stdout)
+    reported = program.run("check", run, run, "--json", "--max-slowdown", "5%")
+    assert etprof.check(run, run, max_slowdown=0.05) == json.loads(reported.stdout)
     with pytest.raises(ValueError, match="nothing to be compared with"):
         etprof.check(pte)
     other = program.ROOT / "tests" / "fuzz" / "corpus" / "program" / "int8.pte"
@@ -173,9 +173,9 @@ def test_a_dump_is_read_from_its_bytes(etprof):
 def test_bad_files_are_refused_with_their_place(etprof, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         etprof.read_etdump(tmp_path / "nowhere.etdump")
-    whole = ETDUMPS[0].read_bytes()
+    data = ETDUMPS[0].read_bytes()
     cut = tmp_path / "cut.etdump"
-    cut.write_bytes(whole[: len(whole) // 2])
+    cut.write_bytes(data[: len(data) // 2])
     with pytest.raises(ValueError, match=r"cut\.etdump"):
         etprof.read_etdump(cut)
     with pytest.raises(ValueError, match="not a unit"):

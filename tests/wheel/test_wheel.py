@@ -15,11 +15,13 @@ TOY = ROOT / "tests" / "data" / "toy_cnn.pte"
 OF_THE_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-[\w-]+)\.so\.\d+$")
 
 
-def needed(binary: Path) -> tuple[set[str], list[str]]:
+def read_dependencies(binary: Path) -> tuple[set[str], list[str]]:
     """The libraries that an ELF file needs, and where it looks for them, by readelf."""
     text = call("readelf", "--wide", "-d", binary)
     paths = re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", text)
-    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", text)), [one for path in paths for one in path.split(":") if one]
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", text)), [
+        folder for path in paths for folder in path.split(":") if folder
+    ]
 
 
 def binaries(folder: Path) -> list[Path]:
@@ -43,17 +45,17 @@ def test_its_binaries_need_nothing_that_a_plain_system_has_not(wheel, tmp_path):
     assert {"etprof", "etprof-runner"} <= {file.name for file in found}
     assert any(file.name.startswith("_native.") for file in found)
     for file in found:
-        libraries, paths = needed(file)
-        beside = {other.name for other in file.parent.iterdir()}
+        libraries, paths = read_dependencies(file)
+        neighbors = {other.name for other in file.parent.iterdir()}
         loaded_before = (
             file.name == "libcustom_ops_aot_lib.so"
         )  # the runner has already loaded all libraries that this one needs
         if loaded_before:
-            beside |= {other.name for other in (file.parent / "torch-stand-ins").iterdir()}
-        assert {name for name in libraries if not OF_THE_SYSTEM.match(name)} <= beside, file
+            neighbors |= {other.name for other in (file.parent / "torch-stand-ins").iterdir()}
+        assert {name for name in libraries if not OF_THE_SYSTEM.match(name)} <= neighbors, file
         # It finds them beside itself, and looks in no folder of the machine that built it.
         assert all(path.startswith("$ORIGIN") for path in paths), (file, paths)
-        if libraries & beside and not loaded_before:
+        if libraries & neighbors and not loaded_before:
             assert "$ORIGIN" in paths or "$ORIGIN/" in paths, (file, paths)
 
 
@@ -96,23 +98,23 @@ def test_it_runs_llm_kernels_without_torch(empty, tmp_path):
 
 def test_it_makes_a_new_model_without_torch(empty, tmp_path):
     environment = {"PATH": f"{empty / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
-    made = call("etprof", "new-model", "my_net", cwd=tmp_path, env=environment).splitlines()
-    assert made == [f"my_net/{name}" for name in ("README.md", "__init__.py", "model.py", "test_my_net.py")]
+    files = call("etprof", "new-model", "my_net", cwd=tmp_path, env=environment).splitlines()
+    assert files == [f"my_net/{name}" for name in ("README.md", "__init__.py", "model.py", "test_my_net.py")]
     assert "my_net" in call("etprof", "export", "--list-models", cwd=tmp_path, env=environment).splitlines()
 
 
 def test_what_it_lacks_is_said(empty, tmp_path):
     environment = {**os.environ, "PATH": f"{empty / 'bin'}:/usr/bin:/bin", "PYTHONPATH": ""}
-    done = subprocess.run(
+    completed = subprocess.run(
         [empty / "bin" / "etprof", "export", "--model", "toy_cnn", "--outdir", tmp_path],
         env=environment,
         capture_output=True,
         text=True,
     )
-    assert done.returncode != 0
-    assert "Traceback" not in done.stderr
-    assert "torch" in done.stderr
-    done = subprocess.run(
+    assert completed.returncode != 0
+    assert "Traceback" not in completed.stderr
+    assert "torch" in completed.stderr
+    completed = subprocess.run(
         [empty / "bin" / "python", "-c", "import etprof; etprof.read_etdump('x')"], capture_output=True, text=True
     )
-    assert "numpy" in done.stderr.lower()
+    assert "numpy" in completed.stderr.lower()

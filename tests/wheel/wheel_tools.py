@@ -8,6 +8,6 @@ RELEASE = ROOT / "build" / "release"
 
 
 def call(*command: str | Path, **keywords) -> str:
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **keywords)
-    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
-    return done.stdout
+    completed = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **keywords)
+    assert completed.returncode == 0, f"{command}: {completed.stdout}\n{completed.stderr}"
+    return completed.stdout

@@ -26,7 +26,7 @@ MIXED, PORTABLE = SMALL / "mixed_delegates.pte", SMALL / "portable.pte"
 Changes = tuple[str, ...] | Callable[[list[str]], bool]
 
 
-def around_transposes(changes: list[str]) -> bool:
+def is_around_transposes(changes: list[str]) -> bool:
     """A delegate for each operator transposes what it takes and gives, or keeps the layout."""
     return bool(changes) and all(change.endswith(" Transpose") or ": output " in change for change in changes)
 
@@ -63,7 +63,7 @@ WORSE: dict[str, tuple[str, str, set[str], Changes]] = {
         "Base",
         "Base gate_backends:PerOperatorPartitioner",
         {"delegates", "planned", "file_size", "delegated_bytes"},
-        around_transposes,
+        is_around_transposes,
     ),
     "linear layers not delegated": (
         "Base",
@@ -107,13 +107,15 @@ class Exports:
     def __init__(self, folder: Path, variant: Callable[[str], Path]) -> None:
         self.folder = folder
         self.variant = variant
-        self.made: dict[str, Path] = {}
+        self.paths: dict[str, Path] = {}
 
     def __getitem__(self, name: str) -> Path:
-        if name not in self.made:
-            own = self.unplanned if name.endswith(" unplanned") else self.methods if " method" in name else self.variant
-            self.made[name] = own(name)
-        return self.made[name]
+        if name not in self.paths:
+            export = (
+                self.unplanned if name.endswith(" unplanned") else self.methods if " method" in name else self.variant
+            )
+            self.paths[name] = export(name)
+        return self.paths[name]
 
     def unplanned(self, name: str) -> Path:
         model = f"{Path(__file__).with_name('pairs.py')}:{name.partition(' ')[0]}"
@@ -124,12 +126,12 @@ class Exports:
         return request.pte
 
     def methods(self, name: str) -> Path:
-        wanted = ["encode", "decode"] if name == "two methods" else ["encode"]
+        method_names = ["encode", "decode"] if name == "two methods" else ["encode"]
         exported = {
             method: torch.export.export(torch.nn.Linear(4, 4).eval(), (torch.ones(1, 4),), strict=True)
-            for method in wanted
+            for method in method_names
         }
-        lowered = to_edge_transform_and_lower(exported, partitioner={m: [XnnpackPartitioner()] for m in wanted})
+        lowered = to_edge_transform_and_lower(exported, partitioner={m: [XnnpackPartitioner()] for m in method_names})
         path = self.folder / f"{name.replace(' ', '_')}.pte"
         path.write_bytes(lowered.to_executorch().buffer)
         return path
@@ -141,9 +143,9 @@ def exports(tmp_path_factory: pytest.TempPathFactory, variant: Callable[[str], P
 
 
 def check(*arguments: str | Path, code: int) -> dict:
-    done = program.run("check", "--static", *arguments, "--json")
-    assert done.returncode == code, done.stdout + done.stderr
-    return program.fitting("static_check", done.stdout)
+    completed = program.run("check", "--static", *arguments, "--json")
+    assert completed.returncode == code, completed.stdout + completed.stderr
+    return program.parse_with_schema("static_check", completed.stdout)
 
 
 def failed(found: dict) -> set[str]:
@@ -221,10 +223,10 @@ def test_its_counts_are_those_of_executorch(exports: Exports, name: str) -> None
 
 
 def test_why_an_operator_is_not_delegated_is_said_with_its_module_and_line(exports: Exports) -> None:
-    done = program.run("inspect", exports["Split"], "--require-delegated", "100%", width=120)
-    assert done.returncode == 1
-    assert "layer2.0 Cumsum (pairs.py:" in done.stdout
-    assert "XNNPACK has no such operator" in done.stdout
+    completed = program.run("inspect", exports["Split"], "--require-delegated", "100%", width=120)
+    assert completed.returncode == 1
+    assert "layer2.0 Cumsum (pairs.py:" in completed.stdout
+    assert "XNNPACK has no such operator" in completed.stdout
     assert program.run("inspect", exports["Base"], "--require-delegated", "100%").returncode == 0
 
 
@@ -310,12 +312,12 @@ def test_what_the_schema_of_limits_takes_is_read(tmp_path: Path) -> None:
             document = {"$schema": "thresholds.schema.json", key: value}
             assert LIMITS.is_valid(document), document
             thresholds.write_text(json.dumps(document))
-            done = program.run("check", "--static", MIXED, MIXED, "--thresholds", thresholds)
-            assert done.returncode in (0, 1), done.stderr
+            completed = program.run("check", "--static", MIXED, MIXED, "--thresholds", thresholds)
+            assert completed.returncode in (0, 1), completed.stderr
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('{\n"max_delegates": 1,\n"max_delegate": 1\n}', "line 3"),
         ('{"max_delegate": 1}', 'did you mean "max_delegates"?'),
@@ -331,14 +333,14 @@ def test_what_the_schema_of_limits_takes_is_read(tmp_path: Path) -> None:
         ("{}", "has no limit"),
     ],
 )
-def test_thresholds_that_are_none(tmp_path: Path, text: str, said: str) -> None:
+def test_thresholds_that_are_none(tmp_path: Path, text: str, message: str) -> None:
     thresholds = tmp_path / "limits.json"
     thresholds.write_text(text)
-    done = program.run("inspect", MIXED, "--thresholds", thresholds)
-    assert done.returncode == 3
-    assert done.stdout == ""
-    assert said.lower() in program.one_error(done.stderr).lower()
-    if text not in ("", "{}") and "not JSON" not in said:
+    completed = program.run("inspect", MIXED, "--thresholds", thresholds)
+    assert completed.returncode == 3
+    assert completed.stdout == ""
+    assert message.lower() in program.one_error(completed.stderr).lower()
+    if text not in ("", "{}") and "not JSON" not in message:
         assert not LIMITS.is_valid(json.loads(text))
 
 
@@ -360,16 +362,18 @@ def test_input_that_is_none(tmp_path: Path) -> None:
         (["inspect", MIXED, "--max-delegates", "-1"], 2, "is not a whole number"),
         (["inspect", MIXED, "--junit", tmp_path / "x.xml"], 2, "none is given"),
     ]:
-        done = program.run(*command)
-        assert done.returncode == code, done.stderr
-        assert said in program.one_error(done.stderr)
+        completed = program.run(*command)
+        assert completed.returncode == code, completed.stderr
+        assert said in program.one_error(completed.stderr)
     assert list(tmp_path.iterdir()) == [cut], "nothing is written for what cannot be read"
 
 
 def test_methods_have_results_of_their_own(exports: Exports) -> None:
-    done = program.run("inspect", exports["two methods"], "--max-delegates", "1", "--max-file-size", "1MB", "--json")
-    assert done.returncode == 0
-    items = program.fitting("static_check", done.stdout)["checks"]
+    completed = program.run(
+        "inspect", exports["two methods"], "--max-delegates", "1", "--max-file-size", "1MB", "--json"
+    )
+    assert completed.returncode == 0
+    items = program.parse_with_schema("static_check", completed.stdout)["checks"]
     assert [(item["fact"], item["method"]) for item in items] == [
         ("delegates", "decode"),
         ("delegates", "encode"),
@@ -387,5 +391,5 @@ def test_without_a_file_of_limits_none_is_read(tmp_path: Path) -> None:
     """Whatever lies in the current folder."""
     (tmp_path / "thresholds.json").write_text("{")
     command = [program.etprof(), "check", "--static", MIXED, MIXED]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr
