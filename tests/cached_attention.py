@@ -21,7 +21,9 @@ class Layer(nn.Module):
 
     def forward(self, tokens: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
         x = self.embedding(tokens)
-        query, key, value = (one(x).view(1, -1, HEADS, WIDTH // HEADS) for one in (self.query, self.key, self.value))
+        query, key, value = (
+            projection(x).view(1, -1, HEADS, WIDTH // HEADS) for projection in (self.query, self.key, self.value)
+        )
         at = position[0].item()
         torch._check(at >= 0)
         torch._check(at < CONTEXT)

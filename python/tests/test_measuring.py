@@ -31,7 +31,7 @@ OTHERS = {
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch, tmp_path):
+def own_device_folder(monkeypatch, tmp_path):
     """Uses a separate device folder, so that no measurement waits for another test."""
     monkeypatch.setenv("ETPROF_DEVICE_DIR", str(tmp_path / "turns"))
     monkeypatch.setenv("ETPROF", str(program.etprof()))

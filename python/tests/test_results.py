@@ -23,7 +23,7 @@ from etprof.fleet.store import Fleet
 from etprof.results import Result, html_table, plot
 
 TOY = program.DATA / "toy_cnn.pte"
-ETDUMPS = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump" for side in ("off", "on")]
+ETDUMPS = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump" for variant in ("off", "on")]
 # The scripted latencies are 1 ms and 0.5 ms.
 WORKER = program.ROOT / "tests" / "measure" / "fake_worker.py"
 
@@ -245,10 +245,10 @@ def test_notebooks_get_tables_without_internals(run):
     assert "delta_numerator_ns" in comparison.data["operators"][0]
     (profile,) = etprof.read_etdump(ETDUMPS[0]).profiles()
     shown = [etprof.analyze(run), etprof.check(run, run), comparison, comparison.rows(), comparison.rows("groups")]
-    for one in [*shown, profile, profile.operators, etprof.inspect(TOY), etprof.validate(run), etprof.doctor()]:
-        table = one._repr_html_()
-        assert table.startswith("<table>") and "<td>" in table, one
-        assert not re.search(r"<th>\w*(_ns|_score|_denominator)</th>", table), one
+    for item in [*shown, profile, profile.operators, etprof.inspect(TOY), etprof.validate(run), etprof.doctor()]:
+        table = item._repr_html_()
+        assert table.startswith("<table>") and "<td>" in table, item
+        assert not re.search(r"<th>\w*(_ns|_score|_denominator)</th>", table), item
     assert "<td>2.00x</td>" in comparison._repr_html_()
     for frame in (comparison.operators(), comparison.groups()):
         assert not [name for name in frame.columns if name.endswith("_ns")]
@@ -270,11 +270,11 @@ def test_a_disturbed_etdump_names_its_results_directory(run, tmp_path):
     ) as w:
         etprof.read_etdump(disturbed)
     assert w[0].filename == __file__
-    alone = shutil.copy(disturbed, tmp_path)
+    copied = shutil.copy(disturbed, tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         etprof.read_etdump(quiet)
-        etprof.read_etdump(alone)
+        etprof.read_etdump(copied)
         etprof.read_etdump(disturbed.read_bytes())
         for broken in ("[]", '{"results": 1}', '{"results": [{}]}', "{"):
             (folder / "manifest.json").write_text(broken)

@@ -69,8 +69,8 @@ def test_no_file_of_ours_gets_a_standard_number(tmp_path: Path):
     # Output that is printed after all three are closed must not end up in the files.
     completed = shell(tmp_path, f'"$E" analyze {shlex.quote(str(ETDUMP))} -o out 0<&- 1>&- 2>&-')
     assert completed.returncode == 0
-    usual = shell(tmp_path, f'"$E" analyze {shlex.quote(str(ETDUMP))} -o usual')
-    assert usual.returncode == 0, usual.stderr
+    expected = shell(tmp_path, f'"$E" analyze {shlex.quote(str(ETDUMP))} -o usual')
+    assert expected.returncode == 0, expected.stderr
     for file in (tmp_path / "usual").glob("*.csv"):
         assert (tmp_path / "out" / file.name).read_bytes() == file.read_bytes(), file.name
 

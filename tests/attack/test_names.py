@@ -133,8 +133,8 @@ def hostile(bench) -> Path:
         name = "=A(\x1b[2J\u202e\n# \u009b<b>`*".encode() + b"\xff\xc3"
         assert ETDUMP_NAME in data
         dump.write_bytes(data.replace(ETDUMP_NAME, name[: len(ETDUMP_NAME)].ljust(len(ETDUMP_NAME), b"!")))
-    again = bench.folder / "again"
-    shutil.copytree(bench.out, again)
+    copied_run = bench.folder / "again"
+    shutil.copytree(bench.out, copied_run)
     return bench.out
 
 

@@ -208,13 +208,13 @@ def test_files_that_become_shorter_while_they_are_read(bench, tmp_path):
         file.write_bytes(content)
         ended = threading.Event()
 
-        def cut(file=file, content=content, ended=ended) -> None:
+        def truncate_and_restore(file=file, content=content, ended=ended) -> None:
             while not ended.is_set():
                 os.truncate(file, len(content) // 3)
                 with file.open("r+b") as out:
                     out.write(content)
 
-        thread = threading.Thread(target=cut)
+        thread = threading.Thread(target=truncate_and_restore)
         thread.start()
         try:
             for _ in range(10):

@@ -99,15 +99,15 @@ def test_a_manifest_that_names_a_file_of_the_users(bench, killed, part):
 
 @pytest.mark.usefixtures("killed")
 def test_a_folder_that_is_a_link_is_not_recovered_into(bench):
-    away = bench.folder / "away"
-    (bench.out / "a").rename(away)
-    (bench.out / "a").symlink_to(away)
-    before = snapshot(away)
+    moved = bench.folder / "away"
+    (bench.out / "a").rename(moved)
+    (bench.out / "a").symlink_to(moved)
+    before = snapshot(moved)
     for reader in READERS:
         run_reader(bench, reader)
-    assert snapshot(away) == before
+    assert snapshot(moved) == before
     bench.run("recover", bench.out)
-    assert snapshot(away) == before
+    assert snapshot(moved) == before
 
 
 @pytest.mark.usefixtures("killed")
@@ -125,18 +125,18 @@ def test_a_part_that_cannot_be_read_for_a_moment_is_kept(bench):
 def test_tables_of_etdumps_from_elsewhere_go_into_the_run_directory(bench):
     config = bench.write([bench.experiment("a")], launches=2)
     assert bench.run("run", config).returncode == 0
-    elsewhere = bench.folder / "elsewhere"
-    elsewhere.mkdir()
+    outside_folder = bench.folder / "elsewhere"
+    outside_folder.mkdir()
     etdump = next(bench.out.glob("a/*.etdump"))
-    etdump.rename(elsewhere / "mine.etdump")
-    (elsewhere / "mine_exec_ops_stats.csv").write_text("my own table")
+    etdump.rename(outside_folder / "mine.etdump")
+    (outside_folder / "mine_exec_ops_stats.csv").write_text("my own table")
     manifest = bench.manifest()
-    manifest["results"][0]["etdump"] = str(elsewhere / "mine.etdump")
+    manifest["results"][0]["etdump"] = str(outside_folder / "mine.etdump")
     (bench.out / "manifest.json").write_text(json.dumps(manifest))
-    before = snapshot(elsewhere)
+    before = snapshot(outside_folder)
     completed = bench.run("analyze", bench.out)
     assert completed.returncode == 0, completed.stderr
-    assert snapshot(elsewhere) == before
+    assert snapshot(outside_folder) == before
     assert (bench.out / "mine_exec_ops_stats.csv").read_text() != "my own table"
 
 
@@ -273,10 +273,10 @@ def test_what_a_foreign_runner_started_ends_with_etprof(bench, tmp_path):
     process.kill()
     process.communicate()
 
-    def gone() -> bool:
+    def check_removed() -> bool:
         try:
             return Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
         except OSError:  # it is gone, or it goes while it is read
             return True
 
-    wait_until(gone)
+    wait_until(check_removed)

@@ -116,14 +116,14 @@ def test_values_are_completed(scripts, here):
 
 
 def test_files_and_folders_are_completed_where_they_are_expected(scripts, here):
-    everything = {"net work.pte", "config.json", "runs"}
-    assert bash(scripts, here, "run", "") == everything
+    all_files = {"net work.pte", "config.json", "runs"}
+    assert bash(scripts, here, "run", "") == all_files
     assert bash(scripts, here, "profile", "net") == {"net work.pte"}
-    assert bash(scripts, here, "profile", "net work.pte", "--runner", "") == everything
+    assert bash(scripts, here, "profile", "net work.pte", "--runner", "") == all_files
     assert bash(scripts, here, "run", "--output-root", "") == {"runs"}
-    assert everything < bash(scripts, here, "export", "")
+    assert all_files < bash(scripts, here, "export", "")
     assert bash(scripts, here, "export", "net") == {"net work.pte"}
-    assert bash(scripts, here, "export", "--calibrate", "") == everything
+    assert bash(scripts, here, "export", "--calibrate", "") == all_files
     assert bash(scripts, here, "export", "--outdir", "") == {"runs"}
     assert bash(scripts, here, "isa", "--threads", "") == set()
     assert bash(scripts, here, "doctor", "") == set()

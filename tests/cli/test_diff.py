@@ -71,7 +71,7 @@ def test_bad_input_is_one_clear_error(tmp_path: Path):
 
 
 def test_a_program_without_its_record_says_so(tmp_path: Path):
-    alone = tmp_path / "alone.pte"
-    alone.write_bytes(TOY.read_bytes())
-    notes = json.loads(program.run("diff", alone, alone, "--json").stdout)["notes"]
+    copied = tmp_path / "alone.pte"
+    copied.write_bytes(TOY.read_bytes())
+    notes = json.loads(program.run("diff", copied, copied, "--json").stdout)["notes"]
     assert any("alone.pte.etrecord" in note for note in notes)

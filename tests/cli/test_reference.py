@@ -54,19 +54,19 @@ def test_what_a_screen_leaves_out_all_shows():
     assert [section.split()[0] for section in with_tables if "\n| `--all` |" not in section] == []
 
 
-def without_meaning(schema: dict, place: str) -> list[str]:
+def find_undescribed(schema: dict, place: str) -> list[str]:
     found = []
     for key, member in schema.get("properties", {}).items():
         if not member.get("description"):
             found.append(f"{place}.{key}")
-        found += without_meaning(member, f"{place}.{key}")
+        found += find_undescribed(member, f"{place}.{key}")
     nested = [*schema.get("anyOf", []), *schema.get("oneOf", []), schema.get("items")]
     nested.append(schema.get("additionalProperties"))
     for each in nested:
         if isinstance(each, dict):
-            found += without_meaning(each, place)
+            found += find_undescribed(each, place)
     for name, definition in schema.get("$defs", {}).items():
-        found += without_meaning(definition, f"{place}/{name}")
+        found += find_undescribed(definition, f"{place}/{name}")
     return found
 
 
@@ -76,7 +76,7 @@ def test_every_key_says_what_it_means(tmp_path):
     schemas = sorted((tmp_path / "docs" / "schema").iterdir())
     assert len(schemas) > 20
     for path in schemas:
-        assert without_meaning(json.loads(path.read_text()), path.name) == []
+        assert find_undescribed(json.loads(path.read_text()), path.name) == []
 
 
 def test_every_column_says_what_it_means(tmp_path):

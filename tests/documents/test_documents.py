@@ -21,17 +21,17 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def dead_links(document: pathlib.Path) -> list[str]:
+def find_dead_links(document: pathlib.Path) -> list[str]:
     text = re.sub(r"^ *```.*?^ *```", "", document.read_text(), flags=re.M | re.S)
-    dead = []
+    broken_links = []
     for target in LINK.findall(text):
         if re.match(r"https?://|mailto:", target):
             continue
         path, _, anchor = target.partition("#")
         file = (document.parent / path).resolve() if path else document
         if not file.exists() or (anchor and anchor not in anchors(file.read_text())):
-            dead.append(target)
-    return dead
+            broken_links.append(target)
+    return broken_links
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
@@ -39,7 +39,7 @@ def test_commands_are_marked_and_links_lead_somewhere(document):
     if name_of(document) != "docs/reference/cli.md":  # test_examples.py has its commands
         assert stray_commands(document.read_text(), marks_of(document)) == []
     assert wrong_marks(document.read_text(), marks_of(document)) == []
-    assert dead_links(document) == []
+    assert find_dead_links(document) == []
 
 
 def test_every_mark_is_of_a_document():
@@ -77,7 +77,7 @@ def test_a_dead_link_is_found(tmp_path):
     document.write_text(
         "[a](there.md#a-title-twice) [b](there.md#b) [c](gone.md) [d](https://example.org)\n# e\n[e](#e)"
     )
-    assert dead_links(document) == ["there.md#b", "gone.md"]
+    assert find_dead_links(document) == ["there.md#b", "gone.md"]
 
 
 # The skills go on where the one before them ended: test_skills.py runs them.

@@ -39,7 +39,9 @@ def test_it_works(command, measured, tmp_path):
     prepare += [f"cp $MODEL {folder}/artifacts/{name}_xnnpack_fp32.pte" for folder, name in artifacts.items()]
     prepare += [f"cp -r $RUN {folder}/runs/{name}" for folder in artifacts for name in ("linux-x86_64", "mac")]
     prepare += [f"cp $MODEL {name}.pte" for name in ("main", "change", "model")]
-    prepare += [f"cp $TESTS/data/sme2_emulated/toy_cnn.{side}.etdump {side}.etdump" for side in ("sme2_off", "sme2_on")]
+    prepare += [
+        f"cp $TESTS/data/sme2_emulated/toy_cnn.{variant}.etdump {variant}.etdump" for variant in ("sme2_off", "sme2_on")
+    ]
     prepare += ["export GITHUB_STEP_SUMMARY=$PWD/summary.md"]
     if command == "history":  # HEAD is one of a checkout
         prepare += ["git init -q", "git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m x"]

@@ -26,8 +26,8 @@ def folder(tmp_path, monkeypatch):
         shutil.copy(program.DATA / "toy_cnn.pte", name)
     shutil.copy(program.DATA / "toy_cnn.t1.etdump", "model.etdump")
     shutil.copy(program.DATA / "toy_cnn.t1.log", "sme2_on_trace.log")
-    for side in ("off", "on"):
-        shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump", f"{side}.etdump")
+    for variant in ("off", "on"):
+        shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump", f"{variant}.etdump")
     etprof.profile("model.pte", "threads=2", launches=2, runs=3, no_peaks=True, output_root="run")
     for copy in ("base_run", "new_run"):
         shutil.copytree("run", copy)

@@ -90,7 +90,7 @@ def run_module(request: dict) -> None:
     os._exit(code if isinstance(code, int) else 0)
 
 
-def lower_one() -> None:
+def lower_small_module() -> None:
     """Lowers a small module, for what is imported and computed only then. By one thread: a pool would not outlive a fork."""
     import torch
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -112,7 +112,7 @@ def serve(place: str) -> None:
         Path(f"{place}.new").rename(place)  # who finds it can connect
         for name in THIRD_PARTY:
             importlib.import_module(name)
-        lower_one()
+        lower_small_module()
         server.settimeout(2)
         while os.getppid() == parent:
             try:

@@ -190,7 +190,7 @@ class Started:
         wait_until(lambda: is_ready() or self.process.poll() is not None)
         assert self.process.poll() is None, self.process.stderr.read()
 
-    def left(self) -> set[pathlib.Path]:
+    def worktrees(self) -> set[pathlib.Path]:
         return set(self.temporary.glob("etprof-bisect-*"))
 
     def end(self, number: int, *, group: bool) -> str:
@@ -214,12 +214,12 @@ def test_ctrl_c_leaves_the_repository_as_it_was(bench, repository, measures):
     state = [("status", "--porcelain", "--branch"), ("worktree", "list"), ("rev-parse", "HEAD"), ("stash", "list")]
     before = [repository.git(*arguments) for arguments in state]
     started = Started(bench, repository, "one", measures=measures)
-    assert len(started.left()) == 1
+    assert len(started.worktrees()) == 1
     # As a terminal does: git, the build, and the workers get it, too.
     stderr = started.end(signal.SIGINT, group=True)
     assert started.process.returncode == INTERRUPTED, stderr
     assert [repository.git(*arguments) for arguments in state] == before
-    assert started.left() == set()
+    assert started.worktrees() == set()
     assert (repository.folder / "runner").read_text() == "what the user is working on"
 
 
@@ -249,22 +249,22 @@ def test_what_a_killed_one_left_goes_with_the_next(bench, repository):
     user_worktree.rename(bench.folder / "moved")
     before = repository.git("worktree", "list")
     killed = Started(bench, repository, "killed")
-    (folder,) = killed.left()
+    (folder,) = killed.worktrees()
     killed.end(signal.SIGKILL, group=False)
-    assert killed.left() == {folder}
+    assert killed.worktrees() == {folder}
     assert len(repository.git("worktree", "list").splitlines()) == 3
     others = [killed.temporary / name for name in ("etprof-bisect-mine", "etprof-bisect", "other-1-x")]
     for other in others:
         other.mkdir()
-    living = Started(bench, repository, "living")
+    running = Started(bench, repository, "living")
     assert not folder.exists()
-    (of_living,) = living.left() - set(others)
+    (worktree,) = running.worktrees() - set(others)
     other = Started(bench, repository, "other")
-    assert of_living.exists()
+    assert worktree.exists()
     assert other.end(signal.SIGINT, group=True) is not None
-    assert (of_living / "checkout").is_dir()
-    living.end(signal.SIGINT, group=True)
-    assert [living.process.returncode, other.process.returncode] == [INTERRUPTED] * 2
+    assert (worktree / "checkout").is_dir()
+    running.end(signal.SIGINT, group=True)
+    assert [running.process.returncode, other.process.returncode] == [INTERRUPTED] * 2
     assert repository.git("worktree", "list") == before
     assert all(other.is_dir() for other in others)
 

@@ -88,11 +88,11 @@ def measure_net(bench, name: str, factor: float, **keys) -> pathlib.Path:
 )
 def test_a_configuration(bench, factor, limit, code):
     found = check(bench, pair(bench, factor), f"--max-slowdown={limit}", "--launches", "3", code=code)
-    (only,) = found["pairs"]
-    (latency,) = only["checks"]
-    assert only["name"] == "change against base"
-    assert only["pairing"] == "launches"
-    assert only["launches"] == 3
+    (compared,) = found["pairs"]
+    (latency,) = compared["checks"]
+    assert compared["name"] == "change against base"
+    assert compared["pairing"] == "launches"
+    assert compared["launches"] == 3
     assert latency["growth"] == pytest.approx(factor - 1, abs=1e-4)
     assert latency["result"] == ("pass" if code == PASS else "fail")
     assert bench.manifest()["schedule"]["look_confidence"] == 0  # one look
@@ -175,9 +175,9 @@ def test_equal_sides_are_the_same_at_once(bench, monkeypatch):
     monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
     for name in ("main.pte", "copy.pte"):
         shutil.copyfile(MODEL, bench.folder / name)
-    sides = ("main.pte", "copy.pte")
+    variants = ("main.pte", "copy.pte")
     limits = ("--max-operator-slowdown", "5%", "--max-memory-growth", "0%")
-    found = check(bench, *sides, *limits, code=PASS)
+    found = check(bench, *variants, *limits, code=PASS)
     (only,) = found["pairs"]
     assert (only["pairing"], only["launches"], found["run_directory"], found["seconds"]) == ("none", 0, None, 0)
     assert {(item["check"], item["growth"], item["result"]) for item in only["checks"]} == {
@@ -186,13 +186,13 @@ def test_equal_sides_are_the_same_at_once(bench, monkeypatch):
     assert "nothing was measured" in found["notes"][0]
     assert not list(bench.folder.glob("out_*"))
     # No growth is not the speedup that is asked for.
-    check(bench, *sides, "--max-slowdown=-5%", code=FAIL)
+    check(bench, *variants, "--max-slowdown=-5%", code=FAIL)
     # Who says how often to launch wants to know the noise.
-    measured = check(bench, *sides, "--launches", "2", "--runs", "4", code=PASS)
+    measured = check(bench, *variants, "--launches", "2", "--runs", "4", code=PASS)
     assert measured["pairs"][0]["launches"] == 2
     # Other inputs, threads, and bytes are no equal sides.
     (bench.folder / "copy.pte").write_bytes((bench.folder / "copy.pte").read_bytes() + b"\0")
-    assert check(bench, *sides, "--runs", "4", code=PASS)["pairs"][0]["launches"] == 10
+    assert check(bench, *variants, "--runs", "4", code=PASS)["pairs"][0]["launches"] == 10
 
 
 def folder_of(bench, name: str, models: dict[str, bytes]) -> None:
@@ -267,8 +267,8 @@ def test_how_the_models_run_is_said_for_both_sides(bench, monkeypatch):
         "--exec-wrapper",
         "env A=1 'B=2 3'",
     )
-    sides = ("main.pte", "--candidate", "threads=2")
-    found = check(bench, *sides, *options, "--runs", "4", "--launches", "2", code=PASS)
+    variants = ("main.pte", "--candidate", "threads=2")
+    found = check(bench, *variants, *options, "--runs", "4", "--launches", "2", code=PASS)
     manifest = json.loads((pathlib.Path(found["run_directory"]) / "manifest.json").read_text())
     experiments = manifest["configuration"]["experiments"]
     assert len(experiments) == 2
@@ -444,9 +444,9 @@ def test_one_message_for_what_makes_no_sense(bench):
     (bench.folder / "cut.pte").write_bytes(MODEL.read_bytes()[:1000])
     assert "is cut short: 1000 of" in refused("cut.pte", "cut.pte", code=BAD_INPUT)
     assert "none of the CPUs" in refused(MODEL, MODEL, "--cpus", "1023", code=BAD_INPUT)
-    for side, more in (("old", b""), ("new", b"\0")):  # and not beside another pair either, which is measured
-        folder_of(bench, side, {"net.pte": more})
-        shutil.copyfile(bench.folder / "cut.pte", bench.folder / side / "cut.pte")
+    for variant, more in (("old", b""), ("new", b"\0")):  # and not beside another pair either, which is measured
+        folder_of(bench, variant, {"net.pte": more})
+        shutil.copyfile(bench.folder / "cut.pte", bench.folder / variant / "cut.pte")
     assert "is cut short: 1000 of" in refused("old", "new", code=BAD_INPUT)
     assert "no pair" in refused(run, code=BAD_INPUT)
     assert "no pair" in refused(bench.write([bench.experiment("alone")]), code=BAD_INPUT)

@@ -29,14 +29,17 @@ def profile(etprof, folder, mask: str, seconds: int) -> dict:
 def expect_exact_sums(summary: dict) -> None:
     """The rows of every table add up, as integers, to the whole and to its delta."""
     (comparison,) = summary["comparisons"]
-    whole = comparison["whole"]
+    total = comparison["whole"]
     for table in ("groups", "categories", "operators"):
         for column in ("baseline_total_ns", "candidate_total_ns", "delta_numerator_ns"):
-            assert sum(row[column] for row in comparison[table]) == whole[column], (table, column)
-    mean = {side: Fraction(whole[f"{side}_total_ns"], comparison[f"{side}_runs"]) for side in ("baseline", "candidate")}
-    delta = Fraction(whole["delta_numerator_ns"], comparison["delta_denominator"])
+            assert sum(row[column] for row in comparison[table]) == total[column], (table, column)
+    mean = {
+        variant: Fraction(total[f"{variant}_total_ns"], comparison[f"{variant}_runs"])
+        for variant in ("baseline", "candidate")
+    }
+    delta = Fraction(total["delta_numerator_ns"], comparison["delta_denominator"])
     assert delta == mean["candidate"] - mean["baseline"]
-    assert whole["baseline_total_ns"] > 0
+    assert total["baseline_total_ns"] > 0
     assert delta != 0
 
 

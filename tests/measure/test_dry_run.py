@@ -30,10 +30,10 @@ def test_a_plan_is_written_to_files_too(bench):
 
 def test_each_table_of_the_plan_is_shown_as_csv(bench):
     config = bench.write([bench.experiment("off", isa="-sse3"), bench.experiment("on")])
-    usual = bench.run("run", config, "--dry-run", "--csv")
-    assert (usual.returncode, usual.stderr) == (DONE, "")
-    assert [row["experiment"] for row in csv.DictReader(usual.stdout.splitlines())] == ["off", "on"]
-    assert bench.run("run", config, "--dry-run", "--csv=experiments").stdout == usual.stdout
+    output = bench.run("run", config, "--dry-run", "--csv")
+    assert (output.returncode, output.stderr) == (DONE, "")
+    assert [row["experiment"] for row in csv.DictReader(output.stdout.splitlines())] == ["off", "on"]
+    assert bench.run("run", config, "--dry-run", "--csv=experiments").stdout == output.stdout
     plan = bench.run("run", config, "--dry-run", "--csv=plan").stdout
     assert {"compare", "launches"} <= {row["name"] for row in csv.DictReader(plan.splitlines())}
     wrong = bench.run("run", config, "--dry-run", "--csv=operators")

@@ -52,7 +52,7 @@ class Job:
 
     def value(self, expression: str) -> str:
         name = expression.strip()
-        known = {
+        values = {
             "github.repository": "me/model",
             "github.server_url": "https://github.com",
             "github.run_id": "7",
@@ -60,7 +60,7 @@ class Job:
             "github.event.pull_request.number": "12",
             "runner.temp": str(self.folder),
         }
-        return self.inputs[name.removeprefix("inputs.")] if name.startswith("inputs.") else known[name]
+        return self.inputs[name.removeprefix("inputs.")] if name.startswith("inputs.") else values[name]
 
     def run(self, name: str) -> subprocess.CompletedProcess:
         step = STEPS[name]
@@ -136,12 +136,12 @@ def test_what_is_as_fast_passes(bench, monkeypatch):
     [("warn", 0, "inconclusive"), ("fail", 1, "inconclusive"), ("retry", 0, "pass"), ("count", 0, "pass")],
 )
 def test_a_team_says_what_undecided_means(bench, monkeypatch, policy, code, result):
-    sides = {}
+    variants = {}
     for name, factors in (("main", "1"), ("open", "1.0,1.04,1.0,1.04,1")):
         environment = {"FAKE_LAUNCH_FACTORS": factors, "FAKE_STATE": str(bench.folder / f"launches_of_{name}")}
         config = bench.write([bench.experiment("net", env=environment)], launches=4)
-        sides[name] = str(config.rename(bench.folder / f"{name}.json"))
-    action_job = Job(bench, monkeypatch, baseline=sides["main"], candidate=sides["open"], inconclusive=policy)
+        variants[name] = str(config.rename(bench.folder / f"{name}.json"))
+    action_job = Job(bench, monkeypatch, baseline=variants["main"], candidate=variants["open"], inconclusive=policy)
     completed = action_job.run("Check")
     assert completed.returncode == code, completed.stderr
     assert action_job.read_file("output") == f"result={result}\n"

@@ -63,8 +63,8 @@ def test_it_says_when_and_by_how_much(bench):
     assert "c7" in case.find("failure").get("message")
     document = parse_with_schema("history_check", bench.run("history", "check", "--json").stdout)
     assert (document["result"], document["since"], document["smallest"]) == ("fail", None, 0.01)
-    by_experiment = {one["experiment"]: one for one in document["series"]}
-    assert {name: one["result"] for name, one in by_experiment.items()}["net"] == "fail"
+    by_experiment = {entry["experiment"]: entry for entry in document["series"]}
+    assert {name: entry["result"] for name, entry in by_experiment.items()}["net"] == "fail"
     assert by_experiment["fixed"]["is_reference"]
     (said,) = by_experiment["net"]["changes"]
     assert (said["commit"], said["cause"], said["accepted"], said["counts"]) == ("c7", "code", None, True)
@@ -105,7 +105,7 @@ def test_a_change_that_is_accepted_passes_with_its_reason(bench):
     assert checked.returncode == PASS
     assert "Accepted: exact batch norm" in " ".join(checked.stdout.split())
     document = parse_with_schema("history_check", bench.run("history", "check", "--json").stdout)
-    (change,) = [change for one in document["series"] for change in one["changes"]]
+    (change,) = [change for entry in document["series"] for change in entry["changes"]]
     assert (document["result"], change["accepted"], change["counts"]) == ("pass", "exact batch norm", False)
 
 
@@ -139,9 +139,9 @@ def test_operators_that_changed(bench, series):
         run = copy_with_time(series / "fast", bench.folder / f"r{number}", number)
         assert add(bench, run, f"c{number}", "--reference", "fixed").returncode == 0
     history = bench.folder / "etprof-history.sqlite"
-    nothing = bench.run("history", "check", "--csv", "operator_changes")
-    assert nothing.returncode == PASS, nothing.stderr
-    assert tables(nothing) == []
+    without_decision = bench.run("history", "check", "--csv", "operator_changes")
+    assert without_decision.returncode == PASS, without_decision.stderr
+    assert tables(without_decision) == []
     key = slow_down(history, "Convolution", 1.3, since=9)
     result = bench.run("history", "check", "--csv", "operator_changes", "--html", bench.folder / "page.html")
     assert result.returncode == PASS, result.stderr  # they decide nothing
@@ -181,8 +181,8 @@ def test_trends(bench, history):
     operators = bench.run("history", "--operator", "Convolution", "--csv", "trend", "--experiment", "net")
     assert float(tables(operators)[0]["time"]) > 0
     assert bench.run("history", "--model", "other").returncode == BAD_INPUT
-    nowhere = bench.run("history", "--operator", "Convolutoin")
-    assert nowhere.returncode == BAD_INPUT and "no operator `Convolutoin`" in nowhere.stderr
+    unknown_operator = bench.run("history", "--operator", "Convolutoin")
+    assert unknown_operator.returncode == BAD_INPUT and "no operator `Convolutoin`" in unknown_operator.stderr
     mistaken = bench.run("history", "check", history)
     assert mistaken.returncode == USAGE and "--history FILE" in mistaken.stderr
     assert history.read_bytes() == before
@@ -297,8 +297,8 @@ def test_a_history_that_cannot_take_it_is_said_and_loses_nothing(bench):
     assert bench.run("history", "add", bench.out, *keep).returncode == 0
     # Damage is noticed before.
     history, before = bench.folder / "h.sqlite", bench.manifest()
-    whole = history.read_bytes()
-    history.write_bytes(whole[:8192] + b"\xff" * 4096 + whole[12288:])
+    original = history.read_bytes()
+    history.write_bytes(original[:8192] + b"\xff" * 4096 + original[12288:])
     damaged = bench.run("run", config, *keep)
     assert damaged.returncode == BAD_INPUT
     assert "is damaged" in damaged.stderr

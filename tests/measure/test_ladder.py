@@ -45,10 +45,10 @@ def ladder(etprof, folder) -> dict:
 
 def test_all_of_it_on_the_screen(etprof, folder, ladder):
     """Beyond one screen: categories, every operator, and the latencies of all levels as a plot."""
-    screen, everything = run(etprof, "isa", folder).stdout, run(etprof, "isa", folder, "--all").stdout
-    assert "▲ median; a column's height" in everything and "▲" not in screen
-    assert "\n  category, " in everything and "\n  category, " not in screen
-    operators = everything.split("\n  operator, ")[1].split("\n\n")[0].splitlines()[1:]
+    screen, full_screen = run(etprof, "isa", folder).stdout, run(etprof, "isa", folder, "--all").stdout
+    assert "▲ median; a column's height" in full_screen and "▲" not in screen
+    assert "\n  category, " in full_screen and "\n  category, " not in screen
+    operators = full_screen.split("\n  operator, ")[1].split("\n\n")[0].splitlines()[1:]
     assert len(operators) == len(ladder["operators"])
 
 

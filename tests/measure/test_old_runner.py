@@ -67,9 +67,9 @@ def test_the_commit_it_was_built_from(bench, checkout):
     record(checkout, head)
     assert measure(bench, checkout) == ([], {"sha": head, "dirty": False})
     record(checkout, "0123456789abcdef" * 2, dirty=True)
-    (warning,), known = measure(bench, checkout)
+    (warning,), recorded = measure(bench, checkout)
     assert f"from commit 0123456789ab, the checkout is at {head[:12]}" in warning
-    assert known == {"sha": "0123456789abcdef" * 2, "dirty": True}
+    assert recorded == {"sha": "0123456789abcdef" * 2, "dirty": True}
     # The record of another build says nothing of this file.
     runner = checkout / "cmake-out" / "native" / "executor_runner"
     runner.write_text(runner.read_text() + "# built again by hand\n")
@@ -111,12 +111,12 @@ def test_the_record_says_what_the_runner_is_of(bench, checkout):
     experiments = [bench.experiment("theirs") | {"runner_path": str(runner)}, bench.experiment("ours")]
     completed = bench.run("run", bench.write(experiments, model=str(model), launches=2, runs=2))
     assert completed.returncode == 0, completed.stderr
-    theirs = bench.result("theirs")
-    assert theirs["executorch_version"] == "1.5.0a0"
-    assert theirs["runner_built"] == {"preset": "native", "compiler": "GCC 12.2.0", "sme": None}
+    result = bench.result("theirs")
+    assert result["executorch_version"] == "1.5.0a0"
+    assert result["runner_built"] == {"preset": "native", "compiler": "GCC 12.2.0", "sme": None}
     assert "runner_built" not in bench.result("ours")
     warning = "the model was exported with ExecuTorch 1.5.1, the runner has 1.5.0a0"
-    assert warning in theirs["warnings"]
+    assert warning in result["warnings"]
     assert warning in completed.stderr + completed.stdout + (bench.out / "report.md").read_text()
     summary = json.loads((bench.out / "analysis_summary.json").read_text())
     (finding,) = [insight for insight in summary["insights"] if insight["kind"] == "compilers"]

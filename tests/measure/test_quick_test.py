@@ -74,12 +74,12 @@ def test_a_broken_runner_fails(etprof, tmp_path):
     assert read_steps(completed) == [["export", "ok"], ["run", "FAILED"], *[[step, "—"] for step in STEPS[2:]]]
     assert "\nfail: run (out_quick_test/quick_test.log has all messages)\n" in completed.stdout
     assert not (tmp_path / "out_quick_test" / "runs" / "quick_test" / "report.html").exists()
-    again = quick_test(etprof, tmp_path, "--model", MODEL, "--json", ETPROF_RUNNER=str(runner))
-    assert again.returncode == completed.returncode
-    assert not parse_with_schema("quick_test", again.stdout)["passed"]
-    assert again.stderr.splitlines()[-1].startswith("error: run: ")
-    assert json.loads(again.stdout)["steps"][1]["said"] in again.stderr
-    assert [step["state"] for step in json.loads(again.stdout)["steps"]] == ["passed", "failed"] + ["not tried"] * 3
+    second = quick_test(etprof, tmp_path, "--model", MODEL, "--json", ETPROF_RUNNER=str(runner))
+    assert second.returncode == completed.returncode
+    assert not parse_with_schema("quick_test", second.stdout)["passed"]
+    assert second.stderr.splitlines()[-1].startswith("error: run: ")
+    assert json.loads(second.stdout)["steps"][1]["said"] in second.stderr
+    assert [step["state"] for step in json.loads(second.stdout)["steps"]] == ["passed", "failed"] + ["not tried"] * 3
 
 
 def test_a_worker_that_dies_fails(etprof, tmp_path):
@@ -106,7 +106,7 @@ def test_what_cannot_be_written_is_one_message(etprof, tmp_path):
 
 
 @pytest.fixture
-def alone(etprof, runner, tmp_path) -> tuple[pathlib.Path, dict[str, str]]:
+def etprof_without_checkout(etprof, runner, tmp_path) -> tuple[pathlib.Path, dict[str, str]]:
     """Etprof outside of a checkout, beside a Python without PyTorch."""
     program = tmp_path / "bin" / "etprof"
     program.parent.mkdir()
@@ -117,8 +117,8 @@ def alone(etprof, runner, tmp_path) -> tuple[pathlib.Path, dict[str, str]]:
     return program, {"PATH": f"{program.parent}:{os.environ['PATH']}", "ETPROF_RUNNER": str(runner)}
 
 
-def test_without_pytorch_a_stored_model_does(alone, tmp_path):
-    program, environment = alone
+def test_without_pytorch_a_stored_model_does(etprof_without_checkout, tmp_path):
+    program, environment = etprof_without_checkout
     none = quick_test(program, tmp_path, **environment)
     assert none.returncode == 3
     assert read_steps(none)[0] == ["export", "FAILED"] and "PyTorch is not installed" in none.stdout

@@ -157,8 +157,10 @@ def test_a_trace_enabled_run(bench):
     assert summary["comparisons"] == []
     assert bench.run("validate", bench.out).returncode == DONE
     table.write_text(table.read_text().replace(",used,", ",registered,"))
-    spoilt = bench.run("validate", bench.out)
-    assert spoilt.returncode != DONE and "_kernels.csv" in spoilt.stdout + spoilt.stderr
+    validated_damaged = bench.run("validate", bench.out)
+    assert (
+        validated_damaged.returncode != DONE and "_kernels.csv" in validated_damaged.stdout + validated_damaged.stderr
+    )
     assert bench.run("analyze", bench.out, "-q").returncode == DONE
     assert bench.run("validate", bench.out).returncode == DONE
     # A gate does not take its times for a latency, either.

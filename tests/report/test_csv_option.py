@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program
 
 FILE = program.DATA / "toy_cnn.t1.etdump"
-SIDES = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
+VARIANTS = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
 
 
 def table(*arguments: str | Path) -> list[dict[str, str]]:
@@ -54,20 +54,20 @@ def test_the_option_does_not_eat_the_file_behind_it():
 
 
 def test_latency_has_a_row_an_experiment():
-    shown = report("analyze", *SIDES)["experiments"]
-    rows = table("analyze", *SIDES, "--csv=latency")
+    shown = report("analyze", *VARIANTS)["experiments"]
+    rows = table("analyze", *VARIANTS, "--csv=latency")
     assert [float(row["median_ms"]) for row in rows] == [e["latency_ms"]["p50"] for e in shown]
     assert [row["threads"] for row in rows] == ["1", "1"]
 
 
 def test_a_comparison_adds_up_to_its_delta():
-    (comparison,) = report("compare", *SIDES)["comparisons"]
-    rows = table("compare", *SIDES, "--csv")
-    assert rows == table("compare", *SIDES, "--csv=comparison")
-    (whole,) = [row for row in rows if row["what"] == "whole"]
-    for what in ("group", "category", "operator"):
-        deltas = [float(row["delta_ms"]) for row in rows if row["what"] == what]
-        assert sum(deltas) == pytest.approx(float(whole["delta_ms"]), rel=1e-9, abs=1e-12)
+    (comparison,) = report("compare", *VARIANTS)["comparisons"]
+    rows = table("compare", *VARIANTS, "--csv")
+    assert rows == table("compare", *VARIANTS, "--csv=comparison")
+    (total,) = [row for row in rows if row["what"] == "whole"]
+    for level in ("group", "category", "operator"):
+        deltas = [float(row["delta_ms"]) for row in rows if row["what"] == level]
+        assert sum(deltas) == pytest.approx(float(total["delta_ms"]), rel=1e-9, abs=1e-12)
     (latency,) = [row for row in rows if row["what"] == "latency"]
     for key in ("ratio", "ratio_low", "p_value", "baseline_ms"):
         assert (float(latency[key]) if latency[key] else None) == comparison["latency"][key]

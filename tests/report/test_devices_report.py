@@ -22,8 +22,8 @@ def runs(tmp_path) -> list[Path]:
     folders = [tmp_path / "runs" / name for name in ("mac", "android")]
     for folder in folders:
         folder.mkdir(parents=True)
-        for side in ("off", "on"):
-            shutil.copy(ETDUMP, folder / f"toy_cnn_sme2_{side}_t1.etdump")
+        for variant in ("off", "on"):
+            shutil.copy(ETDUMP, folder / f"toy_cnn_sme2_{variant}_t1.etdump")
     return folders
 
 

@@ -125,16 +125,18 @@ def test_distributions_of_groups_and_categories_are_those_of_the_runs_sums(analy
 
 @pytest.mark.parametrize("model", ["toy_cnn", "toy_fp16", "toy_q8"])
 def test_a_comparison_adds_up_exactly_to_its_delta(model, tmp_path):
-    sides = [program.DATA / "sme2_emulated" / f"{model}.sme2_{side}.etdump" for side in ("off", "on")]
-    completed = program.run("compare", *sides, "--output-dir", tmp_path)
+    variants = [program.DATA / "sme2_emulated" / f"{model}.sme2_{variant}.etdump" for variant in ("off", "on")]
+    completed = program.run("compare", *variants, "--output-dir", tmp_path)
     assert completed.returncode == 0, completed.stderr
     (comparison,) = read_json(tmp_path / "comparison.json")["comparisons"]
-    whole = comparison["whole"]
+    total = comparison["whole"]
     for table in ("groups", "categories", "operators"):
         for key in ("baseline_total_ns", "candidate_total_ns", "delta_numerator_ns"):
-            assert sum(row[key] for row in comparison[table]) == whole[key]
-    delta = Fraction(whole["delta_numerator_ns"], comparison["delta_denominator"])
-    means = [Fraction(whole[f"{side}_total_ns"], comparison[f"{side}_runs"]) for side in ("baseline", "candidate")]
+            assert sum(row[key] for row in comparison[table]) == total[key]
+    delta = Fraction(total["delta_numerator_ns"], comparison["delta_denominator"])
+    means = [
+        Fraction(total[f"{variant}_total_ns"], comparison[f"{variant}_runs"]) for variant in ("baseline", "candidate")
+    ]
     assert delta == means[1] - means[0]
     matched = [row for row in comparison["operators"] if row["name"] != "Clipped"]
     assert all(row["baseline_key"] and row["candidate_key"] for row in matched), "every operator is matched"

@@ -43,7 +43,7 @@ def pair(summary) -> dict:
 
 
 @pytest.fixture(scope="module")
-def sides(summary, pair) -> tuple[dict, dict]:
+def variants(summary, pair) -> tuple[dict, dict]:
     """Returns the baseline and the candidate."""
     named = {experiment["name"]: experiment for experiment in summary["experiments"]}
     return named[pair["baseline_experiment"]], named[pair["candidate_experiment"]]
@@ -183,14 +183,14 @@ def test_medians(folder, summary, report_md):
     assert json.dumps(metrics).count("median_ms") >= 2
 
 
-def test_the_ratio_its_interval_and_its_verdict(folder, pair, sides):
+def test_the_ratio_its_interval_and_its_verdict(folder, pair, variants):
     latency = pair["latency"]
     page = (folder / "report.md").read_text(encoding="utf-8")
     answer = re.search(r"^\*\*(.*)\*\*(?: 95% CI (.*))?$", page, flags=re.MULTILINE)
     assert answer, page
     sentence, interval = plain(answer[1]), plain(answer[2] or "")
     assert sentence in program.run("report", folder, "--all", width=200).stdout
-    before, after = sides[0]["label"], sides[1]["label"]
+    before, after = variants[0]["label"], variants[1]["label"]
     if latency["verdict"] == "contended":  # other processes had the processor
         assert latency["ratio"] is None and sentence == f"{after} compared with {before}: contended: too few clean runs"
         assert not interval
@@ -220,8 +220,8 @@ def test_the_ratio_its_interval_and_its_verdict(folder, pair, sides):
         check_same(match[1] or match[2], latency["ratio"])
 
 
-def test_group_times(folder, pair, sides, report_md):
-    before_label, after_label = sides[0]["label"], sides[1]["label"]
+def test_group_times(folder, pair, variants, report_md):
+    before_label, after_label = variants[0]["label"], variants[1]["label"]
     table, heading = find_table(report_md, "Self time", before_label, after_label)
     unit = time_unit(heading)
     shown_rows = {row[heading]: row for row in table}
@@ -232,10 +232,10 @@ def test_group_times(folder, pair, sides, report_md):
     compared = {row["name"]: row for row in csv_table(folder, "comparison") if row["what"] == "group"}
     deltas = {row["name"]: row for row in pair["groups"]}
     checked = 0
-    for before, after in zip(sides[0]["groups"]["rows"], sides[1]["groups"]["rows"], strict=True):
+    for before, after in zip(variants[0]["groups"]["rows"], variants[1]["groups"]["rows"], strict=True):
         name = before["name"]
         assert name == after["name"]
-        for experiment, row in ((sides[0], before), (sides[1], after)):
+        for experiment, row in ((variants[0], before), (variants[1], after)):
             assert float(rows[experiment["label"], name]["mean_ms"]) == row["mean_ms"]
         assert float(compared[name]["baseline_ms"]) == pytest.approx(before["mean_ms"], rel=1e-14)
         assert float(compared[name]["candidate_ms"]) == pytest.approx(after["mean_ms"], rel=1e-14)
@@ -264,7 +264,7 @@ def test_group_times(folder, pair, sides, report_md):
         assert total + values[between] == values["Median latency"]
 
 
-def test_operator_times(folder, pair, sides, report_md):
+def test_operator_times(folder, pair, variants, report_md):
     header, *lines = find_block(screen(folder), "All operators")
     unit = time_unit(header[0])
     matched = [row for row in pair["operators"] if row["name"] != "Clipped"]
@@ -279,20 +279,20 @@ def test_operator_times(folder, pair, sides, report_md):
         if row is None or not (row["baseline_key"] and row["candidate_key"]):
             continue
         shown = dict(zip(header, cells, strict=True))
-        check_ms(shown[sides[0]["label"]], row["baseline_total_ns"] / pair["baseline_runs"] / 1e6, unit)
-        check_ms(shown[sides[1]["label"]], row["candidate_total_ns"] / pair["candidate_runs"] / 1e6, unit)
+        check_ms(shown[variants[0]["label"]], row["baseline_total_ns"] / pair["baseline_runs"] / 1e6, unit)
+        check_ms(shown[variants[1]["label"]], row["candidate_total_ns"] / pair["candidate_runs"] / 1e6, unit)
         check_speedup(shown["speedup"], row)
         checked += 1
     assert checked >= 8 and len(lines) == len(matched)
     rows = {(row["label"], row["key"]): row for row in csv_table(folder, "operators")}
-    for experiment in sides:
+    for experiment in variants:
         for row in experiment["operators"]:
             assert float(rows[experiment["label"], row["key"]]["mean_ms"]) == row["mean_ms"]
     operator_rows, heading = find_table(report_md, "Operator", "group")
-    for row, expected in zip(operator_rows, sides[1]["operators"], strict=False):
+    for row, expected in zip(operator_rows, variants[1]["operators"], strict=False):
         assert row[heading] == expected["name"]
         check_ms(row["self time"], expected["mean_ms"], time_unit(heading))
-    for experiment in sides:
+    for experiment in variants:
         (file,) = (folder / experiment["name"]).glob("*_exec_ops_stats.csv")
         with file.open(newline="", encoding="utf-8") as stored:
             sums = {row["key"]: Decimal(row["self_total_ms"]) * 1_000_000 for row in csv.DictReader(stored)}
@@ -307,9 +307,9 @@ def test_the_page_holds_the_json(folder):
 
 def test_the_plot_counts_every_run(summary):
     (plot,) = summary["latency_plots"]
-    for side, experiment in zip(plot["experiments"], summary["experiments"], strict=True):
-        assert side["experiment"] == experiment["name"]
-        assert sum(side["counts"]) + side["beyond"] == experiment["latency_ms"]["n"]
+    for variant, experiment in zip(plot["experiments"], summary["experiments"], strict=True):
+        assert variant["experiment"] == experiment["name"]
+        assert sum(variant["counts"]) + variant["beyond"] == experiment["latency_ms"]["n"]
         assert plot["from_ms"] <= experiment["latency_ms"]["min"]
-        end = plot["from_ms"] + plot["width_ms"] * len(side["counts"])
+        end = plot["from_ms"] + plot["width_ms"] * len(variant["counts"])
         assert end >= experiment["latency_ms"]["p99"] * (1 - 1e-9) or experiment["latency_ms"]["n"] < 100

@@ -16,19 +16,19 @@ EMULATED = program.DATA / "sme2_emulated"
 
 
 def test_a_trace_beside_its_kernel_log_is_no_evidence_of_time(tmp_path):
-    sides = []
-    for side in ("off", "on"):
-        sides.append(tmp_path / f"{side}.etdump")
-        shutil.copy(EMULATED / f"toy_cnn.sme2_{side}.etdump", sides[-1])
-    timed = json.loads(program.run("compare", *sides, "--json").stdout)
+    variants = []
+    for variant in ("off", "on"):
+        variants.append(tmp_path / f"{variant}.etdump")
+        shutil.copy(EMULATED / f"toy_cnn.sme2_{variant}.etdump", variants[-1])
+    timed = json.loads(program.run("compare", *variants, "--json").stdout)
     assert timed["experiments"][0]["latency_ms"]["n"] > 0
     shutil.copy(program.DATA / "toy_cnn.t1.log", tmp_path / "off_xnntrace.log")
-    completed = program.run("compare", *sides)
+    completed = program.run("compare", *variants)
     assert "faster" not in completed.stdout + completed.stderr
     assert "kernel-log" in completed.stdout + completed.stderr
-    off, on = json.loads(program.run("compare", *sides, "--json").stdout)["experiments"]
-    assert (off["trace_enabled"], on["trace_enabled"]) == (True, False)
-    assert off["latency_ms"]["n"] == 0
+    baseline, candidate = json.loads(program.run("compare", *variants, "--json").stdout)["experiments"]
+    assert (baseline["trace_enabled"], candidate["trace_enabled"]) == (True, False)
+    assert baseline["latency_ms"]["n"] == 0
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +82,10 @@ def test_experiments_of_two_runs_are_compared_as_they_were_measured(tmp_path):
     completed = program.run("compare", runs[0] / "one", runs[1] / "one", "--json")
     assert completed.returncode == 0, completed.stderr
     document = json.loads(completed.stdout)
-    assert [side["latency_from"] for side in document["experiments"]] == ["untraced", "untraced"]
+    assert [variant["latency_from"] for variant in document["experiments"]] == ["untraced", "untraced"]
     assert not any("manifest.json" in warning for warning in document["warnings"])
     # Two models: the labels and the heading say which.
-    assert [side["label"] for side in document["experiments"]] == ["one, toy_cnn", "one, other_net"]
+    assert [variant["label"] for variant in document["experiments"]] == ["one, toy_cnn", "one, other_net"]
     shown = program.run("compare", runs[0] / "one", runs[1] / "one").stdout
     assert shown.startswith("other_net, toy_cnn"), shown
     # By itself such a folder is read as what it is.
@@ -105,15 +105,15 @@ def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
     document = json.loads(
         program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after", "--json").stdout
     )
-    assert [side["label"] for side in document["experiments"]] == ["before", "after"]
+    assert [variant["label"] for variant in document["experiments"]] == ["before", "after"]
     # The baseline stands first in every table, whichever was measured first.
     document = json.loads(program.run("compare", run / "other", run / "one", "--json").stdout)
-    assert [side["label"] for side in document["experiments"]] == ["other", "one"]
+    assert [variant["label"] for variant in document["experiments"]] == ["other", "one"]
     (pair,) = document["comparisons"]
     assert (pair["baseline"], pair["candidate"]) == ("other", "one")
     # Timelines say in their rows which model they are of, whatever the names of the files have in common.
     assert program.run("analyze", run, "--quiet").returncode == 0
-    timelines = [next((run / side).glob("*_all_runs_timeline.csv")) for side in ("one", "other")]
+    timelines = [next((run / variant).glob("*_all_runs_timeline.csv")) for variant in ("one", "other")]
     document = json.loads(program.run("compare", *timelines, "--json").stdout)
     assert document["model_id"] == json.loads((run / "analysis_summary.json").read_text())["model_id"]
     # As the kit's users do it: into the results directory itself, whose own tables stay.
@@ -126,7 +126,7 @@ def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
     assert completed.returncode == 0, completed.stdout
     # One name leaves the other side its own.
     document = json.loads(program.run("compare", run / "one", run / "other", "--name1", "before", "--json").stdout)
-    assert [side["label"] for side in document["experiments"]] == ["before", "other"]
+    assert [variant["label"] for variant in document["experiments"]] == ["before", "other"]
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o444])

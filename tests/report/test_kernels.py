@@ -130,8 +130,8 @@ def test_the_kits_commands(tmp_path, with_sme2):
     assert program.run("kernels", "--xnntrace", LOG, "--out", table, "--model-id", "toy").returncode == 0
     assert len(rows(table)) == 38
     view = tmp_path / "kernel_view_gemm.md"
-    sides = ["--sme2-on", with_sme2, "--sme2-off", table, "--filter-op", "GEMM", "--title", "What SME2 brings"]
-    assert program.run("kernels", *sides, "--out", view).returncode == 0
+    variants = ["--sme2-on", with_sme2, "--sme2-off", table, "--filter-op", "GEMM", "--title", "What SME2 brings"]
+    assert program.run("kernels", *variants, "--out", view).returncode == 0
     text = view.read_text(encoding="utf-8")
     assert text.startswith("# What SME2 brings\n")
     assert SME2.replace("_", "\\_") in text and "dwconv" not in text
@@ -159,9 +159,9 @@ def test_two_logs_against_each_other(with_sme2):
 
 @pytest.mark.parametrize("model", ["toy_cnn", "toy_fp16", "toy_q8"])
 def test_the_operators_that_change_under_the_mask(tmp_path, model):
-    for side in ("off", "on"):
-        source = program.DATA / "sme2_emulated" / f"{model}.sme2_{side}.etdump"
-        shutil.copy(source, tmp_path / f"{model}_sme2_{side}_t1.etdump")
+    for variant in ("off", "on"):
+        source = program.DATA / "sme2_emulated" / f"{model}.sme2_{variant}.etdump"
+        shutil.copy(source, tmp_path / f"{model}_sme2_{variant}_t1.etdump")
     document = kernels(tmp_path)
     assert document["logs"] == []
     (pair,) = document["pairs"]
@@ -178,10 +178,10 @@ def test_the_operators_that_change_under_the_mask(tmp_path, model):
 def foreign_run(folder: Path, trace: bool) -> Path:
     folder.mkdir()
     times = "".join(f"Iteration {i + 1} of 20: {2 + i % 3 / 100:.6f} ms\n" for i in range(20))
-    for side in ("off", "on"):
-        shutil.copy(ETDUMP, folder / f"toy_cnn_mac_sme2_{side}_t1.etdump")
-        log = LOG.read_text(encoding="utf-8") if trace and side == "on" else times
-        (folder / f"toy_cnn_mac_sme2_{side}_t1_latency.log").write_text(log, encoding="utf-8")
+    for variant in ("off", "on"):
+        shutil.copy(ETDUMP, folder / f"toy_cnn_mac_sme2_{variant}_t1.etdump")
+        log = LOG.read_text(encoding="utf-8") if trace and variant == "on" else times
+        (folder / f"toy_cnn_mac_sme2_{variant}_t1_latency.log").write_text(log, encoding="utf-8")
     return folder
 
 
@@ -223,11 +223,11 @@ def test_what_is_no_log_is_refused_in_a_line(tmp_path, content, message):
 
 
 def test_an_etdump_is_no_log_and_says_what_reads_it():
-    sides = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump" for side in ("on", "off")]
-    completed = program.run("kernels", "--sme2-on", sides[0], "--sme2-off", sides[1])
+    variants = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump" for variant in ("on", "off")]
+    completed = program.run("kernels", "--sme2-on", variants[0], "--sme2-off", variants[1])
     assert completed.returncode == 3 and "is an ETDump, not a log of XNNPACK" in program.one_error(completed.stderr)
     assert "etprof compare OFF.etdump ON.etdump --all" in completed.stderr
-    shown = program.run("compare", sides[1], sides[0], "--all", width=120)
+    shown = program.run("compare", variants[1], variants[0], "--all", width=120)
     assert "KleidiAI, SME or SME2" in shown.stdout
 
 

@@ -33,9 +33,9 @@ def test_run_directories_are_a_line_an_experiment(tmp_path):
     for i in range(3):
         folder = tmp_path / f"run{i}"
         folder.mkdir()
-        for side in ("off", "on"):
-            etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump"
-            shutil.copy(etdump, folder / f"toy_cnn_sme2_{side}_t1.etdump")
+        for variant in ("off", "on"):
+            etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump"
+            shutil.copy(etdump, folder / f"toy_cnn_sme2_{variant}_t1.etdump")
         folders.append(folder)
     completed = program.run("analyze", *folders, width=200)
     assert completed.returncode == 0, completed.stderr
@@ -50,9 +50,9 @@ def test_two_files_keep_their_screens():
 
 
 def test_the_kits_latency_log_is_the_headline(tmp_path):
-    for side, ms in (("off", 4.0), ("on", 2.0)):
-        stem = tmp_path / f"toy_cnn_mac_sme2_{side}_t1"
-        shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump", f"{stem}.etdump")
+    for variant, ms in (("off", 4.0), ("on", 2.0)):
+        stem = tmp_path / f"toy_cnn_mac_sme2_{variant}_t1"
+        shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump", f"{stem}.etdump")
         lines = [f"Iteration {i + 1} of 40: {ms * (3 if i == 0 else 1) + i % 5 * 0.01:.6f} ms" for i in range(40)]
         Path(f"{stem}_latency.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
     completed = program.run("analyze", tmp_path, "--json")
@@ -147,8 +147,8 @@ def test_the_clock_of_a_run_that_etprof_measured_is_known(scale, tmp_path):
 
 
 def test_a_thread_sweep_has_its_efficiency_and_its_warning(tmp_path):
-    for threads, side in ((1, "off"), (2, "on"), (4, "on")):
-        etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump"
+    for threads, variant in ((1, "off"), (2, "on"), (4, "on")):
+        etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump"
         folder = tmp_path / "run" / "mine"
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(etdump, folder / f"toy_cnn_mine_t{threads}.etdump")

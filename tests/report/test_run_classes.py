@@ -38,26 +38,26 @@ def experiment_of(etdump: Path) -> dict:
 
 
 def test_a_prefill_and_decode_steps_have_no_median_in_common():
-    theirs = durations(FOLDER / "prefill_decode.etdump")
+    expected = durations(FOLDER / "prefill_decode.etdump")
     experiment = experiment_of(FOLDER / "prefill_decode.etdump")
     assert experiment["latency_ms"]["p50"] is None
     decode, prefill = experiment["run_classes"]
     assert decode["latency_ms"]["n"] + prefill["latency_ms"]["n"] == experiment["latency_ms"]["n"]
-    sizes = np.array([128 if run % 4 == 0 else 1 for run in range(1, len(theirs) + 1)])
-    assert decode["latency_ms"]["p50"] == pytest.approx(np.median(theirs[1:][sizes[1:] == 1]), rel=0.1)
-    assert prefill["latency_ms"]["p50"] == pytest.approx(np.median(theirs[1:][sizes[1:] > 1]), rel=0.1)
+    sizes = np.array([128 if run % 4 == 0 else 1 for run in range(1, len(expected) + 1)])
+    assert decode["latency_ms"]["p50"] == pytest.approx(np.median(expected[1:][sizes[1:] == 1]), rel=0.1)
+    assert prefill["latency_ms"]["p50"] == pytest.approx(np.median(expected[1:][sizes[1:] > 1]), rel=0.1)
 
 
 def test_a_growing_context_is_shown_by_stretches():
-    theirs = durations(FOLDER / "growing.etdump")
+    expected = durations(FOLDER / "growing.etdump")
     experiment = experiment_of(FOLDER / "growing.etdump")
     assert experiment["latency_ms"]["p50"] is None
     classes = experiment["run_classes"]
     assert len(classes) in (2, 4)
     for run_class in classes:
-        mine = theirs[run_class["first_run"] - 1 : run_class["last_run"]]
-        assert run_class["latency_ms"]["n"] == len(mine)
-        assert run_class["latency_ms"]["p50"] == pytest.approx(np.median(mine), abs=1e-9)
+        class_durations = expected[run_class["first_run"] - 1 : run_class["last_run"]]
+        assert run_class["latency_ms"]["n"] == len(class_durations)
+        assert run_class["latency_ms"]["p50"] == pytest.approx(np.median(class_durations), abs=1e-9)
     medians = [run_class["latency_ms"]["p50"] for run_class in classes]
     assert medians == sorted(medians)
 
@@ -77,13 +77,13 @@ def test_runs_of_one_size_have_a_median():
 
 
 def test_runs_of_other_work_are_not_compared_as_one():
-    sides = [FOLDER / "growing.etdump", FOLDER / "prefill_decode.etdump"]
-    completed = program.run("compare", *sides, "--json")
+    variants = [FOLDER / "growing.etdump", FOLDER / "prefill_decode.etdump"]
+    completed = program.run("compare", *variants, "--json")
     assert completed.returncode == 0, completed.stderr
     (comparison,) = program.parse_with_schema("analysis_summary", completed.stdout)["comparisons"]
     assert comparison["latency"]["ratio"] is None
     assert comparison["latency"]["verdict"] == "inconclusive"
     assert all(operator["ratio"] is None for operator in comparison["operators"])
-    shown = program.run("compare", *sides, width=200).stdout
-    for side in sides:
-        assert f"the runs of {side.stem} do different work" in shown
+    shown = program.run("compare", *variants, width=200).stdout
+    for variant in variants:
+        assert f"the runs of {variant.stem} do different work" in shown

@@ -15,7 +15,7 @@ import program
 
 MODEL = program.DATA / "toy_cnn.pte"
 ETDUMP = program.DATA / "toy_cnn.t1.etdump"
-SIDES = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
+VARIANTS = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
 # Of a report's screen with --all, what no single screen has; the last line, of a finding, only where there is one.
 ONLY_ALL = [
     r"^  (All|Most expensive) operators",
@@ -27,13 +27,13 @@ ONLY_ALL = [
 FULL_SCREEN = 40  # lines
 
 
-def shown(*arguments: str | Path, width: int = 80) -> str:
+def run_screen(*arguments: str | Path, width: int = 80) -> str:
     completed = program.run(*arguments, width=width)
     assert completed.returncode == 0, completed.stderr
     return completed.stdout
 
 
-def found(pattern: str, text: str) -> bool:
+def find_lines(pattern: str, text: str) -> bool:
     return re.search(pattern, text, flags=re.MULTILINE) is not None
 
 
@@ -57,86 +57,86 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize(
     "command",
-    [["analyze", ETDUMP], ["report", ETDUMP], ["compare", *SIDES], ["analyze", *SIDES]],
+    [["analyze", ETDUMP], ["report", ETDUMP], ["compare", *VARIANTS], ["analyze", *VARIANTS]],
     ids=lambda command: " ".join(Path(word).name for word in command),
 )
 def test_all_of_a_report(command):
     if command[0] != "report":  # which writes its report and shows none
-        one = shown(*command)
-        assert len(one.splitlines()) <= FULL_SCREEN
-        assert "Use --all for every operator" in one
-        assert not any(found(pattern, one) for pattern in ONLY_ALL)
+        brief_screen = run_screen(*command)
+        assert len(brief_screen.splitlines()) <= FULL_SCREEN
+        assert "Use --all for every operator" in brief_screen
+        assert not any(find_lines(pattern, brief_screen) for pattern in ONLY_ALL)
     before = sorted(ETDUMP.parent.iterdir())
-    everything = shown(*command, "--all")
+    full_screen = run_screen(*command, "--all")
     for pattern in ONLY_ALL:
-        assert found(pattern, everything), pattern
-    assert "--all" not in everything
+        assert find_lines(pattern, full_screen), pattern
+    assert "--all" not in full_screen
     assert sorted(ETDUMP.parent.iterdir()) == before, "nothing is written"
 
 
 def test_all_of_many_is_every_note():
-    files = [ETDUMP, *SIDES]
-    brief, everything = shown("analyze", *files), shown("analyze", *files, "--all")
-    assert found(r"^  warning  the two variants", brief) and found(r"and 1 more \(--all shows them\)", brief)
-    assert found(r"^ +the delegate's operators are timed in whole", everything)
+    files = [ETDUMP, *VARIANTS]
+    brief, full_screen = run_screen("analyze", *files), run_screen("analyze", *files, "--all")
+    assert find_lines(r"^  warning  the two variants", brief) and find_lines(r"and 1 more \(--all shows them\)", brief)
+    assert find_lines(r"^ +the delegate's operators are timed in whole", full_screen)
 
 
 def test_profile_and_run_and_what_they_left(folder, tmp_path):
-    again = ["run", folder / "config.json", "--analysis-only", "--output-root", folder]
-    for command in (again, ["analyze", folder, "--no-timeline"]):
-        one = shown(*command)
-        everything = shown(*command, "--all")
+    analyze_only = ["run", folder / "config.json", "--analysis-only", "--output-root", folder]
+    for command in (analyze_only, ["analyze", folder, "--no-timeline"]):
+        brief_screen = run_screen(*command)
+        full_screen = run_screen(*command, "--all")
         # How many findings and warnings there are depends on what else this machine does.
         for pattern in ONLY_ALL[:-1]:
-            assert found(pattern, everything) and not found(pattern, one), pattern
-        assert "  Roofline: " in everything
-        assert "FLOP/s\n" in everything
+            assert find_lines(pattern, full_screen) and not find_lines(pattern, brief_screen), pattern
+        assert "  Roofline: " in full_screen
+        assert "FLOP/s\n" in full_screen
     options = ["--launches", 2, "--max-seconds", 2, "--no-peaks", "--output-root", tmp_path / "out"]
-    measured = shown("profile", MODEL, *options, "--all")
+    measured = run_screen("profile", MODEL, *options, "--all")
     for pattern in ONLY_ALL[:-1]:
-        assert found(pattern, measured), pattern
+        assert find_lines(pattern, measured), pattern
 
 
 def test_by_roofline_is_a_picture_above_its_table(folder):
-    one = shown("analyze", folder, "--by", "roofline", "--no-timeline")
-    letters = re.findall(r"^  ([A-Z])  \S", one, flags=re.MULTILINE)
-    picture = [line for line in one.splitlines() if re.match(r"^.{8}[│┤]", line)]
+    brief_screen = run_screen("analyze", folder, "--by", "roofline", "--no-timeline")
+    letters = re.findall(r"^  ([A-Z])  \S", brief_screen, flags=re.MULTILINE)
+    picture = [line for line in brief_screen.splitlines() if re.match(r"^.{8}[│┤]", line)]
     assert len(picture) >= 10
     assert letters and all(any(letter in line[9:] for line in picture) for letter in letters)
-    everything = shown("analyze", folder, "--by", "roofline", "--all", "--no-timeline")
-    assert everything.count("FLOP/s\n") == 2 * one.count("FLOP/s\n"), "both sides"
+    full_screen = run_screen("analyze", folder, "--by", "roofline", "--all", "--no-timeline")
+    assert full_screen.count("FLOP/s\n") == 2 * brief_screen.count("FLOP/s\n"), "both sides"
 
 
 def test_all_of_a_check(folder):
     limits = ["--max-slowdown=1000%", "--max-operator-slowdown=100000%"]
-    one = program.run("check", folder, *limits)
+    brief_screen = program.run("check", folder, *limits)
     # So wide that no name is cut, however many digits the changes have.
-    everything = program.run("check", folder, *limits, "--all", width=140)
-    assert (one.returncode, one.stderr) == (everything.returncode, everything.stderr)
+    full_screen = program.run("check", folder, *limits, "--all", width=140)
+    assert (brief_screen.returncode, brief_screen.stderr) == (full_screen.returncode, full_screen.stderr)
     (pair,) = json.loads(program.run("check", folder, *limits, "--json").stdout)["pairs"]
     operators = [check for check in pair["checks"] if check["check"] == "operator"]
     # Where other processes had the processor, none passes.
-    hidden_passes = re.search(r"pass(es)? \(--all shows them\)", one.stdout) is not None
+    hidden_passes = re.search(r"pass(es)? \(--all shows them\)", brief_screen.stdout) is not None
     assert hidden_passes == any(check["result"] == "pass" for check in operators)
-    assert "--all" not in everything.stdout
+    assert "--all" not in full_screen.stdout
     for operator in operators:
-        assert operator["name"] in everything.stdout.split("operators that changed")[0]
+        assert operator["name"] in full_screen.stdout.split("operators that changed")[0]
 
 
 @pytest.mark.parametrize(
     "command", ["analyze", "check", "compare", "inspect", "isa", "kernels", "profile", "report", "run"]
 )
 def test_all_has_its_line_in_the_help_and_the_docs(command):
-    assert found(r"^ +--all +\S", shown(command, "--help"))
+    assert find_lines(r"^ +--all +\S", run_screen(command, "--help"))
     section = (program.ROOT / "docs/concepts/reading.md").read_text(encoding="utf-8").split("## The screen")[1]
     assert f"`{command}`" in section.split("\n## ")[0]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_no_line_is_wider_than_the_terminal(folder, width):
-    for command in (["analyze", folder, "--no-timeline"], ["compare", *SIDES], ["inspect", MODEL]):
+    for command in (["analyze", folder, "--no-timeline"], ["compare", *VARIANTS], ["inspect", MODEL]):
         for options in ([], ["--all"]):
-            for line in shown(*command, *options, width=width).splitlines():
+            for line in run_screen(*command, *options, width=width).splitlines():
                 # A path has no blank to be wrapped at.
                 path = str(folder) in line or re.fullmatch(r" +\S+/\S+", line)
                 assert len(line) <= width or path, line
@@ -147,8 +147,8 @@ def test_without_utf8_the_screen_is_ascii(folder, variables):
     commands = [
         ["analyze", folder, "--no-timeline", "--all"],
         ["analyze", folder, "--no-timeline", "--by", "layer"],
-        ["analyze", ETDUMP, *SIDES],
-        ["compare", *SIDES],
+        ["analyze", ETDUMP, *VARIANTS],
+        ["compare", *VARIANTS],
         ["inspect", MODEL],
         ["isa"],
     ]
@@ -156,7 +156,7 @@ def test_without_utf8_the_screen_is_ascii(folder, variables):
         text = with_locale(*command, **variables)
         assert text.isascii(), command
         assert "\\x" not in text
-    assert "###" in with_locale("compare", *SIDES, **variables)
+    assert "###" in with_locale("compare", *VARIANTS, **variables)
     # Output for programs does not change.
     assert "median" in with_locale("report", folder, "--brief", **variables)
     assert with_locale("report", folder, "--json", **variables) == with_locale(
@@ -166,7 +166,7 @@ def test_without_utf8_the_screen_is_ascii(folder, variables):
 
 def test_with_utf8_or_without_a_word_on_it_the_screen_has_bars():
     for variables in ({"LANG": "en_US.UTF-8"}, {"LC_ALL": "C.UTF-8", "LANG": "C"}, {}):
-        assert "█" in with_locale("compare", *SIDES, **variables)
+        assert "█" in with_locale("compare", *VARIANTS, **variables)
 
 
 def test_colors_on_a_terminal_alone():
@@ -175,7 +175,7 @@ def test_colors_on_a_terminal_alone():
     if script is None:
         pytest.skip("no `script` to make a pseudo-terminal with")
 
-    def painted(**variables: str) -> bool:
+    def run_on_terminal(**variables: str) -> bool:
         environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         completed = subprocess.run(
             [script, "-qec", f"{program.etprof()} analyze {ETDUMP}", "/dev/null"], capture_output=True, check=True,
@@ -183,9 +183,9 @@ def test_colors_on_a_terminal_alone():
         )  # fmt: skip
         return b"\x1b[" in completed.stdout
 
-    assert painted()
-    assert not painted(NO_COLOR="1")
-    assert not painted(TERM="dumb")
+    assert run_on_terminal()
+    assert not run_on_terminal(NO_COLOR="1")
+    assert not run_on_terminal(TERM="dumb")
     assert "\x1b" not in with_locale("analyze", ETDUMP, TERM="xterm")
 
 

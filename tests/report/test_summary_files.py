@@ -33,11 +33,11 @@ def read_json(path: Path) -> dict:
 @pytest.fixture(params=MODELS)
 def run_directory(request, tmp_path) -> Path:
     """The kit's layout: a folder an experiment."""
-    for side in ("off", "on"):
-        folder = tmp_path / f"sme2_{side}"
+    for variant in ("off", "on"):
+        folder = tmp_path / f"sme2_{variant}"
         folder.mkdir()
-        etdump = program.DATA / "sme2_emulated" / f"{request.param}.sme2_{side}.etdump"
-        shutil.copy(etdump, folder / f"{request.param}_sme2_{side}_t1.etdump")
+        etdump = program.DATA / "sme2_emulated" / f"{request.param}.sme2_{variant}.etdump"
+        shutil.copy(etdump, folder / f"{request.param}_sme2_{variant}_t1.etdump")
     completed = program.run("analyze", tmp_path, "--quiet")
     assert completed.returncode == 0, completed.stderr
     assert completed.stdout == ""
@@ -153,20 +153,27 @@ def test_the_pair_is_compared_under_its_own_labels(run_directory):
     (path,) = run_directory.glob("*_comparison.csv")
     assert str(path.name) in summary["csv_files"]
     rows = read_csv(path)
-    off, on = comparison["baseline"], comparison["candidate"]
-    assert list(rows[0])[:6] == ["category", f"{off}_ms", f"{on}_ms", "speedup", f"{off}_pct", f"{on}_pct"]
-    for label, side in ((off, "baseline"), (on, "candidate")):
+    baseline, candidate = comparison["baseline"], comparison["candidate"]
+    assert list(rows[0])[:6] == [
+        "category",
+        f"{baseline}_ms",
+        f"{candidate}_ms",
+        "speedup",
+        f"{baseline}_pct",
+        f"{candidate}_pct",
+    ]
+    for label, variant in ((baseline, "baseline"), (candidate, "candidate")):
         assert sum(float(row[f"{label}_pct"]) for row in rows) == pytest.approx(100, abs=1e-9)
-        whole = comparison["whole"][f"{side}_total_ns"] / comparison[f"{side}_runs"] / 1e6
-        assert sum(float(row[f"{label}_ms"]) for row in rows) == pytest.approx(whole, rel=1e-9)
+        x = comparison["whole"][f"{variant}_total_ns"] / comparison[f"{variant}_runs"] / 1e6
+        assert sum(float(row[f"{label}_ms"]) for row in rows) == pytest.approx(x, rel=1e-9)
     delta = comparison["whole"]["delta_numerator_ns"] / comparison["delta_denominator"] / 1e6
     assert sum(float(row["delta_ms"]) for row in rows) == pytest.approx(delta, rel=1e-9, abs=1e-12)
     robust = read_json(next(run_directory.glob("*_robust_comparison.json")))
-    assert robust["config1"]["name"] == off
-    assert robust["config2"]["name"] == on
+    assert robust["config1"]["name"] == baseline
+    assert robust["config2"]["name"] == candidate
     assert robust["verdict"] == comparison["latency"]["verdict"]
-    sides = [read_json(Path(f"{stem}_robust_stats.json"))["robust_stats"] for _, stem in experiments(run_directory)]
-    assert robust["speedup"]["median_based"] == pytest.approx(sides[0]["median_ms"] / sides[1]["median_ms"])
+    variants = [read_json(Path(f"{stem}_robust_stats.json"))["robust_stats"] for _, stem in experiments(run_directory)]
+    assert robust["speedup"]["median_based"] == pytest.approx(variants[0]["median_ms"] / variants[1]["median_ms"])
 
 
 def test_the_kits_names_of_the_summary_are_there(run_directory):
@@ -179,10 +186,10 @@ def test_the_kits_names_of_the_summary_are_there(run_directory):
 def test_several_pairs_have_a_file_each(tmp_path):
     data = program.DATA / "sme2_emulated"
     for threads in (1, 2):
-        for side in ("off", "on"):
-            folder = tmp_path / f"sme2_{side}"
+        for variant in ("off", "on"):
+            folder = tmp_path / f"sme2_{variant}"
             folder.mkdir(exist_ok=True)
-            shutil.copy(data / f"toy_cnn.sme2_{side}.etdump", folder / f"toy_cnn_sme2_{side}_t{threads}.etdump")
+            shutil.copy(data / f"toy_cnn.sme2_{variant}.etdump", folder / f"toy_cnn_sme2_{variant}_t{threads}.etdump")
     completed = program.run("analyze", tmp_path, "--quiet", "--no-timeline")
     assert completed.returncode == 0, completed.stderr
     assert sorted(path.name for path in tmp_path.glob("*_comparison.csv")) == [
@@ -192,8 +199,8 @@ def test_several_pairs_have_a_file_each(tmp_path):
 
 
 def test_compare_writes_the_tables_of_its_two_sides(tmp_path):
-    sides = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
-    completed = program.run("compare", *sides, "-o", tmp_path, "--name1", "before", "--name2", "after, now")
+    variants = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
+    completed = program.run("compare", *variants, "-o", tmp_path, "--name1", "before", "--name2", "after, now")
     assert completed.returncode == 0, completed.stderr
     (row, *_) = read_csv(tmp_path / "toy_q8_comparison.csv")
     assert list(row)[:3] == ["category", "before_ms", "after, now_ms"]

@@ -43,10 +43,10 @@ def test_a_timeline_gives_what_its_etdump_gives(etdump, tmp_path):
 
 
 def test_two_timelines_compare_as_their_etdumps(tmp_path):
-    sides = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
-    timelines = [timeline_of(side, tmp_path) for side in sides]
+    variants = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
+    timelines = [timeline_of(variant, tmp_path) for variant in variants]
     results = []
-    for pair in (sides, timelines):
+    for pair in (variants, timelines):
         completed = program.run("compare", *pair, "--json")
         assert completed.returncode == 0, completed.stderr
         (comparison,) = json.loads(completed.stdout)["comparisons"]
@@ -70,10 +70,10 @@ def test_a_timeline_is_not_written_over(tmp_path):
 
 
 def test_a_folder_of_timelines_is_a_run(tmp_path):
-    for side in ("off", "on"):
-        etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump"
-        out = tmp_path / "out" / side
-        shutil.copy(timeline_of(etdump, out), tmp_path / f"toy_cnn_sme2_{side}_t1_exec_all_runs_timeline.csv")
+    for variant in ("off", "on"):
+        etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump"
+        out = tmp_path / "out" / variant
+        shutil.copy(timeline_of(etdump, out), tmp_path / f"toy_cnn_sme2_{variant}_t1_exec_all_runs_timeline.csv")
     shutil.rmtree(tmp_path / "out")
     completed = program.run("analyze", tmp_path, "--json")
     assert completed.returncode == 0, completed.stderr

@@ -116,28 +116,28 @@ def test_one_run_of_several(tmp_path):
     third = trace(TOY, "--run", "3", output=tmp_path / "3.pftrace").processes["toy_cnn.t1"].slices["forward"]
     assert [slice_.arguments["run"] for slice_ in third if slice_.name == "Method::execute"] == [3]
     median = trace(TOY, "--run", "median", output=tmp_path / "m.pftrace").processes["toy_cnn.t1"].slices["forward"]
-    (only,) = [slice_ for slice_ in median if slice_.name == "Method::execute"]
+    (method_slice,) = [slice_ for slice_ in median if slice_.name == "Method::execute"]
     steady = sorted(
         slice_.end - slice_.start
         for slice_ in all_slices
         if slice_.name == "Method::execute" and slice_.arguments["phase"] == "steady"
     )
-    assert times[only.arguments["run"]] == steady[(len(steady) - 1) // 2]
+    assert times[method_slice.arguments["run"]] == steady[(len(steady) - 1) // 2]
     completed = program.run("trace", TOY, "--run", "999", "-o", tmp_path / "none.pftrace")
     assert completed.returncode == 2 and "Run 999 is not in the trace" in completed.stderr
     assert not (tmp_path / "none.pftrace").exists()
 
 
 def test_two_sides_are_two_processes(tmp_path):
-    sides = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{side}.etdump" for side in ("off", "on")]
+    variants = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
     for form in READERS:
-        read = trace(*sides, output=tmp_path / f"out.{form}")
+        read = trace(*variants, output=tmp_path / f"out.{form}")
         assert set(read.processes) == {"sme2_off", "sme2_on"}  # what tells the files apart
-        for side in sides:
+        for variant in variants:
             slices = [
-                slice_ for thread in read.processes[side.stem.split(".")[-1]].slices.values() for slice_ in thread
+                slice_ for thread in read.processes[variant.stem.split(".")[-1]].slices.values() for slice_ in thread
             ]
-            assert Counter((slice_.name, slice_.start, slice_.end) for slice_ in slices) == read_events(side)
+            assert Counter((slice_.name, slice_.start, slice_.end) for slice_ in slices) == read_events(variant)
 
 
 def test_compressed_is_the_same(tmp_path):

@@ -126,9 +126,9 @@ def read_perfetto(data: bytes) -> ReadTrace:
 
 
 def _nanoseconds(text: str) -> int:
-    whole, fraction = text.split(".")
+    integer, fraction = text.split(".")
     assert len(fraction) == 3
-    return int(whole) * 1000 + int(fraction)
+    return int(integer) * 1000 + int(fraction)
 
 
 def read_chrome(data: bytes) -> ReadTrace:

@@ -110,10 +110,10 @@ def test_every_key_is_explained_once(path):
         if (match := re.match(r'  (?:// )?"([\w$]+)":', line)) and not line.startswith("    ")
     ]
     assert len(top) == len(set(top))
-    wanted = set(schema()["properties"]) - ALIASES - ELSEWHERE.get(platform_, set())
+    expected = set(schema()["properties"]) - ALIASES - ELSEWHERE.get(platform_, set())
     if platform_ != "android":
-        wanted -= {"power_mode"}
-    assert set(top) == wanted
+        expected -= {"power_mode"}
+    assert set(top) == expected
     for index, line in enumerate(lines):
         if re.match(r'  (?:// )?"(?!\$schema)[\w$]+":', line):
             above = lines[index - 1].strip()
@@ -138,7 +138,7 @@ def test_what_is_commented_out_is_right_too(path, tmp_path):
     assert errors(config) == []
     place_files(config, tmp_path)
     if "linux" in path.name:
-        needs("avx2")
+        skip_without("avx2")
     else:  # a CPU that is elsewhere: test_configs_elsewhere.py in tests/devices
         text = re.sub(r'"(device|power_mode|cpu_affinity)": .*,', "", text).replace('"isa": "-sme,-sme2"', '"isa": ""')
     (tmp_path / "config.json").write_text(text, encoding="utf-8")
@@ -146,7 +146,7 @@ def test_what_is_commented_out_is_right_too(path, tmp_path):
     assert completed.returncode == 0, completed.stderr
 
 
-def needs(feature: str) -> None:
+def skip_without(feature: str) -> None:
     here = json.loads(program.run("isa", "--json").stdout)
     if feature not in here["features"]:
         pytest.skip(f"this CPU has no {feature}")
@@ -155,7 +155,7 @@ def needs(feature: str) -> None:
 @pytest.mark.parametrize("name", HERE)
 def test_those_for_this_machine_run(name, tmp_path):
     if platform.machine() == "x86_64":
-        needs({"examples/isa_on_off.json": "avx", "templates/linux_template.json": "avx2"}.get(name, "sse3"))
+        skip_without({"examples/isa_on_off.json": "avx", "templates/linux_template.json": "avx2"}.get(name, "sse3"))
     elif name != "examples/threads.json":
         pytest.skip(f"this CPU is {platform.machine()}")
     place_files(read(CONFIGS / name), tmp_path)
@@ -182,24 +182,24 @@ def refused(folder: Path, config: Any) -> str:
 
 def make_config(level: str, members: dict[str, Any]) -> dict[str, Any]:
     """A configuration with `members` in one of its objects."""
-    side: dict[str, Any] = {"experiment": "a"}
-    pair: dict[str, Any] = {"baseline": side, "candidate": "b"}
+    variant: dict[str, Any] = {"experiment": "a"}
+    pair: dict[str, Any] = {"baseline": variant, "candidate": "b"}
     experiment: dict[str, Any] = {"name": "a"}
     analysis: dict[str, Any] = {"compare_pairs": [pair]}
-    whole = {"model": str(MODEL), "experiments": [experiment, {"name": "b"}], "analysis": analysis}
-    holders = {"whole": whole, "experiment": experiment, "analysis": analysis, "pair": pair, "side": side}
+    config = {"model": str(MODEL), "experiments": [experiment, {"name": "b"}], "analysis": analysis}
+    holders = {"whole": config, "experiment": experiment, "analysis": analysis, "pair": pair, "side": variant}
     holders[level].update(members)
-    return whole
+    return config
 
 
-def of_schema(level: str) -> dict[str, Any]:
-    whole = schema()
+def schema_values(level: str) -> dict[str, Any]:
+    root = schema()
     objects = {
-        "whole": whole,
-        "experiment": whole["$defs"]["experiment"],
-        "analysis": whole["properties"]["analysis"],
-        "pair": whole["$defs"]["pair"],
-        "side": whole["$defs"]["pair"]["properties"]["baseline"]["anyOf"][1],
+        "whole": root,
+        "experiment": root["$defs"]["experiment"],
+        "analysis": root["properties"]["analysis"],
+        "pair": root["$defs"]["pair"],
+        "side": root["$defs"]["pair"]["properties"]["baseline"]["anyOf"][1],
     }
     return objects[level]["properties"]
 
@@ -213,13 +213,13 @@ def test_schema_and_parser_know_the_same_keys(level, tmp_path):
     assert refused(tmp_path, make_config(level, {})) == ""
     error = refused(tmp_path, make_config(level, {"qqqqqqqqqqqqqqqqqqqqqqqq": 1}))
     known = set(error.strip().rpartition("hint: Known here: ")[2].removesuffix(".").split(", "))
-    assert known == set(of_schema(level))
+    assert known == set(schema_values(level))
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_key_of_another_place_is_refused_by_both(level, tmp_path):
-    everywhere = {key for other in LEVELS for key in of_schema(other)}
-    for key in sorted(everywhere - set(of_schema(level))):
+    everywhere = {key for other in LEVELS for key in schema_values(other)}
+    for key in sorted(everywhere - set(schema_values(level))):
         config = make_config(level, {key: None})
         assert errors(config), key
         assert "unknown key" in refused(tmp_path, config), key
@@ -249,7 +249,7 @@ ELSE_WRONG = r"has no run with|none of the CPUs|no model is given|settings of An
 @pytest.mark.parametrize("level", ["whole", "experiment", "pair", "side"])
 def test_schema_and_parser_allow_the_same_values(level, tmp_path):
     count = 0
-    for key, property_ in of_schema(level).items():
+    for key, property_ in schema_values(level).items():
         if key in ("experiments", "analysis", "compare_pairs", "baseline", "candidate", "experiment"):
             continue
         for value in values_of(property_):

@@ -111,9 +111,9 @@ def mutations(name: str, document: dict) -> Iterator[str]:
         }
         if member in OPTIONAL.get(name, ()):
             del kinds["missing"]
-        for kind, spoilt in kinds.items():
+        for kind, damaged in kinds.items():
             parent.clear()
-            parent.update(spoilt)
+            parent.update(damaged)
             yield f"{kind}: {path}"
             parent.clear()
             parent.update(original)
@@ -199,9 +199,11 @@ def kernels_document(folder: Path) -> dict:
     run = folder / "kernels"
     run.mkdir(exist_ok=True)
     log = (program.DATA / "toy_cnn.t1.log").read_text(encoding="utf-8")
-    for side in ("off", "on"):
-        shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump", run / f"net_sme2_{side}_t1.etdump")
-        (run / f"trace_sme2_{side}_xnntrace.log").write_text(log, encoding="utf-8")
+    for variant in ("off", "on"):
+        shutil.copy(
+            program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump", run / f"net_sme2_{variant}_t1.etdump"
+        )
+        (run / f"trace_sme2_{variant}_xnntrace.log").write_text(log, encoding="utf-8")
         log = log.replace("7x32__avx512f", "7x32__avx2").replace("init_f32_igemm_config,", "init_new_config,")
     return json.loads(program.run("kernels", run, "--filter-op", "IGEMM", "--json").stdout)
 

@@ -121,7 +121,7 @@ def forget_an_experiment(run: Path) -> None:
     edit(run / "analysis_summary.json", lambda summary: summary["experiments"].pop())
 
 
-def set_in(file: str, *path: str | int, to):
+def set_value(file: str, *path: str | int, to):
     """Changes the value at a place of a JSON file."""
 
     def apply(run: Path) -> None:
@@ -136,11 +136,11 @@ def set_in(file: str, *path: str | int, to):
     return apply
 
 
-def in_summary(*path: str | int, to):
-    return set_in("analysis_summary.json", *path, to=to)
+def set_summary_value(*path: str | int, to):
+    return set_value("analysis_summary.json", *path, to=to)
 
 
-def another_field(suffix: str, column: str, to: str = "12345"):
+def change_field(suffix: str, column: str, to: str = "12345"):
     """Changes a cell in the first row of a table of experiment "one"."""
 
     def apply(run: Path) -> None:
@@ -152,7 +152,7 @@ def another_field(suffix: str, column: str, to: str = "12345"):
     return apply
 
 
-def another_number(file: str):
+def change_number(file: str):
     """Changes the last digit of the first fraction in a text."""
 
     def apply(run: Path) -> None:
@@ -164,7 +164,7 @@ def another_number(file: str):
     return apply
 
 
-def turn_the_verdict(file: str, *path: str | int):
+def change_verdict(file: str, *path: str | int):
     def apply(run: Path) -> None:
         (name,) = run.glob(file)
 
@@ -187,14 +187,14 @@ def move_between_groups(run: Path) -> None:
     edit(run / "analysis_summary.json", more)
 
 
-def a_thread_busier_than_time(run: Path) -> None:
+def add_busy_time(run: Path) -> None:
     def more(watch: dict) -> None:
         watch["operators"][0]["threads"][0]["busy_ns"] += 1
 
     edit(experiment_file(run, "_watch.json"), more)
 
 
-def cut_the_page(run: Path) -> None:
+def truncate_page(run: Path) -> None:
     page = run / "report.html"
     page.write_bytes(page.read_bytes()[:-30_000])
 
@@ -215,7 +215,7 @@ DAMAGE = {
     "pipeline summary empty": (lambda run: (run / "pipeline_summary.json").write_text(""), {"pipeline_summary"}, "pipeline_summary.json"),
     "roofs cut": (lambda run: truncate_last_byte(run / "peaks.json") or truncate_last_byte(run / "peaks.json"), {"peaks"}, "peaks.json"),
     "roofs of no experiment": (lambda run: change(run / "peaks.json", '"one"', '"two"'), {"peaks"}, "peaks.json"),
-    "watched times that do not add up": (a_thread_busier_than_time, {"watch"}, "one/toy_cnn_one_t1_watch.json"),
+    "watched times that do not add up": (add_busy_time, {"watch"}, "one/toy_cnn_one_t1_watch.json"),
     "report missing": (lambda run: (run / "report.md").unlink(), {"files"}, "report.md"),
     "configuration missing": (lambda run: (run / "config.json").unlink(), {"files"}, "config.json"),
     "latencies missing": (lambda run: experiment_file(run, "_latency.csv").unlink(), {"files"}, "one/toy_cnn_one_t1_latency.csv"),
@@ -242,31 +242,31 @@ DAMAGE = {
     "a row of the statistics gone": (lambda run: rewrite(p := experiment_file(run, "_exec_ops_stats.csv"), rows(p)[:-1]), {"ops_stats"}, "one/toy_cnn_one_t1_exec_ops_stats.csv"),
     "configuration that is no JSON": (lambda run: (run / "config.json").write_text('{"model": 3'), {"config"}, "config.json"),
     "configuration that is no object": (lambda run: (run / "config.json").write_text("[]"), {"config"}, "config.json"),
-    "page cut": (cut_the_page, {"derived"}, "report.html"),
+    "page cut": (truncate_page, {"derived"}, "report.html"),
     "page missing": (lambda run: (run / "report.html").unlink(), {"files"}, "report.html"),
     "statistics missing": (lambda run: experiment_file(run, "_robust_stats.json").unlink(), {"files"}, "one/toy_cnn_one_t1_robust_stats.json"),
-    "a number of the report": (another_number("report.md"), {"derived"}, "report.md"),
-    "a number of the summary for people": (another_number("pipeline_summary.md"), {"derived"}, "pipeline_summary.md"),
-    "a latency table's median": (another_field("_e2e_latency.csv", "latency_median_ms"), {"derived"}, "one/toy_cnn_one_t1_e2e_latency.csv"),
-    "a latency table's memory": (another_field("_e2e_latency.csv", "peak_rss_bytes"), {"derived"}, "one/toy_cnn_one_t1_e2e_latency.csv"),
-    "a category's share": (another_field("_category_summary.csv", "pct_of_e2e"), {"derived"}, "one/toy_cnn_one_t1_category_summary.csv"),
-    "an operator's total": (another_field("_operator_details.csv", "total_ms"), {"derived"}, "one/toy_cnn_one_t1_operator_details.csv"),
-    "a median of the robust statistics": (another_number("one/toy_cnn_one_t1_robust_stats.json"), {"derived"}, "one/toy_cnn_one_t1_robust_stats.json"),
-    "a comparison's verdict in the summary": (turn_the_verdict("pipeline_summary.json", "comparisons", 0), {"pipeline_summary"}, "pipeline_summary.json"),
-    "a comparison's verdict in the kit's summary": (turn_the_verdict("toy_cnn_pipeline_summary.json", "comparisons", 0), {"derived"}, "toy_cnn_pipeline_summary.json"),
-    "a latency's p99": (in_summary("experiments", 0, "latency_ms", "p99", to=0.5), {"analysis_summary"}, "analysis_summary.json"),
+    "a number of the report": (change_number("report.md"), {"derived"}, "report.md"),
+    "a number of the summary for people": (change_number("pipeline_summary.md"), {"derived"}, "pipeline_summary.md"),
+    "a latency table's median": (change_field("_e2e_latency.csv", "latency_median_ms"), {"derived"}, "one/toy_cnn_one_t1_e2e_latency.csv"),
+    "a latency table's memory": (change_field("_e2e_latency.csv", "peak_rss_bytes"), {"derived"}, "one/toy_cnn_one_t1_e2e_latency.csv"),
+    "a category's share": (change_field("_category_summary.csv", "pct_of_e2e"), {"derived"}, "one/toy_cnn_one_t1_category_summary.csv"),
+    "an operator's total": (change_field("_operator_details.csv", "total_ms"), {"derived"}, "one/toy_cnn_one_t1_operator_details.csv"),
+    "a median of the robust statistics": (change_number("one/toy_cnn_one_t1_robust_stats.json"), {"derived"}, "one/toy_cnn_one_t1_robust_stats.json"),
+    "a comparison's verdict in the summary": (change_verdict("pipeline_summary.json", "comparisons", 0), {"pipeline_summary"}, "pipeline_summary.json"),
+    "a comparison's verdict in the kit's summary": (change_verdict("toy_cnn_pipeline_summary.json", "comparisons", 0), {"derived"}, "toy_cnn_pipeline_summary.json"),
+    "a latency's p99": (set_summary_value("experiments", 0, "latency_ms", "p99", to=0.5), {"analysis_summary"}, "analysis_summary.json"),
     # A busy machine leaves none.
-    "a latency's interval": (in_summary("experiments", 0, "latency_interval_ms", to={"low": 0.1, "high": 9.0, "confidence": 0.95, "launches": 2}), {"analysis_summary"}, "analysis_summary.json"),
-    "a histogram": (in_summary("experiments", 0, "latency_histogram", "counts", 0, to=7777), {"analysis_summary"}, "analysis_summary.json"),
-    "a ratio": (in_summary("comparisons", 0, "latency", "ratio", to=3.0), {"analysis_summary"}, "analysis_summary.json"),
-    "a verdict": (turn_the_verdict("analysis_summary.json", "comparisons", 0, "latency"), {"analysis_summary"}, "analysis_summary.json"),
-    "an operator's verdict": (turn_the_verdict("analysis_summary.json", "comparisons", 0, "operators", 0), {"analysis_summary"}, "analysis_summary.json"),
-    "an operator's time": (in_summary("comparisons", 0, "operators", 0, "baseline_ms", to=99.0), {"analysis_summary"}, "analysis_summary.json"),
-    "a first run": (in_summary("experiments", 0, "first_run_ms", to=99.0), {"analysis_summary"}, "analysis_summary.json"),
-    "the noise floor": (in_summary("noise_floor", to=0.00001), {"analysis_summary"}, "analysis_summary.json"),
-    "other findings": (in_summary("insights", to=[FINDING]), {"analysis_summary"}, "analysis_summary.json"),
+    "a latency's interval": (set_summary_value("experiments", 0, "latency_interval_ms", to={"low": 0.1, "high": 9.0, "confidence": 0.95, "launches": 2}), {"analysis_summary"}, "analysis_summary.json"),
+    "a histogram": (set_summary_value("experiments", 0, "latency_histogram", "counts", 0, to=7777), {"analysis_summary"}, "analysis_summary.json"),
+    "a ratio": (set_summary_value("comparisons", 0, "latency", "ratio", to=3.0), {"analysis_summary"}, "analysis_summary.json"),
+    "a verdict": (change_verdict("analysis_summary.json", "comparisons", 0, "latency"), {"analysis_summary"}, "analysis_summary.json"),
+    "an operator's verdict": (change_verdict("analysis_summary.json", "comparisons", 0, "operators", 0), {"analysis_summary"}, "analysis_summary.json"),
+    "an operator's time": (set_summary_value("comparisons", 0, "operators", 0, "baseline_ms", to=99.0), {"analysis_summary"}, "analysis_summary.json"),
+    "a first run": (set_summary_value("experiments", 0, "first_run_ms", to=99.0), {"analysis_summary"}, "analysis_summary.json"),
+    "the noise floor": (set_summary_value("noise_floor", to=0.00001), {"analysis_summary"}, "analysis_summary.json"),
+    "other findings": (set_summary_value("insights", to=[FINDING]), {"analysis_summary"}, "analysis_summary.json"),
     "time moved between groups": (move_between_groups, {"analysis_summary"}, "analysis_summary.json"),
-    "another model's name": (in_summary("model_id", to="other"), {"analysis_summary"}, "analysis_summary.json"),
+    "another model's name": (set_summary_value("model_id", to="other"), {"analysis_summary"}, "analysis_summary.json"),
     "another CSV with a short row": (lambda run: (run / "one" / "other.csv").write_text("a,b\n1\n"), {"csv"}, "one/other.csv"),
     "a file that was not finished": (lambda run: (run / "report.md.12.0.tmp").write_text("x"), {"finished"}, "report.md.12.0.tmp"),
     "parts that were not merged": (lambda run: (run / "one" / "launches").mkdir() or (run / "one" / "launches" / "x").touch(), {"finished"}, "one/launches"),
@@ -410,8 +410,8 @@ def test_an_interrupted_run_may_have_an_older_analysis(run):
 def test_a_message_names_the_place_and_both_values(run):
     summary = json.loads((run / "analysis_summary.json").read_text())
     measured = summary["experiments"][1]["latency_ms"]["p99"]
-    in_summary("experiments", 1, "latency_ms", "p99", to=0.5)(run)
-    another_field("_operator_details.csv", "total_ms")(run)
+    set_summary_value("experiments", 1, "latency_ms", "p99", to=0.5)(run)
+    change_field("_operator_details.csv", "total_ms")(run)
     validated = {finding["file"]: finding["problem"] for finding in findings(run, "broken")}
     assert validated["analysis_summary.json"] == (
         f"experiments[1].latency_ms.p99 is 0.5, the data give {measured}; `etprof analyze` renews it"
@@ -423,7 +423,7 @@ def test_a_message_names_the_place_and_both_values(run):
 def test_an_analysis_of_another_version_is_a_warning(run):
     version = json.loads((run / "manifest.json").read_text())["etprof_version"]
     change(run / "manifest.json", f'"etprof_version": "{version}"', '"etprof_version": "0.0.1"')
-    another_field("_category_summary.csv", "pct_of_e2e")(run)
+    change_field("_category_summary.csv", "pct_of_e2e")(run)
     assert validate(run)[0] == OK
     warned = {finding["file"]: finding["problem"] for finding in findings(run, "warning")}
     assert "measured by etprof 0.0.1" in warned["one/toy_cnn_one_t1_category_summary.csv"]

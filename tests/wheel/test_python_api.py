@@ -27,28 +27,28 @@ def inspector_frame(etdump: Path, scale: str):
 @pytest.mark.parametrize("scale", ["ms", "us"])
 @pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
 def test_a_frame_is_inspectors(etprof, etdump, scale):
-    theirs = inspector_frame(etdump, scale)
-    ours = etprof.read_etdump(etdump).to_pandas(scale)
-    assert list(ours.columns) == list(theirs.columns)
-    assert len(ours) == len(theirs)
+    expected = inspector_frame(etdump, scale)
+    actual = etprof.read_etdump(etdump).to_pandas(scale)
+    assert list(actual.columns) == list(expected.columns)
+    assert len(actual) == len(expected)
     # Inspector subtracts two times since the start of the machine that it has scaled already: of a machine that runs
     # for long that leaves a part of a nanosecond. What differs at all differs by one.
     nanosecond = {"ms": 1e-6, "us": 1e-3}[scale]
-    for column in theirs.columns:
-        if theirs[column].dtype.kind == "f":
-            np.testing.assert_allclose(ours[column], theirs[column], rtol=1e-9, atol=nanosecond / 4)
+    for column in expected.columns:
+        if expected[column].dtype.kind == "f":
+            np.testing.assert_allclose(actual[column], expected[column], rtol=1e-9, atol=nanosecond / 4)
         elif column == "raw":
-            for mine, other in zip(ours[column], theirs[column], strict=True):
-                np.testing.assert_allclose(mine, other, rtol=1e-9, atol=nanosecond / 4)
+            for row, other in zip(actual[column], expected[column], strict=True):
+                np.testing.assert_allclose(row, other, rtol=1e-9, atol=nanosecond / 4)
         else:
-            assert ours[column].tolist() == theirs[column].tolist(), column
+            assert actual[column].tolist() == expected[column].tolist(), column
 
 
 def test_headings_without_units_are_inspectors(etprof):
     from executorch.devtools import Inspector
 
-    theirs = Inspector(etdump_path=str(ETDUMPS[0])).to_dataframe(include_units=False)
-    assert list(etprof.read_etdump(ETDUMPS[0]).to_pandas(include_units=False).columns) == list(theirs.columns)
+    expected = Inspector(etdump_path=str(ETDUMPS[0])).to_dataframe(include_units=False)
+    assert list(etprof.read_etdump(ETDUMPS[0]).to_pandas(include_units=False).columns) == list(expected.columns)
 
 
 @pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
@@ -72,10 +72,10 @@ def test_times_lie_where_they_were_read_to_and_outlive_the_dump(etprof):
     assert not starts.flags.owndata
     assert not starts.flags.writeable
     assert np.shares_memory(starts, dump._trace.start_ns)
-    kept = starts.copy()
+    copied = starts.copy()
     del dump
     gc.collect()
-    assert (starts == kept).all()
+    assert (starts == copied).all()
     profile = etprof.read_etdump(ETDUMPS[0]).profiles()[0]
     times = profile.self_ns
     total = times.sum()
@@ -92,12 +92,12 @@ def test_a_profile_is_what_analyze_says(etprof, etdump):
     frame = profile.to_pandas().set_index("key")
     assert len(experiment["operators"]) > 3
     for operator in experiment["operators"]:
-        mine = frame.loc[operator["key"]]
-        assert mine["name"] == operator["name"]
-        assert mine["category"] == operator["category"]
-        assert mine["p50_ms"] == pytest.approx(operator["self_ms"]["p50"], rel=1e-12)
-        assert mine["p99_ms"] == pytest.approx(operator["self_ms"]["p99"], rel=1e-12)
-        assert mine["runs"] == operator["self_ms"]["n"]
+        row = frame.loc[operator["key"]]
+        assert row["name"] == operator["name"]
+        assert row["category"] == operator["category"]
+        assert row["p50_ms"] == pytest.approx(operator["self_ms"]["p50"], rel=1e-12)
+        assert row["p99_ms"] == pytest.approx(operator["self_ms"]["p99"], rel=1e-12)
+        assert row["runs"] == operator["self_ms"]["n"]
     # Self times add up to each run.
     ran = np.where(profile.self_ns >= 0, profile.self_ns, 0)
     assert (ran.sum(axis=0) == profile.run_total_ns).all()
@@ -107,7 +107,7 @@ def test_a_profile_is_what_analyze_says(etprof, etdump):
 
 
 def test_a_comparison_is_the_programs(etprof, monkeypatch):
-    pair = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump" for side in ("off", "on")]
+    pair = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump" for variant in ("off", "on")]
     monkeypatch.setenv("ETPROF", str(program.etprof()))
     compared = etprof.compare(*pair)
     (expected,) = json.loads(program.run("compare", *pair, "--json").stdout)["comparisons"]
@@ -119,11 +119,13 @@ def test_a_comparison_is_the_programs(etprof, monkeypatch):
 
 
 def test_several_pairs_are_not_silently_the_first(etprof, tmp_path):
-    for side in ("off", "on"):
+    for variant in ("off", "on"):
         for experiment in ("one", "two"):
-            folder = tmp_path / side / experiment
+            folder = tmp_path / variant / experiment
             folder.mkdir(parents=True)
-            shutil.copy(program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump", folder / f"{experiment}.etdump")
+            shutil.copy(
+                program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump", folder / f"{experiment}.etdump"
+            )
     with pytest.raises(ValueError, match=r"several pairs can be compared \(one with one, two with two\)"):
         etprof.compare(tmp_path / "off", tmp_path / "on")
     assert etprof.compare(tmp_path / "off" / "one", tmp_path / "on" / "one").verdict
@@ -174,16 +176,16 @@ def test_bad_files_are_refused_with_their_place(etprof, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         etprof.read_etdump(tmp_path / "nowhere.etdump")
     data = ETDUMPS[0].read_bytes()
-    cut = tmp_path / "cut.etdump"
-    cut.write_bytes(data[: len(data) // 2])
+    truncated = tmp_path / "cut.etdump"
+    truncated.write_bytes(data[: len(data) // 2])
     with pytest.raises(ValueError, match=r"cut\.etdump"):
-        etprof.read_etdump(cut)
+        etprof.read_etdump(truncated)
     with pytest.raises(ValueError, match="not a unit"):
         etprof.read_etdump(ETDUMPS[0], source_time_scale="fortnight")
     with pytest.raises(ValueError, match="not a unit"):
         etprof.read_etdump(ETDUMPS[0]).to_pandas("hz")
     with pytest.raises(ValueError, match="cut"):
-        etprof.compare(cut, ETDUMPS[0])
+        etprof.compare(truncated, ETDUMPS[0])
     (profile,) = etprof.read_etdump(ETDUMPS[0]).profiles()
     with pytest.raises(IndexError):
         profile.duration_ns(10_000)

@@ -32,8 +32,8 @@ def binaries(folder: Path) -> list[Path]:
 def test_it_is_made_of_what_was_built(built, wheel):
     """A wheel build that links the programs again would replace them while others run them."""
     assert wheel.exists()
-    now = {file: file.stat().st_mtime_ns for file in built}
-    assert now == built, (
+    times_after = {file: file.stat().st_mtime_ns for file in built}
+    assert times_after == built, (
         "was it up to date (script/bootstrap), and are the wheel's options those of the preset release?"
     )
 

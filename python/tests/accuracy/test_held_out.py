@@ -99,12 +99,12 @@ def test_draws_are_brought_into_the_examples_form_and_leave_the_generator():
 
 
 def test_what_cannot_be_drawn_gives_no_cases():
-    def fails() -> tuple:
+    def fail_to_draw() -> tuple:
         raise RuntimeError
 
     undrawn = [
         None,
-        fails,
+        fail_to_draw,
         lambda: ((torch.zeros(2, 3), 7), {}),
         lambda: ((torch.rand(2, 3),), {}),
         lambda: ((torch.rand(2, 3, 1), 7), {}),

@@ -64,11 +64,11 @@ def largest_site(studied: accuracy.MethodStudy) -> tuple[noise.Site, float]:
 
 
 def check_device_agrees(
-    exported: accuracy.Export, studied: accuracy.MethodStudy, off: frozenset[str] = frozenset()
+    exported: accuracy.Export, studied: accuracy.MethodStudy, kept: frozenset[str] = frozenset()
 ) -> None:
     """On each held-out input the .pte has the ratio that was predicted, within half a decibel."""
     ratios = [case.outputs[0].sqnr_db for case in exported.check.cases if case.inputs.startswith("held-out")]
-    predicted = [studied.emulation.sqnr_db([case_inputs], off)[0] for case_inputs in studied.inputs]
+    predicted = [studied.emulation.sqnr_db([case_inputs], kept)[0] for case_inputs in studied.inputs]
     assert len(ratios) == len(predicted) == 4
     assert predicted == pytest.approx(ratios, abs=0.5)
 
@@ -156,11 +156,11 @@ def test_the_work_of_a_choice_is_of_all_that_computes_in_float_then(tmp_path: Pa
     request = Request(f"{tmp_path / 'net.py'}:Net", quantize="static", outdir=tmp_path / "out", check=False)
     _, (studied,) = accuracy.study(request)
     assert "first_weight" in studied.freed(frozenset({"relu"}))
-    works, total = studied.emulation.works()
+    work_by_node, total = studied.emulation.works()
     layers = {"first_weight": "conv2d", "second_weight": "conv2d_1", "third_weight": "linear"}
     frontier = accuracy.choices(studied)
     for choice in frontier:
-        in_float = sum(works[node] for weight, node in layers.items() if weight in choice.freed)
+        in_float = sum(work_by_node[node] for weight, node in layers.items() if weight in choice.freed)
         assert in_float / total <= choice.work < in_float / total + 0.02
     assert accuracy.patterns(studied, frontier[0]) == ["linear"] and frontier[0].work < 0.02
 

@@ -12,14 +12,14 @@ from etprof.exporting.agreement import MIN_SQNR_DB, compare
 RANDOM = torch.randn(1000, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-def noisy(signal: torch.Tensor, decibels: float) -> torch.Tensor:
+def with_noise(signal: torch.Tensor, decibels: float) -> torch.Tensor:
     """The signal with noise of exactly this ratio: the same power in every element."""
     signs = torch.where(torch.arange(signal.numel()) % 2 == 0, 1.0, -1.0).to(signal.dtype)
     return signal + signs * signal.square().mean().sqrt() * 10 ** (-decibels / 20)
 
 
 def test_the_numbers_are_numpys():
-    actual, expected = noisy(RANDOM, 30), RANDOM
+    actual, expected = with_noise(RANDOM, 30), RANDOM
     found = compare(actual, expected)
     a, b = actual.numpy(), expected.numpy()
     assert found.max_abs_diff == np.abs(a - b).max()
@@ -34,8 +34,8 @@ def test_the_numbers_are_numpys():
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16", "int8"])
 def test_the_bound_lies_where_it_is_said_to(dtype: str):
     least = MIN_SQNR_DB[dtype]
-    assert compare(noisy(RANDOM, least + 0.5), RANDOM).disagreement(least, exact=True) is None
-    assert "SQNR" in compare(noisy(RANDOM, least - 0.5), RANDOM).disagreement(least, exact=True)
+    assert compare(with_noise(RANDOM, least + 0.5), RANDOM).disagreement(least, exact=True) is None
+    assert "SQNR" in compare(with_noise(RANDOM, least - 0.5), RANDOM).disagreement(least, exact=True)
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_int8_loses_what_bennett_says():
 
 
 def test_a_constant_part_does_not_hide_that_nothing_is_computed():
-    unsure = 0.1 + 1e-4 * RANDOM  # ten classes, none of them sure
-    constant = compare(torch.full_like(unsure, 0.1), unsure)
+    uniform = 0.1 + 1e-4 * RANDOM  # ten classes, none of them sure
+    constant = compare(torch.full_like(uniform, 0.1), uniform)
     assert constant.sqnr_db > MIN_SQNR_DB["fp16"]
     assert "of what varies" in constant.disagreement(MIN_SQNR_DB["fp16"], exact=False)
-    assert compare(unsure.half(), unsure).disagreement(MIN_SQNR_DB["fp16"], exact=False) is None
+    assert compare(uniform.half(), uniform).disagreement(MIN_SQNR_DB["fp16"], exact=False) is None
 
 
 def test_one_wrong_element_among_many_is_seen():
@@ -86,9 +86,9 @@ def test_what_is_not_finite():
         found = compare(torch.tensor(wrong), expected)
         assert found.nonfinite_mismatches == 1
         assert "on one side only" in found.disagreement(1, exact=False)
-    nothing = compare(torch.tensor([math.nan]), torch.tensor([math.nan]))
-    assert nothing.disagreement(85, exact=True) is None
-    assert not nothing.is_meaningful(exact=True)
+    nan_only = compare(torch.tensor([math.nan]), torch.tensor([math.nan]))
+    assert nan_only.disagreement(85, exact=True) is None
+    assert not nan_only.is_meaningful(exact=True)
 
 
 def test_integers_scalars_and_what_cannot_be_compared():
@@ -110,9 +110,9 @@ def test_zeros_and_constants():
     zeros = torch.zeros(4)
     assert compare(zeros.clone(), zeros).disagreement(85, exact=True) is None
     assert compare(zeros + 0.1, zeros).disagreement(85, exact=True) is not None
-    ones = torch.ones(4)
-    assert compare(ones.clone(), ones).disagreement(85, exact=True) is None
-    assert compare(-ones, ones).disagreement(10, exact=False) is not None
+    reference = torch.ones(4)
+    assert compare(reference.clone(), reference).disagreement(85, exact=True) is None
+    assert compare(-reference, reference).disagreement(10, exact=False) is not None
 
 
 def test_the_limit_of_one_element():

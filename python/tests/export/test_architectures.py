@@ -85,7 +85,7 @@ def run(*command: object) -> str:
     return completed.stdout
 
 
-def is_of_the_model(experiment: dict, model: str, delegation: dict):
+def check_modules_and_macs(experiment: dict, model: str, delegation: dict):
     """What was measured is what PyTorch has: each operator's module, all multiply-adds, and why what is outside is there."""
     assert experiment["program"]["problem"] is None
     operators = experiment["operators"]
@@ -104,8 +104,8 @@ def is_of_the_model(experiment: dict, model: str, delegation: dict):
     lines = [operator["program"]["source"] for operator in portable if operator["program"]["source"]]
     assert all(re.fullmatch(r".+\.py:\d+", line) for line in lines)
     assert 2 * len(lines) >= len(portable)
-    whys = Counter(operator["program"]["why_not_delegated"] for operator in portable)
-    assert whys == sum(
+    reasons = Counter(operator["program"]["why_not_delegated"] for operator in portable)
+    assert reasons == sum(
         (Counter({operator["why"]: operator["calls"]}) for operator in delegation["not_delegated"]), Counter()
     )
 
@@ -129,19 +129,19 @@ def test_an_architecture(exported: Exported, tmp_path: Path, name: str, kind: st
     etdump = tmp_path / "x.etdump"
     run(RUNNER, "--model_path", pte, "--num_executions", 5, "--cpu_threads", 1, "--etdump_path", etdump)
     (experiment,) = json.loads(run(ETPROF, "analyze", etdump, "--model", pte, "--json"))["experiments"]
-    is_of_the_model(experiment, model, delegation_of(pte, too_coarse=(name, kind) in TOO_COARSE))
+    check_modules_and_macs(experiment, model, delegation_of(pte, too_coarse=(name, kind) in TOO_COARSE))
 
 
 def test_edgetam_is_profiled(exported: Exported, tmp_path: Path):
     pte = exported("edgetam")
-    short = ["--launches", 2, "--runs", 2, "--warmup", 0, "--max-seconds", 1, "--no-peaks", "--output-root", tmp_path]
-    run(ETPROF, "profile", pte, *short)
+    limits = ["--launches", 2, "--runs", 2, "--warmup", 0, "--max-seconds", 1, "--no-peaks", "--output-root", tmp_path]
+    run(ETPROF, "profile", pte, *limits)
     summary = json.loads((tmp_path / "analysis_summary.json").read_text())
     (experiment,) = summary["experiments"]
     assert experiment["all_runs"] > 0
-    is_of_the_model(experiment, "edgetam", delegation_of(pte))
-    (left,) = [one["type"] for one in experiment["operators"] if one["portable"]]
-    assert left == "upsample_nearest2d.vec_out"
+    check_modules_and_macs(experiment, "edgetam", delegation_of(pte))
+    (undelegated,) = [operator["type"] for operator in experiment["operators"] if operator["portable"]]
+    assert undelegated == "upsample_nearest2d.vec_out"
 
 
 @pytest.mark.parametrize("name", sorted(DETECTORS))

@@ -99,18 +99,18 @@ def test_executorchs_own_examples():
     assert len(built.args) == 2
 
 
-@pytest.mark.parametrize("forget", [True, False])
-def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, forget: bool):
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, forgotten: bool):
     """Also by ExecuTorch's examples and by transformers, which raise errors of their own; no remedy replaces PyTorch."""
-    if forget:
+    if forgotten:
         monkeypatch.setitem(sys.modules, "torchvision", None)
-    package = "torchvision" if forget else "not_there"
+    package = "torchvision" if forgotten else "not_there"
     hidden = f"try:\n    import {package}\nexcept ImportError as e:\n    raise ModuleNotFoundError('odd') from e\n"
     (tmp_path / "hidden.py").write_text(hidden)
-    errors = [fail_to_find(f"{tmp_path}/hidden.py:Net"), *([fail_to_find("mv3")] if forget else [])]
+    errors = [fail_to_find(f"{tmp_path}/hidden.py:Net"), *([fail_to_find("mv3")] if forgotten else [])]
     for error in errors:
         assert error.reason == f"it needs the Python package {package}, which is not installed"
-        remedy = "run `script/bootstrap --models`" if forget else f"install not_there torch=={torch.__version__}`"
+        remedy = "run `script/bootstrap --models`" if forgotten else f"install not_there torch=={torch.__version__}`"
         assert remedy in error.remedy
 
 

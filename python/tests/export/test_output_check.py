@@ -233,8 +233,8 @@ def test_one_output_is_described_the_worst_and_why(tmp_path: Path, capfd: pytest
     assert float(match[1]) == pytest.approx(float(match[2]), rel=0.05)
     assert answer.startswith("  check         FAILED: forward: output 2: ")
     assert "wrappers.calibrated" in hint
-    few = agreement.compare(torch.tensor([1e-6, 3e-6]).half(), torch.tensor([1e-6, 3e-6]))
-    assert few.underflow_problem() == "is in the range where fp16 has few digits: its largest value is 3e-06"
+    small_values = agreement.compare(torch.tensor([1e-6, 3e-6]).half(), torch.tensor([1e-6, 3e-6]))
+    assert small_values.underflow_problem() == "is in the range where fp16 has few digits: its largest value is 3e-06"
     for right in (torch.zeros(2), torch.ones(2)):
         assert agreement.compare(torch.ones(2).half(), right).underflow_problem() is None
 
@@ -312,10 +312,10 @@ def test_the_runners_error_is_passed_on(tmp_path: Path):
 
 
 def test_a_pytorch_that_fails_decides_nothing():
-    def fails(_case: Case) -> list:
+    def raise_error(_case: Case) -> list:
         raise RuntimeError("boom")
 
-    answer = check.check([make_case()], lambda case: list(case.args), fails, None, "fp32")
+    answer = check.check([make_case()], lambda case: list(case.args), raise_error, None, "fp32")
     assert (answer.verdict, answer.why) == ("undecided", "forward: PyTorch itself fails: RuntimeError: boom")
 
 

@@ -223,8 +223,8 @@ def test_normalization_is_torchvisions():
     # ToTensor, then Normalize.
     expected = (image.float() / 255 - torch.tensor(mean).reshape(3, 1, 1)) / torch.tensor(std).reshape(3, 1, 1)
     torch.testing.assert_close(wrappers.Normalize(nn.Identity(), mean, std)(image), expected, rtol=1e-6, atol=1e-6)
-    whole = wrappers.Normalize(nn.Identity(), mean, std, scale=1.0)(image.float() / 255)
-    torch.testing.assert_close(whole, expected, rtol=1e-6, atol=1e-6)
+    scaled = wrappers.Normalize(nn.Identity(), mean, std, scale=1.0)(image.float() / 255)
+    torch.testing.assert_close(scaled, expected, rtol=1e-6, atol=1e-6)
 
 
 @dataclasses.dataclass
@@ -284,8 +284,8 @@ def test_all_of_it_exports_with_one_conversion_left(exports):
     assert completed.check.verdict == "pass"
     assert portable(completed) == {"forward": {"_to_dim_order_copy"}}
     manifest = json.loads(completed.paths[-1].read_text())
-    assert [(one["dtype"], one["shape"]) for one in manifest["inputs"]] == [("uint8", [1, 3, 60, 50])]
-    assert [one["shape"] for one in manifest["outputs"]] == [[1, 65, 8], [1, 8, 8, 8]]
+    assert [(module["dtype"], module["shape"]) for module in manifest["inputs"]] == [("uint8", [1, 3, 60, 50])]
+    assert [module["shape"] for module in manifest["outputs"]] == [[1, 65, 8], [1, 8, 8, 8]]
 
 
 class _Fading(nn.Module):
@@ -299,10 +299,10 @@ class _Fading(nn.Module):
         self.features = nn.Sequential(*layers)
         self.gate = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(8, 8, 1), nn.BatchNorm2d(8), nn.Sigmoid())
         self.head = nn.Linear(8, 4)
-        for one in self.modules():
-            if isinstance(one, nn.Conv2d | nn.Linear):
-                nn.init.trunc_normal_(one.weight, std=0.02)
-                nn.init.normal_(one.bias, std=1e-6)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d | nn.Linear):
+                nn.init.trunc_normal_(module.weight, std=0.02)
+                nn.init.normal_(module.bias, std=1e-6)
 
     def forward(self, image: torch.Tensor) -> torch.Tensor:
         features = self.features(image)
@@ -320,7 +320,7 @@ def test_calibrated_weights_keep_the_variance():
         assert 0.3 < new.features[:17](image).std() < 3
         torch.testing.assert_close(new(image), wrappers.calibrated(network, image)(image), rtol=0, atol=0)
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
-    assert not any(one._forward_hooks or one._forward_pre_hooks for one in new.modules())
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in new.modules())
     # A second time there is nothing left to do.
     with torch.no_grad():
         torch.testing.assert_close(wrappers.calibrated(new, image)(image), new(image), rtol=1e-3, atol=1e-3)

@@ -62,7 +62,7 @@ def inputs_of(node: dict) -> list[int]:
     return [union[field] for field in used if union[field] != NO_ID]
 
 
-def contracted(edges: Iterable[tuple], dropped: Iterable) -> Edges:
+def contract_edges(edges: Iterable[tuple], dropped: Iterable) -> Edges:
     """The edges when each of `dropped` gives on what it takes."""
     after, before = defaultdict(set), defaultdict(set)
     for a, b in edges:

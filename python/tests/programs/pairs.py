@@ -188,13 +188,13 @@ VARIANTS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def model_of(make: Callable[[], nn.Module], side: int = 16) -> type:
+def model_of(make: Callable[[], nn.Module], variant: int = 16) -> type:
     class Variant:
         def get_eager_model(self) -> nn.Module:
             return make().eval()
 
         def get_example_inputs(self) -> tuple[torch.Tensor, ...]:
-            return (torch.rand(1, 3, side, side),)
+            return (torch.rand(1, 3, variant, variant),)
 
     return Variant
 

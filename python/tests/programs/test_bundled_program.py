@@ -57,11 +57,11 @@ def etprof(*arguments: object, code: int = 0) -> str:
 
 
 def test_inspect_shows_the_program_within(folder: Path):
-    bundled, alone = (json.loads(etprof("inspect", folder / name, "--json")) for name in ("right.bpte", "net.pte"))
+    bundled, unbundled = (json.loads(etprof("inspect", folder / name, "--json")) for name in ("right.bpte", "net.pte"))
     assert bundled.pop("test_cases") == [{"method": "forward", "count": 1}]
-    assert alone.pop("test_cases") == []
-    del bundled["file"], alone["file"]
-    assert bundled == alone
+    assert unbundled.pop("test_cases") == []
+    del bundled["file"], unbundled["file"]
+    assert bundled == unbundled
     assert "1 test case of forward" in etprof("inspect", folder / "right.bpte")
 
 
@@ -72,8 +72,8 @@ def test_programs_are_compared_without_the_bundle(folder: Path):
 
 
 def measured(model: Path, out: Path, *options: str) -> dict:
-    short = ["--launches", 2, "--runs", 3, "--max-seconds", 3, "--no-peaks"]
-    text = etprof("profile", model, *short, *options, "--output-root", out)
+    limits = ["--launches", 2, "--runs", 3, "--max-seconds", 3, "--no-peaks"]
+    text = etprof("profile", model, *limits, *options, "--output-root", out)
     manifest = json.loads((out / "manifest.json").read_text())
     assert "the bundled program expects" in text
     # Nothing of the program is left: it is in the .bpte.

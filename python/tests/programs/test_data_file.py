@@ -92,10 +92,10 @@ def test_as_executorch_reads_it(files: tuple[Path, Path]):
 
 def test_the_program_says_what_it_expects(files: tuple[Path, Path]):
     pte, ptd = files
-    alone = document("inspect", pte)["external_data"]
-    assert alone["missing"] is None
-    assert set(alone["names"]) == {entry["key"] for entry in document("inspect_data", ptd)["data"]}
-    assert document("inspect", pte, "--data", ptd)["external_data"] == {"names": alone["names"], "missing": []}
+    external_data = document("inspect", pte)["external_data"]
+    assert external_data["missing"] is None
+    assert set(external_data["names"]) == {entry["key"] for entry in document("inspect_data", ptd)["data"]}
+    assert document("inspect", pte, "--data", ptd)["external_data"] == {"names": external_data["names"], "missing": []}
     assert "all are there" in run(pte, "--data", ptd).stdout
     assert "--data FILE.ptd" in run(pte).stdout
     # A model that takes nothing from there, and a file that has nothing of it.
@@ -118,9 +118,9 @@ def test_what_is_none_is_refused_in_a_line(files: tuple[Path, Path], tmp_path: P
     pte, ptd = files
     raw = ptd.read_bytes()
     for size in (0, 4, 8, 40, 60, len(raw) - 1):
-        cut = tmp_path / "cut.ptd"
-        cut.write_bytes(raw[:size])
-        completed = run(cut)
+        truncated = tmp_path / "cut.ptd"
+        truncated.write_bytes(raw[:size])
+        completed = run(truncated)
         assert completed.returncode == 3, size
         assert [line.partition(": ")[0] for line in completed.stderr.splitlines()] in (["error"], ["error", "hint"])
     assert "is not a .ptd" in run(pte, "--data", pte).stderr

@@ -16,7 +16,7 @@ ETPROF = Path(os.environ.get("ETPROF", REPOSITORY / "build/etprof"))
 PROGRAM = Path(os.environ.get("ETPROF_CATEGORIZE", REPOSITORY / "build/release/tests/tools/etprof_categorize"))
 
 
-def says_delegable(names: list[str]) -> dict[str, bool]:
+def read_delegable(names: list[str]) -> dict[str, bool]:
     if not PROGRAM.is_file():
         pytest.skip(f"{PROGRAM} is not there: build etprof_categorize")
     completed = subprocess.run([PROGRAM], input="\n".join(names) + "\n", capture_output=True, text=True, check=True)
@@ -27,15 +27,15 @@ def says_delegable(names: list[str]) -> dict[str, bool]:
 def test_delegable_is_what_the_partitioner_takes():
     from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
 
-    taken = {config.target_name.split(".")[0] for config in ALL_PARTITIONER_CONFIGS}
+    delegable_names = {config.target_name.split(".")[0] for config in ALL_PARTITIONER_CONFIGS}
     # Operators of torchao's library: they have no portable kernel that could run instead.
-    taken -= {"choose_qparams_affine", "quantize_affine", "dequantize_affine"}
+    delegable_names -= {"choose_qparams_affine", "quantize_affine", "dequantize_affine"}
     portable = {"argmax", "sort", "topk", "embedding", "native_layer_norm", "select_copy", "where", "gather", "erf"}
-    assert not taken & portable
-    answers = says_delegable(sorted(taken | portable))
-    assert {name for name, yes in answers.items() if yes} == taken
+    assert not delegable_names & portable
+    answers = read_delegable(sorted(delegable_names | portable))
+    assert {name for name, delegable in answers.items() if delegable} == delegable_names
     # The form in which kernels are named.
-    answers = says_delegable(["add.out", "aten::add.Tensor", "addition.out", "argmax.out"])
+    answers = read_delegable(["add.out", "aten::add.Tensor", "addition.out", "argmax.out"])
     assert list(answers.values()) == [True, True, False, False]
 
 
@@ -117,8 +117,8 @@ def test_what_the_partitioner_refuses_is_explained(tmp_path: Path, monkeypatch: 
     for form, (_, why, _) in FORMS.items():
         reasons = [reason for name, reason in refused if name == kernel_of(form)]
         assert any(why in (reason or "") for reason in reasons), f"{form}: {reasons}"
-    taken = {name for name, _ in kernels_of(tmp_path, [form[2] for form in FORMS.values()])}
-    assert not taken & {kernel_of(form) for form in FORMS}
+    delegable_names = {name for name, _ in kernels_of(tmp_path, [form[2] for form in FORMS.values()])}
+    assert not delegable_names & {kernel_of(form) for form in FORMS}
 
 
 def test_a_linear_layer_of_a_portable_export_is_not_called_one_without_constant_weights():

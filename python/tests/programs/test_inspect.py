@@ -199,7 +199,7 @@ def check_node(node: dict, expected: dict) -> None:
         assert convolution["kernel"] == [union["kernel_height"], union["kernel_width"]]
         assert convolution["stride"] == [union["subsampling_height"], union["subsampling_width"]]
         assert convolution["dilation"] == [union["dilation_height"], union["dilation_width"]]
-        assert convolution["padding"] == [union[f"padding_{side}"] for side in ("top", "right", "bottom", "left")]
+        assert convolution["padding"] == [union[f"padding_{variant}"] for variant in ("top", "right", "bottom", "left")]
         for key in ("groups", "group_input_channels", "group_output_channels"):
             assert convolution[key] == union[key]
     else:

@@ -66,8 +66,8 @@ def test_nearly_all_time_belongs_to_a_module(exported: Exported, tmp_path: Path,
         totals[layers[index]["parent"]] += totals[index]
     assert totals == [layer["total_ns"] for layer in layers]
     paths = {layer["path"] for layer in layers}
-    rest = sum(row["total_ns"] for row in program["by_layer"]["rows"] if row["name"] not in paths)
-    assert layers[0]["total_ns"] + rest == program["by_layer"]["total_ns"] == experiment["groups"]["total_ns"]
+    outside_ns = sum(row["total_ns"] for row in program["by_layer"]["rows"] if row["name"] not in paths)
+    assert layers[0]["total_ns"] + outside_ns == program["by_layer"]["total_ns"] == experiment["groups"]["total_ns"]
     # Every module is one of the model's.
     built = find.build_model(find.find_model(options["model"]))
     modules = dict(built.module.named_modules())

@@ -143,12 +143,12 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
             assert attributes(nodes[fused_node])["ran as part of"].nodeIds == [node]
     assert {node: found[node] for node in expected} == pytest.approx(dict(expected), abs=1e-6)
     # An operator of which several nodes may be the one: on the first of them, the others lead there.
-    rest = set(found) - set(expected)
-    assert len(rest) == len(without)
+    x = set(found) - set(expected)
+    assert len(x) == len(without)
     linked = {
         node.value.nodeIds[0] for own in nodes.values() for node in own.attrs if node.key.startswith("this or that ran")
     }
-    assert linked == rest
+    assert linked == x
     assert {*owner.values(), *(first for first, _ in pairs), *without} == set(means)
     # Groups add up what is in them; the graph says what is not on nodes.
     groups = graph.groupNodeAttributes

@@ -10,7 +10,7 @@ import pytest
 from executorch.devtools import parse_etrecord
 
 from exports import Exported
-from graphs import MODELS, Edges, PythonsProgram, contracted, name_of, steps_of
+from graphs import MODELS, Edges, PythonsProgram, contract_edges, name_of, steps_of
 
 REPOSITORY = Path(__file__).parents[3]
 ETPROF = REPOSITORY / "build" / "etprof"
@@ -49,25 +49,25 @@ def test_neighbors_are_those_of_the_program(pte: Path, tmp_path: Path):
     program = PythonsProgram(pte, tmp_path)
     owner, pairs, without = steps_of(operators)
     # An operator of which only the kind is known, not the node, is taken out on both sides.
-    steps = contracted(program.edges(), set(program.reads) - set(owner))
+    steps = contract_edges(program.edges(), set(program.reads) - set(owner))
     second = dict(pairs)
     expected = set(pairs)
     for a, b in steps:
         to = next((first for first, other in pairs if other == owner[b]), owner[b])
         if owner[a] != owner[b]:
             expected.add((owner[a], to))
-    assert contracted(edges_of(operators), without) == expected
+    assert contract_edges(edges_of(operators), without) == expected
     assert len(expected) > len(operators) / 2
     assert len(without) <= len(operators) / 10
     assert all(op["program"]["producers"] for op in operators if op["key"] in {*without, *second.values()})
 
 
-def merged(groups: Iterable[Iterable[int]]) -> dict[int, int]:
+def merge_groups(groups: Iterable[Iterable[int]]) -> dict[int, int]:
     """A name for each number, the same for all that stand in one group together, directly or over others."""
     name: dict[int, int] = {}
     for group in map(list, groups):
-        known = {name.setdefault(number, number) for number in group}
-        name |= {number: min(known) for number, old in name.items() if old in known}
+        group_names = {name.setdefault(number, number) for number in group}
+        name |= {number: min(group_names) for number, old in name.items() if old in group_names}
     return name
 
 
@@ -76,15 +76,15 @@ def test_neighbors_are_those_of_pytorchs_graph(pte: Path, tmp_path: Path):
     # What stands for a node of PyTorch's graph; the conversions between stand for none.
     handles = {op["key"]: op["program"]["debug_handles"] for op in operators if not op["program"]["between"]}
     handles = {key: own for key, own in handles.items() if own}
-    name = merged(handles.values())
+    name = merge_groups(handles.values())
     named = {key: name[own[0]] for key, own in handles.items()}
     between = {op["key"] for op in operators} - set(handles)
-    found = {(named[a], named[b]) for a, b in contracted(edges_of(operators), between) if named[a] != named[b]}
+    found = {(named[a], named[b]) for a, b in contract_edges(edges_of(operators), between) if named[a] != named[b]}
 
     record = parse_etrecord(f"{pte}.etrecord").edge_dialect_program
     nodes = [node for node in record.graph_module.graph.nodes if node.op == "call_function"]
     edges = {(before, node) for node in nodes for before in node.all_input_nodes if before in nodes}
     covered = {node: name[node.meta["debug_handle"]] for node in nodes if node.meta.get("debug_handle") in name}
-    left = contracted(edges, [node for node in nodes if node not in covered])
+    left = contract_edges(edges, [node for node in nodes if node not in covered])
     expected = {(covered[a], covered[b]) for a, b in left if covered[a] != covered[b]}
     assert found == expected

@@ -33,18 +33,18 @@ class Pair:
     changes: tuple[str, ...] | Callable[[list[str]], bool]
 
 
-def only_type(changes: list[str]) -> bool:
+def changes_only_type(changes: list[str]) -> bool:
     return len(changes) == 24 and all(": type fp32 → fp16" in change for change in changes)
 
 
-def quantized(changes: list[str]) -> bool:
+def changes_for_quantization(changes: list[str]) -> bool:
     """Everything that computes has another type; conversions stand where integers begin and end."""
     inserted = [change for change in changes if change.startswith("+ ")]
     retyped = [change for change in changes if ": type fp32 → qint8" in change]
     return len(inserted) + len(retyped) == len(changes) and all(change.endswith(" Convert") for change in inserted)
 
 
-def undelegated(changes: list[str]) -> bool:
+def changes_to_portable(changes: list[str]) -> bool:
     """Every convolution and product has its counterpart among the portable kernels."""
     moved = [change for change in changes if change.endswith(": delegate XnnpackBackend → portable")]
     expected = [
@@ -111,9 +111,9 @@ PAIRS = {
         "Base", "Split", ("+ pool Transpose", "+ layer2.0 Cumsum", "+ layer2.1.conv1 Transpose")
     ),
     "other names": Pair("Base", "OtherNames", ()),
-    "other type": Pair("Base", "Base fp16", only_type),
-    "quantized": Pair("Base", "Base int8", quantized),
-    "other delegate": Pair("Base", "Base portable", undelegated),
+    "other type": Pair("Base", "Base fp16", changes_only_type),
+    "quantized": Pair("Base", "Base int8", changes_for_quantization),
+    "other delegate": Pair("Base", "Base portable", changes_to_portable),
 }
 OTHER_WEIGHTS = {
     "other weights",
@@ -149,8 +149,8 @@ def run(tmp_path_factory: pytest.TempPathFactory, variant: Callable[[str], Path]
 @pytest.fixture(scope="module")
 def compared(run: Path) -> Callable[[Pair], dict]:
     def compare(pair: Pair) -> dict:
-        sides = [run / side.replace(" ", "_") for side in (pair.baseline, pair.candidate)]
-        completed = subprocess.run([ETPROF, "compare", *sides, "--json"], check=True, capture_output=True, text=True)
+        variants = [run / side.replace(" ", "_") for side in (pair.baseline, pair.candidate)]
+        completed = subprocess.run([ETPROF, "compare", *variants, "--json"], check=True, capture_output=True, text=True)
         document = json.loads(completed.stdout)
         jsonschema.validate(document, json.loads(SCHEMA.read_text()))
         (comparison,) = document["comparisons"]
@@ -186,9 +186,9 @@ def test_diff_names_exactly_the_change(run: Path, variant: Callable[[str], Path]
     }
     rows = [row for row in tables["operators"] if row["role"] == "part"]
     cells = [row["cells"][0]["text"] for row in rows]
-    rest = [cell for cell in cells if cell == "Unchanged operators and overhead"]
-    assert sorted(cell for cell in cells if cell not in rest) == sorted(pair.changes)
-    assert len(rest) == (1 if pair.changes else 0)
+    unchanged = [cell for cell in cells if cell == "Unchanged operators and overhead"]
+    assert sorted(cell for cell in cells if cell not in unchanged) == sorted(pair.changes)
+    assert len(unchanged) == (1 if pair.changes else 0)
     assert bool(tables["weights"]) == (name in OTHER_WEIGHTS)
 
 
@@ -210,12 +210,12 @@ def test_every_delta_adds_up(compared: Callable[[Pair], dict], name: str) -> Non
 
 def test_a_gate_holds_an_operator_against_its_counterpart_alone(tmp_path: Path, variant: Callable[[str], Path]) -> None:
     """What was inserted has none: it is named, and neither it nor what follows it fails a limit."""
-    sides = [variant(side) for side in ("Base", "InsertedConv")]
+    variants = [variant(side) for side in ("Base", "InsertedConv")]
     junit = tmp_path / "junit.xml"
     # Limits that nothing reaches, since the launches are too few to tell anything.
     limits = ["--max-slowdown", "100000%", "--max-operator-slowdown", "100000%"]
     short = ["--launches", "2", "--runs", "2", "--budget", "5", "--output-root", tmp_path / "out"]
-    command = [ETPROF, "check", *sides, *limits, *short, "--junit", junit, "--json"]
+    command = [ETPROF, "check", *variants, *limits, *short, "--junit", junit, "--json"]
     completed = subprocess.run(command, capture_output=True, text=True)
     assert completed.returncode in (0, 5), completed.stderr  # 5: too few launches, or other processes
     (pair,) = json.loads(completed.stdout)["pairs"]

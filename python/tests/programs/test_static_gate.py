@@ -18,7 +18,7 @@ from executorch.exir.passes import MemoryPlanningPass
 
 from etprof.export import Request, export_model
 from etprof.exporting import lower
-from test_pairs import PAIRS, undelegated
+from test_pairs import PAIRS, changes_to_portable
 
 SMALL = program.ROOT / "tests" / "fuzz" / "corpus" / "program"
 MIXED, PORTABLE = SMALL / "mixed_delegates.pte", SMALL / "portable.pte"
@@ -57,7 +57,7 @@ WORSE: dict[str, tuple[str, str, set[str], Changes]] = {
         "Base",
         "Base portable",
         {"delegated", "delegated_macs", "sme2", "portable", "planned", "file_size"},
-        undelegated,
+        changes_to_portable,
     ),
     "a delegate for each operator": (
         "Base",
@@ -148,15 +148,15 @@ def check(*arguments: str | Path, code: int) -> dict:
     return program.parse_with_schema("static_check", completed.stdout)
 
 
-def failed(found: dict) -> set[str]:
+def failed_facts(found: dict) -> set[str]:
     return {item["fact"] for item in found["checks"] if item["result"] != "pass"}
 
 
-def named(found: dict) -> list[str]:
+def changed_operators(found: dict) -> list[str]:
     return [change["operator"] for change in found["changes"]]
 
 
-def counted(pte: Path) -> list[dict[str, int]]:
+def count_by_method(pte: Path) -> list[dict[str, int]]:
     """By method what ExecuTorch's own Python reads."""
     return [
         {
@@ -180,16 +180,20 @@ def delegated_bytes(pte: Path) -> int:
         for plan in file.program.execution_plan
         for delegate in plan.delegates
     }
-    named = file.named_data.buffers if file.named_data else []
-    return sum(len(file.program.backend_delegate_data[index].data) for _, index in payloads) + sum(map(len, named))
+    changed_operators = file.named_data.buffers if file.named_data else []
+    return sum(len(file.program.backend_delegate_data[index].data) for _, index in payloads) + sum(
+        map(len, changed_operators)
+    )
 
 
 @pytest.mark.parametrize("name", WORSE)
 def test_it_names_what_is_worse_and_the_change(exports: Exports, name: str) -> None:
     baseline, candidate, worse, changes = WORSE[name]
     found = check(exports[baseline], exports[candidate], code=1)
-    assert failed(found) == worse
-    assert changes(named(found)) if callable(changes) else sorted(named(found)) == sorted(changes)
+    assert failed_facts(found) == worse
+    assert (
+        changes(changed_operators(found)) if callable(changes) else sorted(changed_operators(found)) == sorted(changes)
+    )
     assert found["result"] == "fail"
     # A gate over programs knows lines of the model wherever its export does.
     assert all(change["source"].startswith("pairs.py:") for change in found["changes"])
@@ -199,17 +203,17 @@ def test_it_names_what_is_worse_and_the_change(exports: Exports, name: str) -> N
 def test_a_change_that_makes_nothing_worse_passes_and_is_named(exports: Exports, name: str) -> None:
     pair = PAIRS[name]
     found = check(exports[pair.baseline], exports[pair.candidate], code=0)
-    assert failed(found) == set()
-    assert sorted(named(found)) == sorted(pair.changes)
+    assert failed_facts(found) == set()
+    assert sorted(changed_operators(found)) == sorted(pair.changes)
 
 
-@pytest.mark.parametrize("name", sorted({side for pair in WORSE.values() for side in pair[:2]}))
+@pytest.mark.parametrize("name", sorted({variant for pair in WORSE.values() for variant in pair[:2]}))
 def test_a_program_is_not_worse_than_itself(exports: Exports, name: str) -> None:
     found = check(exports[name], exports[name], code=0)
-    assert (failed(found), named(found)) == (set(), [])
+    assert (failed_facts(found), changed_operators(found)) == (set(), [])
 
 
-@pytest.mark.parametrize("name", sorted({side for pair in WORSE.values() for side in pair[:2]}))
+@pytest.mark.parametrize("name", sorted({variant for pair in WORSE.values() for variant in pair[:2]}))
 def test_its_counts_are_those_of_executorch(exports: Exports, name: str) -> None:
     pte = exports[name]
     found = check(pte, pte, code=0)
@@ -218,8 +222,8 @@ def test_its_counts_are_those_of_executorch(exports: Exports, name: str) -> None
         assert item["low"] == item["high"] == item["baseline_low"], "etprof reads all of XNNPACK's payloads"
         values.setdefault(item["method"], {})[item["fact"]] = item["low"]
     assert values.pop(None) == {"file_size": pte.stat().st_size, "delegated_bytes": delegated_bytes(pte)}
-    kept = [{fact: facts[fact] for fact in ("delegates", "portable", "planned")} for facts in values.values()]
-    assert kept == counted(pte)
+    counts = [{fact: facts[fact] for fact in ("delegates", "portable", "planned")} for facts in values.values()]
+    assert counts == count_by_method(pte)
 
 
 def test_why_an_operator_is_not_delegated_is_said_with_its_module_and_line(exports: Exports) -> None:
@@ -288,9 +292,9 @@ def test_a_tolerance_in_a_file(tmp_path: Path, exports: Exports) -> None:
     thresholds = tmp_path / "limits.json"
     of_growth = {"file_size", "delegated_bytes", "macs", "packed_weights"}
     thresholds.write_text(json.dumps({"tolerance": dict.fromkeys(of_growth, "20%")}))
-    sides = [exports["Base"], exports["InsertedConv"]]
-    assert failed(check(*sides, code=1)) == of_growth
-    assert failed(check(*sides, "--thresholds", thresholds, code=0)) == set()
+    variants = [exports["Base"], exports["InsertedConv"]]
+    assert failed_facts(check(*variants, code=1)) == of_growth
+    assert failed_facts(check(*variants, "--thresholds", thresholds, code=0)) == set()
 
 
 LIMITS = jsonschema.Draft202012Validator(
@@ -345,19 +349,19 @@ def test_thresholds_that_are_none(tmp_path: Path, text: str, message: str) -> No
 
 
 def test_input_that_is_none(tmp_path: Path) -> None:
-    cut = tmp_path / "cut.pte"
-    cut.write_bytes(MIXED.read_bytes()[:-100])
+    truncated = tmp_path / "cut.pte"
+    truncated.write_bytes(MIXED.read_bytes()[:-100])
     gone = tmp_path / "gone.pte"
     for command, code, said in [
         (["check", "--static", MIXED, gone], 3, "no such file"),
-        (["check", "--static", MIXED, cut], 3, "cut.pte"),
-        (["check", "--static", cut, MIXED], 3, "cut.pte"),
+        (["check", "--static", MIXED, truncated], 3, "cut.pte"),
+        (["check", "--static", truncated, MIXED], 3, "cut.pte"),
         (["check", "--static", MIXED], 2, "`--static` compares two programs"),
         (["check", "--static", MIXED, MIXED, "--baseline", MIXED], 2, "is a third input"),
         (["check", "--static", MIXED, MIXED, "--max-slowdown", "2%"], 2, "do not go together"),
         (["check", "--static", MIXED, MIXED, "--thresholds", gone], 3, "no such file"),
         (["check", MIXED, MIXED, "--thresholds", gone], 2, "`--thresholds` needs `--static`"),
-        (["inspect", cut, "--max-delegates", "1"], 3, "cut.pte"),
+        (["inspect", truncated, "--max-delegates", "1"], 3, "cut.pte"),
         (["inspect", MIXED, "--require-delegated", "101%"], 2, "is not a percentage from 0% to 100%"),
         (["inspect", MIXED, "--max-delegates", "-1"], 2, "is not a whole number"),
         (["inspect", MIXED, "--junit", tmp_path / "x.xml"], 2, "none is given"),
@@ -365,7 +369,7 @@ def test_input_that_is_none(tmp_path: Path) -> None:
         completed = program.run(*command)
         assert completed.returncode == code, completed.stderr
         assert said in program.one_error(completed.stderr)
-    assert list(tmp_path.iterdir()) == [cut], "nothing is written for what cannot be read"
+    assert list(tmp_path.iterdir()) == [truncated], "nothing is written for what cannot be read"
 
 
 def test_methods_have_results_of_their_own(exports: Exports) -> None:
@@ -380,10 +384,10 @@ def test_methods_have_results_of_their_own(exports: Exports) -> None:
         ("file_size", None),
     ]
     found = check(exports["two methods"], exports["one method"], code=1)
-    (lost,) = [item for item in found["checks"] if item["fact"] == "methods"]
-    assert lost["why"] == "the candidate has no method `decode`"
+    (missing_method,) = [item for item in found["checks"] if item["fact"] == "methods"]
+    assert missing_method["why"] == "the candidate has no method `decode`"
     found = check(exports["one method"], exports["two methods"], code=1)
-    assert failed(found) == {"file_size", "delegated_bytes"}
+    assert failed_facts(found) == {"file_size", "delegated_bytes"}
     assert found["notes"] == ["`decode` is a method of the candidate only"]
 
 

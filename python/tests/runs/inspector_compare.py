@@ -50,22 +50,22 @@ def timeline_runs(timeline: Path) -> Groups:
 
 def differences(inspector: Groups, timeline: Groups) -> list[str]:
     """What the two do not agree on, a line each; empty when every event of every run has the same duration."""
-    found = (
-        [f"events that only one side has: {sorted(_odd(inspector, timeline))}"]
+    messages = (
+        [f"events that only one side has: {sorted(_differing_names(inspector, timeline))}"]
         if inspector.keys() != timeline.keys()
         else []
     )
     for names in inspector.keys() & timeline.keys():
-        theirs, ours = inspector[names], timeline[names]
-        if len(theirs) != len(ours):
-            found.append(f"runs of {len(names)} events: Inspector {len(theirs)}, timeline {len(ours)}")
-        for number, (their_run, our_run) in enumerate(zip(theirs, ours, strict=False)):
-            found += [
-                f"run {number}, {event}: Inspector {duration} ns, timeline {our_run[event]} ns"
-                for event, duration in their_run.items()
-                if abs(duration - our_run[event]) > _ROUNDING
+        expected_runs, actual_runs = inspector[names], timeline[names]
+        if len(expected_runs) != len(actual_runs):
+            messages.append(f"runs of {len(names)} events: Inspector {len(expected_runs)}, timeline {len(actual_runs)}")
+        for number, (expected_run, actual_run) in enumerate(zip(expected_runs, actual_runs, strict=False)):
+            messages += [
+                f"run {number}, {event}: Inspector {duration} ns, timeline {actual_run[event]} ns"
+                for event, duration in expected_run.items()
+                if abs(duration - actual_run[event]) > _ROUNDING
             ]
-    return found
+    return messages
 
 
 def _run(events: list[tuple[str, Decimal]]) -> Run:
@@ -84,7 +84,7 @@ def _grouped(runs: list[Run]) -> Groups:
     return dict(groups)
 
 
-def _odd(inspector: Groups, timeline: Groups) -> set[str]:
+def _differing_names(inspector: Groups, timeline: Groups) -> set[str]:
     """The names whose number differs between the sides' groups, or all names where only the runs' make-up differs."""
-    counts = [Counter(name for names in side for name in names) for side in (inspector, timeline)]
+    counts = [Counter(name for names in variant for name in names) for variant in (inspector, timeline)]
     return {name for name in counts[0] | counts[1] if counts[0][name] != counts[1][name]} or set(counts[0])

@@ -44,12 +44,12 @@ def xnnpack_operators() -> set[str]:
     names = texts("libexecutorch_backend_xnnpack", rb"[A-Z][A-Za-z0-9 -]+ \([A-Z0-9, ]+\)")
     names |= texts("libexecutorch_backend_xnnpack", rb"Invalid (?:Unary|Binary) Op")
     # The linker keeps a text that ends another one only inside that one, so these have no start of their own.
-    for whole in list(names):
+    for name in list(names):
         for end in ("GELU (NC)", "ELU (NC)", "Square Root (NC)"):
-            if whole.endswith(end):
+            if name.endswith(end):
                 names.add(end)
-        if whole.startswith("Dynamic "):
-            names.add(whole.removeprefix("Dynamic "))
+        if name.startswith("Dynamic "):
+            names.add(name.removeprefix("Dynamic "))
     return names
 
 

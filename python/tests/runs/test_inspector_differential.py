@@ -70,9 +70,9 @@ def test_our_own_traces(exported: Exported, tmp_path: Path, options: dict):
         "--cpu_threads=1",
         f"--etdump_path={etdump}",
     )
-    theirs = inspector_runs(etdump)
-    assert number_of_runs(theirs) == RUNS
-    assert differences(theirs, timeline_runs(analyze(etdump, tmp_path / "out"))) == []
+    expected = inspector_runs(etdump)
+    assert number_of_runs(expected) == RUNS
+    assert differences(expected, timeline_runs(analyze(etdump, tmp_path / "out"))) == []
 
 
 @pytest.mark.usefixtures("needs_build")
@@ -101,9 +101,9 @@ def write_timeline(etdump: Path, timeline: Path, change=lambda rows: rows) -> Pa
 
 @pytest.mark.parametrize("etdump", FOREIGN_ETDUMPS, ids=lambda path: path.stem)
 def test_the_comparison_accepts_the_files_own_times(tmp_path: Path, etdump: Path):
-    theirs = inspector_runs(etdump)
-    assert number_of_runs(theirs) == (20 if etdump.parent == DATA else 4)
-    assert differences(theirs, timeline_runs(write_timeline(etdump, tmp_path / "timeline.csv"))) == []
+    expected = inspector_runs(etdump)
+    assert number_of_runs(expected) == (20 if etdump.parent == DATA else 4)
+    assert differences(expected, timeline_runs(write_timeline(etdump, tmp_path / "timeline.csv"))) == []
 
 
 def one_nanosecond_more(rows: list[dict]) -> list[dict]:
@@ -180,14 +180,14 @@ def two_methods(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.usefixtures("needs_build")
 def test_an_etdump_of_two_methods(two_methods: Path, tmp_path: Path):
-    theirs = inspector_runs(two_methods)
-    assert len(theirs) == 2, "the methods have the same events: nothing tells them apart"
-    assert number_of_runs(theirs) == 2 * RUNS
+    expected = inspector_runs(two_methods)
+    assert len(expected) == 2, "the methods have the same events: nothing tells them apart"
+    assert number_of_runs(expected) == 2 * RUNS
     run_program(ETPROF, "analyze", two_methods, "-o", tmp_path)
     timelines = sorted(tmp_path.glob("*_exec_all_runs_timeline.csv"))
     assert len(timelines) == 2
-    ours = {names: runs for timeline in timelines for names, runs in timeline_runs(timeline).items()}
-    assert differences(theirs, ours) == []
+    actual = {names: runs for timeline in timelines for names, runs in timeline_runs(timeline).items()}
+    assert differences(expected, actual) == []
     experiments = json.loads((tmp_path / "analysis_summary.json").read_text())["experiments"]
     assert [experiment["label"].rpartition(" method ")[2] for experiment in experiments] == ["1", "2"]
     assert [

@@ -52,10 +52,10 @@ def test_every_name_in_the_libraries():
     found = libraries()
     assert found
     for library in found:
-        inside = names(library)
+        found_names = names(library)
         # The x86-64 library keeps the names of some only; the others export KleidiAI's functions, too.
-        assert len(inside) >= 50, library
-        rows = parse_names(inside)
+        assert len(found_names) >= 50, library
+        rows = parse_names(found_names)
         assert sorted(name for name, row in rows.items() if not row) == [], library
         for name, (family, operation, data_types, shape, isa, variant) in rows.items():
             assert family and operation and data_types, name
@@ -63,6 +63,8 @@ def test_every_name_in_the_libraries():
             if name.startswith("xnn_"):
                 tail = name.split("__", 1)[1].split("_")
                 parts = "_".join([shape, isa, variant]).split("_")
-                lost = [word for word in tail if word not in [*parts, "asm"] and not re.match(r"acc\d|u\d", word)]
-                assert lost == [], name
+                missing_words = [
+                    word for word in tail if word not in [*parts, "asm"] and not re.match(r"acc\d|u\d", word)
+                ]
+                assert missing_words == [], name
             assert isa or "pack" in operation, name

@@ -74,6 +74,6 @@ def test_rows_follow_from_the_work_and_the_roofs(exported: Exported, tmp_path: P
     assert operators[rows[0]["key"]]["program"]["layer"] in first
     assert "## Roofline" in (run / "report.md").read_text()
     # A trace alone says nothing of the machine.
-    alone = etprof("analyze", next((run).rglob("*.etdump")), "--by", "roofline")
-    assert "nothing to show" in alone
-    assert "compute" not in alone
+    trace_report = etprof("analyze", next((run).rglob("*.etdump")), "--by", "roofline")
+    assert "nothing to show" in trace_report
+    assert "compute" not in trace_report

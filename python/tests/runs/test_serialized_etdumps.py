@@ -80,11 +80,11 @@ def test_reads_what_inspector_reads(seed: int, tmp_path: Path):
     data = Writer(seed).dump()
     prefixed = tmp_path / "prefixed.etdump"  # as Inspector wants it
     prefixed.write_bytes(struct.pack("<I", len(data)) + data)
-    theirs = inspector_runs(prefixed)
-    assert differences(theirs, timeline_runs(analyze(prefixed, tmp_path / "a"))) == []
+    expected = inspector_runs(prefixed)
+    assert differences(expected, timeline_runs(analyze(prefixed, tmp_path / "a"))) == []
     plain = tmp_path / "plain.etdump"
     plain.write_bytes(data)
-    assert differences(theirs, timeline_runs(analyze(plain, tmp_path / "b"))) == []
+    assert differences(expected, timeline_runs(analyze(plain, tmp_path / "b"))) == []
 
 
 @pytest.mark.usefixtures("needs_build")

@@ -15,7 +15,7 @@ BUILT = REPOSITORY / "build/release/src/stats/etprof_stats_oracle"
 RELATIVE = 1e-9
 
 
-def ask(questions: list[dict]) -> list:
+def run_oracle(questions: list[dict]) -> list:
     """The oracle's answers to all questions, by one process."""
     program = Path(os.environ.get("ETPROF_STATS_ORACLE", BUILT))
     if not program.is_file():
@@ -43,41 +43,41 @@ def samples() -> list[numpy.ndarray]:
     return cases
 
 
-def close(ours: float, theirs: float, scale: float = 0.0) -> bool:
-    return math.isclose(ours, float(theirs), rel_tol=RELATIVE, abs_tol=RELATIVE * scale)
+def is_close(actual: float, expected: float, scale: float = 0.0) -> bool:
+    return math.isclose(actual, float(expected), rel_tol=RELATIVE, abs_tol=RELATIVE * scale)
 
 
 def test_distributions():
     cases = samples()
-    answers = ask([{"what": "describe", "values": list(x)} for x in cases])
-    for x, ours in zip(cases, answers, strict=True):
+    answers = run_oracle([{"what": "describe", "values": list(x)} for x in cases])
+    for x, actual in zip(cases, answers, strict=True):
         scale = float(numpy.max(numpy.abs(x)))
-        assert ours["n"] == len(x)
-        assert close(ours["mean"], math.fsum(x) / len(x), scale)
-        assert ours["min"] == x.min() and ours["max"] == x.max()
+        assert actual["n"] == len(x)
+        assert is_close(actual["mean"], math.fsum(x) / len(x), scale)
+        assert actual["min"] == x.min() and actual["max"] == x.max()
         for key, q in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)):
-            assert close(ours[key], numpy.quantile(x, q, method="linear"))
-        assert close(ours["mad"], stats.median_abs_deviation(x), 1e-6 * scale)
-        assert close(ours["trimmed_mean_5"], stats.trim_mean(x, 0.05), 1e-6 * scale)
-        assert close(ours["trimmed_mean_10"], stats.trim_mean(x, 0.10), 1e-6 * scale)
+            assert is_close(actual[key], numpy.quantile(x, q, method="linear"))
+        assert is_close(actual["mad"], stats.median_abs_deviation(x), 1e-6 * scale)
+        assert is_close(actual["trimmed_mean_5"], stats.trim_mean(x, 0.05), 1e-6 * scale)
+        assert is_close(actual["trimmed_mean_10"], stats.trim_mean(x, 0.10), 1e-6 * scale)
         if len(x) > 1:
             sd = numpy.std(x - x[0], ddof=1)  # shifted, since numpy's own sum would lose digits of 1e9 + 0.01
-            assert close(ours["sd"], sd)
-            assert close(ours["cv"], sd / abs(math.fsum(x) / len(x)), RELATIVE)
+            assert is_close(actual["sd"], sd)
+            assert is_close(actual["cv"], sd / abs(math.fsum(x) / len(x)), RELATIVE)
         else:
-            assert ours["sd"] is None and ours["cv"] is None
+            assert actual["sd"] is None and actual["cv"] is None
         if len(x) >= 4:
             q1, q3 = numpy.quantile(x, [0.25, 0.75])
             outside = (x < q1 - 1.5 * (q3 - q1)) | (x > q3 + 1.5 * (q3 - q1))
-            assert ours["outliers"] == outside.sum()
+            assert actual["outliers"] == outside.sum()
         else:
-            assert ours["outliers"] == 0
+            assert actual["outliers"] == 0
 
 
 def test_no_values_have_no_distribution():
-    (ours,) = ask([{"what": "describe", "values": []}])
-    assert ours.pop("n") == 0 and ours.pop("outliers") == 0
-    assert set(ours.values()) == {None}
+    (actual,) = run_oracle([{"what": "describe", "values": []}])
+    assert actual.pop("n") == 0 and actual.pop("outliers") == 0
+    assert set(actual.values()) == {None}
 
 
 def test_interval_and_p_value_of_launches():
@@ -88,16 +88,16 @@ def test_interval_and_p_value_of_launches():
         for effect in (0.0, 0.001, 0.02, 0.6, -3.0)
         for confidence in (0.5, 0.9, 0.95, 0.963, 0.999, 1 - 0.05 / 400)
     ]
-    answers = ask([{"what": "estimate_ratio", "values": list(x), "confidence": c} for x, c in cases])
-    for (x, confidence), ours in zip(cases, answers, strict=True):
-        theirs = stats.ttest_1samp(x, 0.0)
-        interval = theirs.confidence_interval(confidence)
+    answers = run_oracle([{"what": "estimate_ratio", "values": list(x), "confidence": c} for x, c in cases])
+    for (x, confidence), actual in zip(cases, answers, strict=True):
+        expected = stats.ttest_1samp(x, 0.0)
+        interval = expected.confidence_interval(confidence)
         width = float(interval.high - interval.low)
-        assert close(ours["log_ratio"], numpy.mean(x), width)
-        assert close(ours["standard_error"], stats.sem(x))
-        assert close(ours["log_low"], interval.low, width)
-        assert close(ours["log_high"], interval.high, width)
-        assert close(ours["p_value"], theirs.pvalue)
+        assert is_close(actual["log_ratio"], numpy.mean(x), width)
+        assert is_close(actual["standard_error"], stats.sem(x))
+        assert is_close(actual["log_low"], interval.low, width)
+        assert is_close(actual["log_high"], interval.high, width)
+        assert is_close(actual["p_value"], expected.pvalue)
 
 
 def test_launches_that_are_not_paired():
@@ -109,42 +109,42 @@ def test_launches_that_are_not_paired():
         for sd in (0.002, 0.1)
         for confidence in (0.9, 0.95, 0.999)
     ]
-    answers = ask(
+    answers = run_oracle(
         [{"what": "unpaired_launches", "values": list(a), "other": list(b), "confidence": c} for a, b, c in cases]
     )
-    for (a, b, confidence), ours in zip(cases, answers, strict=True):
-        theirs = stats.ttest_ind(numpy.log(a), numpy.log(b), equal_var=False)
-        interval = theirs.confidence_interval(confidence)
+    for (a, b, confidence), actual in zip(cases, answers, strict=True):
+        expected = stats.ttest_ind(numpy.log(a), numpy.log(b), equal_var=False)
+        interval = expected.confidence_interval(confidence)
         width = float(interval.high - interval.low)
-        assert close(ours["log_ratio"], numpy.mean(numpy.log(a)) - numpy.mean(numpy.log(b)), width)
-        assert close(ours["log_low"], interval.low, width)
-        assert close(ours["log_high"], interval.high, width)
-        assert close(ours["p_value"], theirs.pvalue)
+        assert is_close(actual["log_ratio"], numpy.mean(numpy.log(a)) - numpy.mean(numpy.log(b)), width)
+        assert is_close(actual["log_low"], interval.low, width)
+        assert is_close(actual["log_high"], interval.high, width)
+        assert is_close(actual["p_value"], expected.pvalue)
 
 
 def test_one_launch_has_no_estimate():
-    assert ask([{"what": "estimate_ratio", "values": [0.1], "confidence": 0.95}]) == [None]
+    assert run_oracle([{"what": "estimate_ratio", "values": [0.1], "confidence": 0.95}]) == [None]
 
 
 def test_false_discovery_control():
     random = numpy.random.default_rng(4)
     cases = [random.random(n) ** power for n in (1, 2, 10, 300) for power in (1, 4, 20)]
     cases.append(numpy.array([0.01, 0.01, 0.01, 1.0, 1.0, 0.0]))
-    answers = ask([{"what": "benjamini_hochberg", "values": list(p)} for p in cases])
-    for p, ours in zip(cases, answers, strict=True):
-        numpy.testing.assert_allclose(ours, stats.false_discovery_control(p, method="bh"), rtol=RELATIVE)
+    answers = run_oracle([{"what": "benjamini_hochberg", "values": list(p)} for p in cases])
+    for p, actual in zip(cases, answers, strict=True):
+        numpy.testing.assert_allclose(actual, stats.false_discovery_control(p, method="bh"), rtol=RELATIVE)
 
 
 def test_the_oracle_refuses_what_it_does_not_know():
     with pytest.raises(AssertionError, match="unknown question"):
-        ask([{"what": "horoscope", "values": []}])
+        run_oracle([{"what": "horoscope", "values": []}])
 
 
 def test_trends():
     cases = [x[:200] for x in samples() if len(x) > 2 and len(set(x[:200])) > 1]
-    slopes = ask([{"what": "theil_slope", "values": list(x)} for x in cases])
-    p_values = ask([{"what": "kendall_p", "values": list(x)} for x in cases])
+    slopes = run_oracle([{"what": "theil_slope", "values": list(x)} for x in cases])
+    p_values = run_oracle([{"what": "kendall_p", "values": list(x)} for x in cases])
     for x, slope, p in zip(cases, slopes, p_values, strict=True):
         scale = float(numpy.max(numpy.abs(x)))
-        assert close(slope, stats.theilslopes(x).slope, scale * 1e-6)
-        assert close(p, stats.kendalltau(numpy.arange(len(x)), x, method="asymptotic").pvalue, 1e-3)
+        assert is_close(slope, stats.theilslopes(x).slope, scale * 1e-6)
+        assert is_close(p, stats.kendalltau(numpy.arange(len(x)), x, method="asymptotic").pvalue, 1e-3)

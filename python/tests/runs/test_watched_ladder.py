@@ -67,9 +67,9 @@ def test_the_class_of_every_matrix_product_is_that_of_its_level(
         [ETPROF, "kernels", tmp_path / "run", "--json"], capture_output=True, text=True, check=True
     )
     watched = json.loads(kernels.stdout)["watched"]
-    assert [one["label"] for one in watched] == [f"level{i}" for i in range(len(levels))]
-    for one, level in zip(watched, levels, strict=True):
-        products = [row for row in one["operators"] if "GEMM" in row["name"]]
+    assert [experiment["label"] for experiment in watched] == [f"level{i}" for i in range(len(levels))]
+    for experiment, level in zip(watched, levels, strict=True):
+        products = [row for row in experiment["operators"] if "GEMM" in row["name"]]
         assert len(products) == 5
         expected = level[3] if dtype == "int8" else level[2]
         assert {row["code"] for row in products} == {expected}, (level, products)
