@@ -1,4 +1,4 @@
-"""An attention layer with caches of keys and values, computed by ExecuTorch's kernels for LLMs: one step of a tiny decoder."""
+"""An attention layer with caches of keys and values, computed by ExecuTorch's LLM kernels: one step of a tiny decoder."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A language model whose steps take a time that is true by construction: operators that wait for `a + b * position` nanoseconds.
+"""A language model with known step times: its operators wait for `a + b * position` nanoseconds.
 
-The kernel is tests/runner/spin_kernel.cc; tokens of a step beyond the first add 1,000 ns to each operator.
+The kernel is tests/runner/spin_kernel.cc. Each further token of a step adds 1,000 ns to each operator.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from executorch.exir import to_edge
 from torch import nn
 
 CONTEXT, VOCABULARY, MAX_TOKENS, WIDTH = 4096, 50, 128, 8
-# ns, and ns for each token in the cache. All are different, by which the kernel tells them apart.
+# ns, and ns per token in the cache. All pairs differ, so that the kernel can distinguish the operators.
 OPERATORS = [(100e3, 0), (200e3, 0), (300e3, 0), (50e3, 50), (100e3, 100), (150e3, 200), (200e3, 150), (50e3, 300)]
 
 

@@ -1,4 +1,4 @@
-"""Tiny language models with a cache, as ExecuTorch's and optimum's exports have them, and what PyTorch generates with them.
+"""Tiny language models with a cache, as in exports of ExecuTorch and optimum, and the tokens that PyTorch generates.
 
 decoder   tokens [1, n <= 64] and the position of the first; logits of the last token (ExecuTorch's export)
 each      a position of each token, logits of each token (optimum's export)
@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 WIDTH, CONTEXT, VOCABULARY, MAX_TOKENS, CHUNK = 16, 128, 100, 64, 8
-PATCHES, FRAMES = 4, 24  # that the encoders give
+PATCHES, FRAMES = 4, 24  # outputs of the encoders
 
 
 class Decoder(nn.Module):
@@ -56,7 +56,7 @@ class Decoder(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """Every step adds to its state."""
+    """A model to whose state every step adds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Nan(Decoder):
 
 
 class Multimodal(Decoder):
-    """Its text_decoder is `decode`, its token_embedding `embedding`."""
+    """A model whose text_decoder is `decode` and whose token_embedding is `embedding`."""
 
     def __init__(self) -> None:
         super().__init__(of_each=True)
@@ -92,7 +92,7 @@ class Multimodal(Decoder):
 
 
 class Whisper(Decoder):
-    """Each step computes keys and values of all that the encoder gave, and keeps them."""
+    """A model whose steps compute and store the keys and values of the encoder's outputs."""
 
     def __init__(self) -> None:
         super().__init__(of_each=True)
@@ -113,7 +113,7 @@ class Whisper(Decoder):
 
 
 class Call(nn.Module):
-    """A function of a module as a module of its own."""
+    """Makes a function of a module a separate module."""
 
     def __init__(self, model: nn.Module, name: str) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Call(nn.Module):
         return getattr(self.model, self.name)(*inputs)
 
 
-# What the encoders are given; standard normal numbers.
+# Inputs of the encoders, standard normal numbers.
 ENCODED = {"multimodal": ("vision_encoder", (1, 3, 8, 8)), "whisper": ("encoder", (1, 10, FRAMES))}
 
 
@@ -140,7 +140,7 @@ def make(name: str) -> nn.Module:
 
 
 def logits(name: str, steps: list[tuple[list[int], int]]) -> torch.Tensor:
-    """Those of the last of some steps, tokens at a position each, by the eager model."""
+    """Returns the logits of the last of some steps, each with tokens and a position, from the eager model."""
     model = make(name)
 
     def positions(tokens: list[int], at: int) -> torch.Tensor:
@@ -200,7 +200,7 @@ def export(name: str, path: Path, constants: dict[str, int] | None = None) -> Pa
 
 
 def generate(name: str, prompt: list[int], count: int, *, decode_sees_prompt: bool = True) -> list[int]:
-    """The greedy text after a prompt, by the eager model."""
+    """Returns the tokens that the eager model generates greedily after a prompt."""
     model, tokens, start = make(name), [], 0
     with torch.no_grad():
         encoded = model.encode(encoder_input(name)) if name in ENCODED else None

@@ -1,7 +1,7 @@
 """Exports shared by all tests. Each model is exported once per session, or only once if a folder for exports is given.
 
-ETPROF_TEST_EXPORTS names a folder that keeps the exports between sessions. One there is used again only if the same
-sources and versions made it and its files are unchanged.
+ETPROF_TEST_EXPORTS names a folder that keeps the exports between sessions. An export is reused only if it comes from the
+same sources and versions and its files are unchanged.
 """
 
 import copy
@@ -52,8 +52,8 @@ def patterns_traced_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """exported(model, dtype="fp32", backend="xnnpack", quantize=None) gives the path of the .pte, exported and checked
-    (but for check=False).
+    """exported(model, dtype="fp32", backend="xnnpack", quantize=None) exports and checks a model (check=False: does not
+    check it), and returns the path of the .pte.
 
     The model is a name or FILE.py:Class.
     """

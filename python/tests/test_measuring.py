@@ -1,4 +1,4 @@
-"""The Python functions measure as the commands do: real measurements of a small model, and scripted workers."""
+"""The Python functions measure like the commands. Tested with a small model, and with scripted workers."""
 
 import contextlib
 import importlib.util

@@ -21,7 +21,7 @@ ANY = "py3-none-any"
 def make_wheel(
     folder: Path, version: str, files: dict[str, bytes], requires: tuple[str, ...] = (), tag: str = ANY
 ) -> Path:
-    """Make a wheel of executorch with these files."""
+    """Makes a wheel of executorch with these files."""
     info = f"executorch-{version}.dist-info"
     lines = [
         "Metadata-Version: 2.1",
@@ -50,13 +50,13 @@ def make_wheel(
 
 
 def small_wheel(folder: Path, version: str = "9.9.9", **options: object) -> Path:
-    """Make a wheel whose exporter has a version and nothing else."""
+    """Makes a wheel whose exporter has only a version."""
     source = f'__version__ = "{version}+test"\ngit_version = None\n'.encode()
     return make_wheel(folder, version, {"executorch/version.py": source, "executorch/exir/__init__.py": b""}, **options)
 
 
 def use(cache: Path, release: str | None, wheel: Path | None) -> subprocess.CompletedProcess:
-    """Use an exporter in a process of its own, which prints what it gets, and what it imports from there."""
+    """Uses an exporter in a separate process, which prints the result, and what it imports from this exporter."""
     code = (
         "import contextlib, importlib.util, sys, pathlib\n"
         "from etprof import releases\n"
@@ -68,23 +68,23 @@ def use(cache: Path, release: str | None, wheel: Path | None) -> subprocess.Comp
         "from executorch import version\n"
         "print(*found, version.__version__, importlib.util.find_spec('executorch.backends') is not None, sep='\\n')\n"
     )
-    words = [sys.executable, "-c", code, release or "", str(wheel or "")]
+    arguments = [sys.executable, "-c", code, release or "", str(wheel or "")]
     env = {**os.environ, "ETPROF_DEVICE_DIR": str(cache)}
-    return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(arguments, env=env, capture_output=True, text=True, check=False)
 
 
 def test_a_wheel_exports_and_nothing_of_the_installed_one_does(tmp_path: Path):
     torch = importlib.metadata.version("torch")
     pins = ("torch<2.0", "torchao>=0.1", "numpy<1", 'torch<1.0; extra == "vgf"')
     wheel = small_wheel(tmp_path, requires=pins)
-    for _ in range(2):  # the second time it is there
+    for _ in range(2):  # the second time, the wheel is installed already
         completed = use(tmp_path, None, wheel)
         assert completed.returncode == 0, completed.stderr
         version, notes, imported, backends = completed.stdout.splitlines()
         assert (version, imported, backends) == ("9.9.9", "9.9.9+test", "False")
         assert notes == str([f"ExecuTorch 9.9.9 asks for torch<2.0, and this is {torch}: it was never tested so"])
     (folder,) = (tmp_path / "etprof/executorch").iterdir()
-    # What is not as pip installed it is not used.
+    # A changed installation is not used.
     (folder / "executorch/version.py").write_text("__version__ = '0'")
     completed = use(tmp_path, None, wheel)
     assert completed.stderr.startswith(
@@ -135,14 +135,14 @@ def test_a_release_that_pip_does_not_find_is_refused(tmp_path: Path, monkeypatch
     assert "--wheel FILE" in completed.stderr
 
 
-@pytest.mark.parametrize("words", [["--executorch", "latest"], ["--executorch", "../1.4.1"], ["--wheel", "no.whl"]])
-def test_what_is_no_release_is_refused(words: list[str], capfd: pytest.CaptureFixture):
+@pytest.mark.parametrize("arguments", [["--executorch", "latest"], ["--executorch", "../1.4.1"], ["--wheel", "no.whl"]])
+def test_what_is_no_release_is_refused(arguments: list[str], capfd: pytest.CaptureFixture):
     from etprof import export
 
     with pytest.raises(SystemExit) as ended:
-        export.main(["toy_cnn", *words])
+        export.main(["toy_cnn", *arguments])
     assert ended.value.code == 2
-    assert f"`{words[0]} {words[1]}`" in capfd.readouterr().err
+    assert f"`{arguments[0]} {arguments[1]}`" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("version", ["1.4.1", "1.6.0.dev20261101", "1.5.0rc2", "1.5"])
@@ -151,7 +151,7 @@ def test_versions(version: str):
 
 
 def changed_wheel(folder: Path) -> Path:
-    """A wheel of the installed exporter that leaves linear layers to portable kernels, and says so in its version."""
+    """A wheel of the installed exporter, changed to leave linear layers to portable kernels, with its own version."""
     root = Path(importlib.metadata.distribution("executorch").locate_file("."))
     package = root / "executorch"
     config = "executorch/backends/xnnpack/partition/config/__init__.py"
@@ -163,7 +163,7 @@ def changed_wheel(folder: Path) -> Path:
     }
     source = files[config].decode()
     for name in ("AddmmConfig", "LinearConfig"):
-        assert source.count(f"    {name},\n") == 2  # imported, and in the list
+        assert source.count(f"    {name},\n") == 2  # in the import and in the list
         first, second, rest = source.split(f"    {name},\n")
         source = f"{first}    {name},\n{second}{rest}"
     files[config] = source.encode()
@@ -176,8 +176,8 @@ def test_a_changed_exporter_lowers_differently_and_is_named(exported, tmp_path: 
     wheel = changed_wheel(tmp_path)
     runner = programs.runner()
     env = {**os.environ, "ETPROF_DEVICE_DIR": str(tmp_path), **({"ETPROF_RUNNER": str(runner)} if runner else {})}
-    words = [sys.executable, "-m", "etprof.export", "toy_cnn", "--wheel", str(wheel)]
-    completed = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    arguments = [sys.executable, "-m", "etprof.export", "toy_cnn", "--wheel", str(wheel)]
+    completed = subprocess.run(arguments, env=env, capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stderr
     pte = tmp_path / "out_toy_cnn/artifacts/executorch-9.8.7/toy_cnn_xnnpack_fp32.pte"
     assert completed.stdout.splitlines()[0] == str(pte.relative_to(tmp_path))

@@ -98,7 +98,7 @@ def test_only_analyze_writes_into_a_results_directory(which, request, tmp_path):
     contents_before = contents(folder)
     assert (contents_before == before) == (which == "run")
     assert etprof.analyze(folder) == result and contents(folder) == contents_before
-    # Of a current analysis with a file that is missing and one that was edited only those are written.
+    # In a current analysis, only a missing file and an edited file are written again.
     (folder / "report.md").unlink()
     (folder / "pipeline_summary.md").write_text("edited")
     etprof.analyze(folder)
@@ -164,7 +164,7 @@ def test_keys_of_results_are_attributes(run):
     with pytest.raises(AttributeError, match=r"there is no 'stats', only schema_version, .*status"):
         result.stats  # noqa: B018
     assert not hasattr(result, "_repr_svg_")
-    # A key that is a method of dict stays one.
+    # A key that is the name of a method of dict does not replace the method.
     assert list(Result(values=[1], x=2).values()) == [[1], 2]
 
 
@@ -206,7 +206,7 @@ def test_notebooks_get_a_plot_of_medians_with_intervals(run):
         assert len(points) == (count or 1 + sum(group["ratio"] is not None for group in shown.data["groups"]))
         assert ("fast" in texts and "0.5 ms" in texts) if count else "2x [2, 2]" in texts
         if count:
-            # The fast one takes half of the time.
+            # The fast experiment takes half of the time.
             assert points[1] - zero == pytest.approx((points[0] - zero) / 2, abs=0.1)
 
 

@@ -1,7 +1,7 @@
 """Lets each write, rename, and removal of a measurement fail, one per test, and checks that no result is lost or duplicated.
 
-The calls are those that etprof itself makes below the results directory (fault.c). By default the ways to fail take turns, and
-of a whole measurement's calls every third fails; with ETPROF_TEST_ALL=1 each call fails in each way.
+fault.c counts the calls that etprof itself makes below the results directory. By default the kinds of failure alternate,
+and every third call of a complete measurement fails. With ETPROF_TEST_ALL=1, each call fails in each way.
 """
 
 import csv
@@ -106,9 +106,9 @@ def failure_points(calls: list[str]) -> list[tuple[int, str]]:
 def test_of_a_measurement(crash):
     calls = crash.calls("run", crash.config)
     assert {line.split()[1] for line in calls} >= {"open", "write", "rename", "mkdir", "unlinkat"}
-    # The same calls come again with each launch, and those of the reports when a killed measurement goes on: there each of
-    # them fails (test_of_what_recovers), here a third.
-    assert len(KINDS) % 3 != 0  # every third takes all kinds in turn
+    # Each launch repeats the same calls, and a resumed measurement repeats those of the reports. test_of_what_recovers lets
+    # each of these calls fail, so here a third of them is enough.
+    assert len(KINDS) % 3 != 0  # thus every third call still has all kinds
     tried = [point for point in failure_points(calls) if ALL or point[0] % 3 == 0]
     assert {calls[number - 1].split()[1] for number, _ in tried} >= {"open", "write", "rename"}
     for number, kind in tried:
@@ -126,7 +126,7 @@ def test_of_a_measurement(crash):
 
 
 def measure_and_kill(crash) -> None:
-    """A measurement that was killed before it merged any part."""
+    """Measures, and kills the measurement before it merges any part."""
     crash.reset()
     calls = crash.calls("run", crash.config)
     merge = next(n for n, line in enumerate(calls, 1) if "rename" in line and line.endswith(".etdump"))

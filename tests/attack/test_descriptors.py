@@ -25,7 +25,7 @@ def shell(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
 
 
 def measure(folder: Path, redirection: str) -> subprocess.CompletedProcess[str]:
-    """Two short launches of the small model."""
+    """Measures two short launches of the small model."""
     config = {
         "model": str(MODEL),
         "output_root": "out",
@@ -53,7 +53,7 @@ def test_a_measurement_outlives_its_messages(tmp_path: Path):
     completed = measure(tmp_path, "2>/dev/full")
     assert completed.returncode == 4, completed.stdout
     assert launches(tmp_path) == 2
-    assert "Latency, " in completed.stdout  # in µs where the runs are that fast
+    assert "Latency, " in completed.stdout  # fast runs are shown in µs
 
 
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])

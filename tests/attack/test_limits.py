@@ -147,7 +147,7 @@ def test_a_limit_of_file_sizes_fails_the_write(tmp_path: Path):
 def test_too_few_descriptors(tmp_path: Path, descriptors: int):
     config = write_config(tmp_path, [{"name": "a", "runs": 4}])
     completed = limited(tmp_path, f"-n {descriptors}", "run", config)
-    # Fewer may still start with other loaders; enough is enough.
+    # Programs with another loader may start with fewer. A sufficient number must work.
     assert completed.returncode in {0, 4, 127}, (completed.returncode, completed.stderr)
     if completed.returncode != 0:
         assert "Internal error" not in completed.stderr
@@ -156,11 +156,11 @@ def test_too_few_descriptors(tmp_path: Path, descriptors: int):
 
 @pytest.mark.parametrize("mebibytes", [24, 32, 48, 64, 96])
 def test_too_little_address_space(tmp_path: Path, mebibytes: int):
-    # Reading a record takes more than this.
+    # A record needs more memory than this.
     record = tmp_path / "toy.etrecord"
     with zipfile.ZipFile(record, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("edge_dialect_exported_program/forward", " " * (100 << 20))
-        archive.writestr("weights", os.urandom(1 << 20))  # as a real one, which is not all zeros
+        archive.writestr("weights", os.urandom(1 << 20))  # not all zeros, as in a real record
     completed = limited(
         tmp_path,
         f"-v {mebibytes << 10}",
@@ -186,7 +186,7 @@ def test_too_little_address_space_for_a_measurement(tmp_path: Path, mebibytes: i
     completed = limited(tmp_path, f"-v {mebibytes << 10}", "run", config)
     if "AddressSanitizer" in completed.stderr:
         pytest.skip("AddressSanitizer needs address space of its own")
-    # 3: the model's own worker had too little; 127: not loaded.
+    # 3: the worker had too little memory. 127: the program was not loaded.
     assert completed.returncode in {0, 3, 4, 127}, (completed.returncode, completed.stderr)
     if completed.returncode != 0:
         assert "Internal error" not in completed.stderr
@@ -238,4 +238,4 @@ def test_silent_workers_cost_their_timeout_and_no_more(tmp_path: Path, command: 
     seconds = time.monotonic() - start
     assert completed.returncode == 4, completed.stderr
     assert "did not answer within 1 s" in completed.stderr
-    assert seconds < 300  # of 600 s that it may be silent by default
+    assert seconds < 300  # the default timeout is 600 s

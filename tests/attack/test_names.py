@@ -46,7 +46,7 @@ READERS = {
 
 def check_harmless(text: bytes, source: str) -> str:
     """Returns the text, which must be UTF-8 without control sequences and without line breaks from names."""
-    read = text.decode("utf-8")  # strict
+    read = text.decode("utf-8")  # raises an error for invalid UTF-8
     found = HARMFUL_CHARACTERS.search(read)
     assert found is None, (source, read[max(0, found.start() - 80) : found.end() + 20])
     assert not re.search(r"^\s*INJECTED", read, re.M), (source, read[:2000])

@@ -120,7 +120,7 @@ NEEDED = {
     "inspect": ["MODEL"],
     "diff": ["MODEL", "MODEL"],
 }
-# Options that need another option, and the number of values of an option.
+# Arguments that an option needs before it.
 OPTION_ARGUMENTS = {
     ("check", "--thresholds"): ["--static"],
     ("inspect", "--run"): ["--model-explorer", "out.json"],

@@ -64,7 +64,7 @@ def test_reading_changes_nothing_that_was_measured(bench):
         assert {path: after.get(path) for path in measured} == measured, reader
     summary = json.loads((bench.out / "analysis_summary.json").read_text())
     assert all(experiment["operators"] for experiment in summary["experiments"]), "the parts were read"
-    # A measurement that was killed is recovered once, by who says so.
+    # `recover` recovers a killed measurement once.
     assert bench.run("recover", bench.out).returncode == 0
     assert not list(bench.out.glob("*/launches"))
     assert bench.manifest()["status"] == "interrupted"
@@ -166,7 +166,7 @@ def test_a_full_disk_before_the_first_manifest_doubles_nothing(bench):
     ids=lambda arguments: " ".join(arguments),
 )
 class TestOutputs:
-    """Every option that names a file."""
+    """Options that name an output file."""
 
     @pytest.fixture
     def command(self, bench, arguments) -> list:
@@ -276,7 +276,7 @@ def test_what_a_foreign_runner_started_ends_with_etprof(bench, tmp_path):
     def check_removed() -> bool:
         try:
             return Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-        except OSError:  # it is gone, or it goes while it is read
+        except OSError:  # the process has ended, or ends meanwhile
             return True
 
     wait_until(check_removed)

@@ -1,4 +1,4 @@
-"""script/check-commits: which subjects of commits it refuses, in a repository of its own."""
+"""script/check-commits: the commit subjects that it refuses, in a temporary repository."""
 
 import os
 import pathlib

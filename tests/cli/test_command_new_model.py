@@ -1,4 +1,4 @@
-"""`etprof new-model`: the package that it makes exports, profiles, and passes its own test."""
+"""`etprof new-model`: the new package exports, profiles, and passes its own test."""
 
 import json
 import os
@@ -71,7 +71,7 @@ exit {code}
     ],
 )
 def test_its_test_runs_without_pytest_and_can_fail(here: Path, verdict: str, calls: str, code: int, message: str):
-    """On a program that says what an export might come to."""
+    """Runs the test of the package with a fake etprof that prints a given result."""
     fake = here / "etprof"
     fake.write_text(FAKE.format(verdict=verdict, calls=calls, code=code))
     fake.chmod(0o755)
@@ -88,7 +88,7 @@ def test_its_test_runs_without_pytest_and_can_fail(here: Path, verdict: str, cal
 
 
 def test_what_does_not_do_is_refused_in_two_lines(here: Path):
-    for arguments, code, words in [
+    for arguments, code, message in [
         (["my_net"], 3, "`my_net` exists"),
         (["--", "-x"], 2, "`-x` is not a Python identifier"),
         (["toy_cnn"], 2, "an example model of etprof"),
@@ -97,7 +97,7 @@ def test_what_does_not_do_is_refused_in_two_lines(here: Path):
         completed = etprof(here, "new-model", *arguments)
         assert (completed.returncode, completed.stdout) == (code, ""), completed.stderr
         assert len(completed.stderr.splitlines()) == 2
-        assert words in completed.stderr
+        assert message in completed.stderr
     assert etprof(here, "new-model").returncode == 2
     completed = etprof(here, "new-model", "a_net", "--outputs", "x")
     assert (completed.returncode, "--output" in completed.stderr) == (2, True)

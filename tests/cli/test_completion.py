@@ -24,7 +24,7 @@ def options_of(command: str) -> set[str]:
     """Returns the options in --help, which stand at the start of a line, short names first."""
     text = program.run(*command.split(), "--help").stdout
     found: set[str] = set()
-    if command == "fleet":  # its actions have options of their own
+    if command == "fleet":  # each of its actions has options
         actions = re.findall(r"^ {4}([a-z]+) +[A-Z]", text, re.MULTILINE)
         found = set().union(*(options_of(f"fleet {action}") for action in actions))
     for line in text.partition("Example:")[0].splitlines():
@@ -98,7 +98,7 @@ def test_values_are_completed(scripts, here):
     assert {"layer", "source", "roofline"} < bash(scripts, here, "analyze", "--by", "")
     assert "comparison" in bash(scripts, here, "compare", "a", "b", "--csv", "=", "")
     assert bash(scripts, here, "completion", "") == {"bash", "zsh", "fish"}
-    # Of the options of Python's exporter.
+    # Options of the exporter, which is written in Python.
     assert bash(scripts, here, "export", "--dtype", "") == {"fp32", "fp16", "bf16", "int8", "int8dyn", "8da4w"}
     assert bash(scripts, here, "export", "--quantize", "s") == {"static"}
     assert bash(scripts, here, "export", "--backend", "") == set(BUILT_IN)

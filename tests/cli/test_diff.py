@@ -1,4 +1,4 @@
-"""etprof diff, of programs that need no export."""
+"""`etprof diff` with programs that need no export."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ def test_a_program_and_itself_have_no_difference(tmp_path: Path):
 
 
 def test_bytes_that_nothing_compares_are_a_difference_all_the_same(tmp_path: Path):
-    # The last bytes of the file are weights; their name stays that of the old ones.
+    # The last bytes of the file are weights. Their name in the file remains that of the old weights.
     other = tmp_path / "other.pte"
     content = bytearray(TOY.read_bytes())
     place = max(index for index, byte in enumerate(content) if byte != 0)

@@ -1,4 +1,4 @@
-"""A program and an .etrecord that `analyze` is given are used, or refused: never ignored."""
+"""`analyze` uses or refuses a given program and .etrecord, and never ignores them."""
 
 import json
 import subprocess

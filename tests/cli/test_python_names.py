@@ -1,4 +1,4 @@
-"""Names on the command line of the commands that are in Python: `export`, `fleet`."""
+"""Names on the command line of the commands that are written in Python: `export` and `fleet`."""
 
 import os
 import subprocess

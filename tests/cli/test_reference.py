@@ -19,9 +19,9 @@ def test_it_is_up_to_date():
 
 
 def test_the_script_writes_it(tmp_path):
-    """On a copy, so that the test changes nothing."""
+    """Runs the script on a copy, so that the test changes no file."""
     (tmp_path / "script").mkdir()
-    pages = ["reference/config.md", "guides/suites.md", "guides/ci.md"]  # with keys between marks
+    pages = ["reference/config.md", "guides/suites.md", "guides/ci.md"]  # these have a table of keys between marks
     for page in pages:
         (tmp_path / "docs" / page).parent.mkdir(parents=True, exist_ok=True)
         text = (program.ROOT / "docs" / page).read_text()
@@ -122,10 +122,10 @@ def test_it_says_what_the_help_says():
 
 
 def test_help_is_in_one_form():
-    """The style guide's rules 21 and 22: capitalized, no final period, "(default: X)"."""
+    """Help texts follow the style guide (rules 21 and 22): capitalized, no final period, "(default: X)"."""
     text = REFERENCE.read_text(encoding="utf-8")
     for meaning in re.findall(r"^\| `.*\| ([^|]+) \|$", text, re.MULTILINE):
-        if meaning == "show this help message and exit":  # argparse's own
+        if meaning == "show this help message and exit":  # text of argparse
             continue
         assert not meaning.endswith("."), meaning
         assert re.match("[A-Z0-9]", meaning), meaning

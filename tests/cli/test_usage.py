@@ -210,7 +210,7 @@ def test_a_report_beside_etdumps_is_the_users_own(name, tmp_path):
         assert (tmp_path / name).read_text() == "years of work"
         assert len(list(tmp_path.iterdir())) == 2
     (tmp_path / name).unlink()
-    for _ in range(2):  # its own is replaced
+    for _ in range(2):  # this text is replaced
         assert program.run("analyze", tmp_path).returncode == 0
         assert program.run("report", tmp_path).returncode == 0
 

@@ -1,9 +1,9 @@
 """Finds commands in Markdown, and runs them as a reader would: top to bottom, in one shell, in a separate folder.
 
 A block of sh is run, and a command that fails fails the document. `stray_commands` finds a command that hides in another
-block. blocks.yaml says which blocks are not run and why, and what the test does before a block (`setup`): it makes the
-files that the text speaks of, and provokes the messages that the text shows (`fails COMMAND...`). A block is named there
-by its first line (`key`).
+block. blocks.yaml lists blocks that are not run, with the reason, and commands that run before a block (`setup`). A setup
+makes the files that the text mentions, and provokes the messages that the text shows (`fails COMMAND...`). The first line
+of a block (`key`) identifies it there.
 """
 
 import dataclasses
@@ -139,7 +139,7 @@ exec {program} "$@"
 
 
 def workspace(folder: pathlib.Path) -> pathlib.Path:
-    """A folder that looks like a built checkout and keeps all outputs."""
+    """Makes a folder that looks like a built checkout and receives all outputs."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in (
         ".venv",
@@ -185,8 +185,8 @@ fails() {
 def run_in(
     directory: pathlib.Path, commands: str, variables: Mapping[str, str] | None = None, seconds: float = 1800
 ) -> subprocess.CompletedProcess[str]:
-    """Runs them as one bash script, which ends at the first that fails, in a workspace. TESTS is the folder tests/;
-    `variables` are set too."""
+    """Runs commands as one bash script in a workspace. The script ends at the first failure. TESTS is the folder tests/, and
+    `variables` are set, too."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ETPROF_")}
     environment |= {"TESTS": str(ROOT / "tests"), "HOME": str(directory.parent), "NO_COLOR": "1", **(variables or {})}
     return subprocess.run(
@@ -203,7 +203,7 @@ def run_in(
 def run_commands(
     commands: str, folder: pathlib.Path, variables: Mapping[str, str] | None = None, seconds: float = 1800
 ) -> subprocess.CompletedProcess[str]:
-    """The same in a new workspace in `folder`."""
+    """Runs commands in a new workspace in `folder`."""
     return run_in(workspace(folder / "workspace"), commands, variables, seconds)
 
 

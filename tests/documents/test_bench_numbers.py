@@ -10,7 +10,7 @@ ROUNDING = 0.5 + 1e-9
 
 
 def false_claims(noise: str) -> list[float]:
-    """Percent of the measurements of no effect, of the first model: etprof's, then the kit's way's."""
+    """Returns the percentages of false claims without an effect for the first model: etprof's, then the kit's."""
     return [float(share) for share in re.findall(r"^\| as fast \| \*\*([\d.]+) %", noise, re.M)[:2]]
 
 

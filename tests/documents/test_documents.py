@@ -36,7 +36,7 @@ def find_dead_links(document: pathlib.Path) -> list[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_commands_are_marked_and_links_lead_somewhere(document):
-    if name_of(document) != "docs/reference/cli.md":  # test_examples.py has its commands
+    if name_of(document) != "docs/reference/cli.md":  # test_examples.py runs its commands
         assert stray_commands(document.read_text(), marks_of(document)) == []
     assert wrong_marks(document.read_text(), marks_of(document)) == []
     assert find_dead_links(document) == []
@@ -51,8 +51,8 @@ LONGEST = 100
 
 
 def long_lines(text: str) -> list[str]:
-    """Lines of prose that are longer than that. Tables, code, comments, and front matter stay as they are; code and links
-    are not broken."""
+    """Returns the lines of prose that are longer than LONGEST. Tables, code, comments, and front matter may be longer, and so
+    may lines with long code or links."""
     text = re.sub(r"\A---\n.*?^---$|^ *```.*?^ *```|^<!--.*?-->", "", text, flags=re.M | re.S)
     prose = [line for line in text.splitlines() if not re.match(r" {4,}\S| *\|", line)]
     unbreakable = re.compile(r"^ *- |`[^`]*`|\[[^\]]*\]\([^)]*\)")
@@ -80,7 +80,7 @@ def test_a_dead_link_is_found(tmp_path):
     assert find_dead_links(document) == ["there.md#b", "gone.md"]
 
 
-# The skills go on where the one before them ended: test_skills.py runs them.
+# Each skill continues in the workspace of the previous one, so test_skills.py runs them.
 RUN = [
     document
     for document in DOCUMENTS

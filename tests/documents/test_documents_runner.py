@@ -57,7 +57,7 @@ def test_commands_are_run_and_their_failure_shows(tmp_path):
     completed = run(GOOD.replace("test -f file.txt", "test -f other.txt"), tmp_path / "b", marks=MARKS)
     assert completed.returncode == 1
     assert completed.stderr.splitlines()[-1] == "=== line 10"
-    # Not only the last command of a block counts, nor the last one of a pipe.
+    # A failure of any command of a block or of a pipe counts.
     for wrong in ("false\ntrue", "false | cat", "etprof analyze nothing.etdump | cat"):
         assert run(f"```sh\n{wrong}\n```\n", tmp_path / wrong.replace("/", "_")).returncode != 0
 

@@ -17,8 +17,8 @@ NOT_RUN = {
     "export": "takes PyTorch 20 seconds: README.md's first commands do it",
     "generate": "takes a language model: tests/runner/test_generate.py has one",
 }
-# Of `isa`, measuring the machine's peaks at each level with each number of threads takes nearly all the time. test_ladder.py
-# in tests/measure does it at each level, and the example of `peaks` with two threads.
+# In `isa`, the machine's peaks at each level and number of threads take nearly all of the time. tests/measure/test_ladder.py
+# measures them at each level, and the example of `peaks` with two threads.
 SCRIPTED_PEAKS = """cat > runner <<'END'
 #!/bin/sh
 case " $* " in *" --measure-peaks "*) exec "$TESTS/measure/fake_worker.py" "$@" ;; esac
@@ -43,7 +43,7 @@ def test_it_works(command, measured, tmp_path):
         f"cp $TESTS/data/sme2_emulated/toy_cnn.{variant}.etdump {variant}.etdump" for variant in ("sme2_off", "sme2_on")
     ]
     prepare += ["export GITHUB_STEP_SUMMARY=$PWD/summary.md"]
-    if command == "history":  # HEAD is one of a checkout
+    if command == "history":  # HEAD needs a checkout
         prepare += ["git init -q", "git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m x"]
     example = EXAMPLES[command]
     if command == "isa":

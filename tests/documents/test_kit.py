@@ -1,5 +1,5 @@
-"""Every command, option and file of the profiling kit has its counterpart, which works: docs/project/migration.md, whose
-commands test_documents.py runs, against the list of them in kit.md."""
+"""Every command, option, and file of the profiling kit in kit.md has a counterpart in docs/project/migration.md.
+test_documents.py runs the commands of that page."""
 
 import dataclasses
 import json
@@ -43,7 +43,7 @@ def test_a_row_has_its_counterpart(scripts, options, commands):
 
 
 def test_options_that_stay_the_same_are_in_the_program():
-    """Where the table says "the same", the option is one of the command that the section runs."""
+    """If the table says "the same", the command of the section has this option."""
     reference = (ROOT / "docs/reference/cli.md").read_text()
     exporting = (ROOT / "python/etprof/exporting/options.py").read_text()
     checked = 0
@@ -63,7 +63,7 @@ def test_options_that_stay_the_same_are_in_the_program():
 
 
 def test_files_have_the_kits_names(measured):
-    """Those of a run without kernel logs; the section on kernels makes the others."""
+    """Tests the files of a run without kernel logs. The section on kernels makes the others."""
     run = pathlib.Path(measured["RUN"])
     files = {path.name for path in run.rglob("*") if path.is_file()}
     documented = re.findall(r"`([^`]+)`", KIT.partition("Files in a run:")[2])

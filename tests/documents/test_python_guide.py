@@ -17,7 +17,7 @@ GUIDE = ROOT / "docs" / "guides" / "python.md"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The folder is the current one."""
+    """The current folder, with the files that the examples use."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ETPROF", str(program.etprof()))
     monkeypatch.setenv("ETPROF_PYTHON", sys.executable)
@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def shorten_measurements(code: str) -> str:
-    """Measuring for ten seconds shows no more than two launches do."""
+    """Replaces measurements of ten seconds by two launches, which are enough for a test."""
     code = re.sub(r"(profile\(.*)max_seconds=10", r"\1launches=2, runs=3, no_peaks=True", code)
     return code.replace("max_seconds=10", "launches=2, runs=3")
 
@@ -50,7 +50,7 @@ def test_the_examples_work(folder, capfd):
         exec(compile(shorten_measurements(block.body), GUIDE, "exec"), names)  # noqa: S102  our own document
     output = capfd.readouterr()
     assert output.err == ""
-    assert "launch 2 of 2" in output.out  # by the example's own print
+    assert "launch 2 of 2" in output.out  # the example prints this line
     assert (folder / "report.html").is_file() and (folder / "out" / "report.html").is_file()
 
 

@@ -1,7 +1,7 @@
-"""The skills: what agents load is well-formed, every command works in one workspace, every verification can fail.
+"""The skills: the files that agents load are well-formed, all commands work in one workspace, every verification can fail.
 
-They are run in the order in which each names the next one, and go on in one workspace, as an agent would. Every error message that a
-skill explains is provoked (`fails` in its setups in blocks.yaml) and has to be among what etprof printed.
+The tests run the skills in one workspace, in the order in which each names the next, as an agent would. The setups in
+blocks.yaml provoke every error message that a skill explains (`fails`), and etprof's output must contain it.
 """
 
 import dataclasses
@@ -45,7 +45,7 @@ def marks(name: str) -> Marks:
 
 
 def runs(name: str, section: str) -> list[str]:
-    """The commands of a section, block by block."""
+    """Returns the commands of a section, block by block."""
     no_setups = dataclasses.replace(marks(name), setups=())
     found = blocks(sections(text_of(name))[section], no_setups)
     return [block.body for block in found if block.is_run]
@@ -59,7 +59,7 @@ def front_matter(text: str) -> dict:
 
 
 def sections(text: str) -> dict[str, str]:
-    """The text below each heading of the second level, in their order. What code blocks hold is no heading."""
+    """Returns the text below each second-level heading, in order. Lines of code blocks are not headings."""
     fences = [range(*match.span()) for match in re.finditer(r"^ *```.*?^ *```", text, re.M | re.S)]
     titles = [m for m in re.finditer(r"^## (.*)$", text, re.M) if not any(m.start() in fence for fence in fences)]
     ends = [*(title.start() for title in titles[1:]), len(text)]
@@ -67,7 +67,7 @@ def sections(text: str) -> dict[str, str]:
 
 
 def find_next_skill(text: str) -> str:
-    """The first skill that the last section links to."""
+    """Returns the first skill that the last section links to."""
     match = re.search(r"\]\(\.\./([\w-]+)/SKILL\.md\)", sections(text)["Next skill"])
     assert match is not None, "names no next skill"
     return match[1]
@@ -122,7 +122,7 @@ def test_each_names_the_next():
 
 @dataclasses.dataclass
 class Chain:
-    """The workspace in which the skills were run, one after the other, and what each of them said."""
+    """The workspace in which the skills ran, one after the other, and the result of each."""
 
     folder: pathlib.Path
     completed: dict[str, subprocess.CompletedProcess[str]]
@@ -161,7 +161,7 @@ CHANGED = "import json, pathlib, sys; p = pathlib.Path('{file}'); d = json.loads
 
 
 def edit_command(file: str, change: str) -> str:
-    """The command that changes the JSON `d` of a file."""
+    """Returns a command that changes the JSON `d` of a file."""
     return f'python3 -c "{CHANGED.format(file=file, change=change)}"'
 
 
@@ -213,7 +213,7 @@ DAMAGES = {
         NOT_THERE,
         f"cp out_quick_test/runs/quick_test/report.html {RUN}",
         f"sed -i -E '/^\\*\\*/s/faster|slower|same|inconclusive|contended/unsure/' {RUN}/report.md",
-        # A contended comparison has no interval, and must not get one.
+        # A contended comparison has no interval to change.
         r"sed -i -E '/^\*\*/{s/[0-9.]+\\?\]/99999]/;t;s/$/ [1.00, 2.00]/}' out_toy_cnn/brief.md",
         "sed -i '2s/,[^,]*$//' out_toy_cnn/latency.csv",
         edit_command("out_toy_cnn/devices.json", "d['devices'].pop()"),
@@ -228,7 +228,7 @@ DAMAGES = {
     ],
 }
 
-# Files that no verification reads, and that are not copied for each damage.
+# No verification reads these files, so they are not copied for each damage.
 NOT_VERIFIED = shutil.ignore_patterns(".git", "out_ci", "out_setup_check", "out_wrong", "damaged", "itself", "previous")
 
 

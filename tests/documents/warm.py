@@ -1,11 +1,11 @@
-"""A Python that has imported PyTorch and ExecuTorch already: what documents' `etprof export` runs in.
+"""A Python server with PyTorch and ExecuTorch already imported, which runs `etprof export` for documents.
 
-An export of a small model takes 11 s of processor time, of which 8 are imports and what ExecuTorch computes once, and documents
-export thirty times. So a server does that once and forks for each command. Its client is what $ETPROF_PYTHON names: it hands
-over its arguments, folder, environment and streams, and ends as the command does. Whatever else is asked of that Python
-the real one does. That an export works in a Python of its own is what python/tests/export/test_export.py and tests/wheel prove.
+An export of a small model takes 11 s of processor time, of which imports and one-time work of ExecuTorch take 8 s, and
+documents export thirty times. So a server does this work once, and forks for each command. $ETPROF_PYTHON names its client,
+which sends its arguments, folder, environment, and streams, and ends with the exit code of the command. The client runs
+all other modules in the real Python. python/tests/export/test_export.py and tests/wheel test exports in a new Python.
 
-`warm.py SOCKET` is the server. The client is this file again, with REAL and SOCKET put before it (`client`).
+`warm.py SOCKET` is the server. The client is a copy of this file that starts with REAL and SOCKET (`client`).
 """
 
 import importlib
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 MODULE = "etprof.export"
-# What etprof.export imports when it exports, and what that computes once: the graphs that XNNPACK's passes look for.
+# Modules that etprof.export imports, and those that do work once: the graphs that XNNPACK's passes look for.
 THIRD_PARTY = (
     "torch",
     "torchao.quantization.pt2e.quantize_pt2e",
@@ -29,13 +29,13 @@ THIRD_PARTY = (
 
 
 def client(real: Path, place: Path) -> str:
-    """The text of a program that stands in for the Python `real`."""
+    """Returns the text of a program that replaces the Python `real`."""
     text = Path(__file__).read_text(encoding="utf-8")
     return f"#!{real.resolve()} -IS\nREAL, SOCKET = {str(real)!r}, {str(place)!r}\n{text}"
 
 
 def forward_to_server(real: str, place: str) -> int:
-    """Has the server run this program's arguments; the exit code."""
+    """Runs the arguments of this program in the server, and returns the exit code."""
     arguments = sys.argv[1:]
     if arguments[:2] != ["-m", MODULE]:
         os.execv(real, [real, *arguments])  # noqa: S606
@@ -49,7 +49,7 @@ def forward_to_server(real: str, place: str) -> int:
 
 
 def run(connection: socket.socket) -> None:
-    """In a process of its own: does what a client asks for."""
+    """Runs the command of a client in a separate process."""
     _, streams, _, _ = socket.recv_fds(connection, 1, 3)
     request = json.loads(b"".join(iter(lambda: connection.recv(65536), b"")))
     process = os.fork()
@@ -91,7 +91,7 @@ def run_module(request: dict) -> None:
 
 
 def lower_small_module() -> None:
-    """Lowers a small module, for what is imported and computed only then. By one thread: a pool would not outlive a fork."""
+    """Lowers a small module, for imports and work that happen only then. One thread, because a pool does not survive a fork."""
     import torch
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import to_edge_transform_and_lower
@@ -104,12 +104,12 @@ def lower_small_module() -> None:
 
 
 def serve(place: str) -> None:
-    """Answers clients for as long as the process that started it lives; they wait from the start."""
+    """Serves clients as long as the parent process lives. Clients can connect before the imports are done."""
     parent = os.getppid()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"{place}.new")
         server.listen()
-        Path(f"{place}.new").rename(place)  # who finds it can connect
+        Path(f"{place}.new").rename(place)  # if the file exists, clients can connect
         for name in THIRD_PARTY:
             importlib.import_module(name)
         lower_small_module()

@@ -1,4 +1,4 @@
-"""Golden cases: each *.case file is what the case shows, a command, and all that it must say.
+"""Golden cases: each *.case file has a description, a command, and its expected output.
 
     A sentence about the case.
     $ etprof analyze tests/data/toy_cnn.t1.etdump -o {tmp}
@@ -8,9 +8,9 @@
     --- file {tmp}/report.md
     ...
 
-The command runs in the root of the repository; {tmp} is an empty folder. What is not listed (stderr of a case that
-succeeds, other files) must be empty or is not looked at. GOLDEN_UPDATE=1 writes what is said now into the files: read
-the difference, line by line, before it is kept.
+The command runs in the root of the repository; {tmp} is an empty folder. stdout and stderr must be empty if they are not
+listed. Files that are not listed are ignored. GOLDEN_UPDATE=1 writes the current output into the files: review the
+difference, line by line, before you commit it.
 """
 
 import os

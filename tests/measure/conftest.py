@@ -1,3 +1,3 @@
-"""End-to-end tests of measuring: the real etprof, with the real runner or with scripted ones."""
+"""End-to-end tests of measurements: the real etprof with the real runner or with scripted ones."""
 
 from measure_conftest import bench, etprof, runner  # noqa: F401

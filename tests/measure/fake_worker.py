@@ -7,7 +7,7 @@ Environment variables (set by the configuration's "env") control its behavior an
   FAKE_MODEL_FACTORS   {"slow.pte": 1.1}: factors of the latency by the end of the model's path
   FAKE_LOAD_NS, FAKE_PEAK_RSS  the reported load time (ns) and peak memory (bytes) [1000, 2000]
   FAKE_STATE        a folder in which launches are counted, one file per launch
-  FAKE_FAIL         "<what>@<command>[:<launch>[,<launch>...]]", launches counted from 1; without: all launches:
+  FAKE_FAIL         "<fault>@<command>[:<launch>[,<launch>...]]", launches counted from 1; without: all launches:
                     die, hang, garbage, refuse, silent (closes its output), interrupt (dies of a SIGINT that
                     etprof gets just after it)
   FAKE_FAIL_AFTER   number of times that the command succeeds before it fails [0]
@@ -242,7 +242,7 @@ def watch(runs: int) -> dict:
     # The code of the called function: fmopa za0.s, p0/m, p0/m, z0.s, z1.s
     function = {"name": "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa", "address": 4096, "size": 4}
     function |= {"code": "c0035fd6", "called": "00008180"}
-    if "FAKE_WATCH_NEON" in os.environ:  # fmla v0.4s, v1.4s, v2.4s, of XNNPACK's own
+    if "FAKE_WATCH_NEON" in os.environ:  # fmla v0.4s, v1.4s, v2.4s, in a function of XNNPACK
         function |= {"name": "", "called": "20cc224e"}
     operator = {"chain": 0, "instruction": 0, "kind": "backend", "occurrence": 0}
     operator["ordinal"] = int(os.environ.get("FAKE_WATCH_ORDINAL", "0"))

@@ -88,7 +88,7 @@ def repository(tmp_path) -> Repository:
 
 
 def test_a_background_process_of_the_build_is_not_waited_for(bench, repository):
-    """A process that keeps the build's stdout open for longer than the test may take."""
+    """The build starts a process that keeps its stdout open for longer than the test may take."""
     for latency in (1_000_000, 1_000_000, 1_200_000):
         repository.commit(latency)
     result = bisect(bench, repository, "--launches", "3", command=f"sleep 3600 & {BUILD}; yes | head -n 200000")
@@ -112,7 +112,7 @@ def test_the_commit_among_64(bench, repository):
 
 
 def test_commits_that_are_not_built_or_cannot_be_told(bench, repository):
-    # 4 is in the middle and broken; 5, its neighbor, is so noisy that nobody can tell.
+    # Commit 4 is in the middle and broken. Commit 5, its neighbor, is so noisy that it is inconclusive.
     for number in range(9):
         noisy = ",".join(["0.95", "1.1"] * 9) if number == 5 else "1"
         repository.commit(None if number == 4 else 1_000_000 if number < 7 else 1_100_000, noisy)
@@ -145,7 +145,7 @@ def test_nothing_to_find(bench, repository):
 
 
 class Started:
-    """A bisection that waits in the build of its bad commit, as long as a file is there, or is measuring already."""
+    """A bisection that waits in the build of its bad commit while a file exists, or that is already measuring."""
 
     def __init__(self, bench, repository: Repository, name: str, *, measuring: bool = False):
         self.temporary = bench.folder / "tmp"
@@ -194,7 +194,7 @@ class Started:
         return set(self.temporary.glob("etprof-bisect-*"))
 
     def end(self, number: int, *, group: bool) -> str:
-        """Returns the command's stderr."""
+        """Ends the bisection by a signal, and returns its stderr."""
         os.killpg(self.process.pid, number) if group else self.process.send_signal(number)
         err = self.process.communicate(timeout=240)[1]
         self.gate.unlink(missing_ok=True)
@@ -202,7 +202,7 @@ class Started:
 
 
 def noisy_pair(repository: Repository) -> None:
-    """The second is so noisy that its measurement goes on as long as it may."""
+    """Adds two commits. The second is so noisy that its measurement uses the whole time limit."""
     repository.commit(1_000_000)
     repository.commit(1_050_000, ",".join(["0.8", "1.4"] * 200))
 
@@ -215,7 +215,7 @@ def test_ctrl_c_leaves_the_repository_as_it_was(bench, repository, measures):
     before = [repository.git(*arguments) for arguments in state]
     started = Started(bench, repository, "one", measures=measures)
     assert len(started.worktrees()) == 1
-    # As a terminal does: git, the build, and the workers get it, too.
+    # git, the build, and the workers also get the signal, as from a terminal.
     stderr = started.end(signal.SIGINT, group=True)
     assert started.process.returncode == INTERRUPTED, stderr
     assert [repository.git(*arguments) for arguments in state] == before
@@ -243,7 +243,7 @@ def test_what_was_measured_before_ctrl_c_is_not_measured_again(bench, repository
 
 def test_what_a_killed_one_left_goes_with_the_next(bench, repository):
     noisy_pair(repository)
-    # A worktree of the user's that is out of reach stays known.
+    # git keeps a worktree of the user that is not reachable.
     user_worktree = bench.folder / "mine"
     repository.git("worktree", "add", "-q", str(user_worktree))
     user_worktree.rename(bench.folder / "moved")

@@ -1,4 +1,4 @@
-"""All forms of `etprof check`, with scripted workers whose effects are known, and once with the real runner."""
+"""All forms of `etprof check`, with scripted workers of known effects, and once with the real runner."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ PASS, FAIL, USAGE, BAD_INPUT, DEVICE, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4,
 
 
 def pair(bench, factor: float = 1, *, base: dict | None = None, candidate: dict | None = None, **keys) -> pathlib.Path:
-    """A configuration of two experiments, the second of which takes `factor` times as long."""
+    """Writes a configuration of two experiments, the second of which takes `factor` times as long."""
     latency = {"FAKE_LATENCY_NS": str(round(1_000_000 * factor))}
     return bench.write(
         [bench.experiment("base", env=base or {}), bench.experiment("change", env=latency | (candidate or {}))], **keys
@@ -39,7 +39,7 @@ def check(bench, *arguments, code: int, **keys) -> dict:
 
 
 def read_junit(path: pathlib.Path) -> ElementTree.Element:
-    """The test suite of a JUnit file, after holding it against the conventions that its readers rely on."""
+    """Returns the test suite of a JUnit file, and checks the conventions that its readers rely on."""
     root = ElementTree.parse(path).getroot()  # noqa: S314 (our own file)
     assert root.tag == "testsuites"
     (suite,) = root
@@ -67,7 +67,7 @@ def edit_manifest(folder: pathlib.Path, change) -> None:
 
 
 def measure_net(bench, name: str, factor: float, **keys) -> pathlib.Path:
-    """A results directory of one experiment, "net"."""
+    """Measures a results directory with one experiment, "net"."""
     bench.out = bench.folder / name
     latency = {"FAKE_LATENCY_NS": str(round(1_000_000 * factor))}
     result = bench.run("run", bench.write([bench.experiment("net", env=latency)], launches=3, **keys))
@@ -95,12 +95,12 @@ def test_a_configuration(bench, factor, limit, code):
     assert compared["launches"] == 3
     assert latency["growth"] == pytest.approx(factor - 1, abs=1e-4)
     assert latency["result"] == ("pass" if code == PASS else "fail")
-    assert bench.manifest()["schedule"]["look_confidence"] == 0  # one look
+    assert bench.manifest()["schedule"]["look_confidence"] == 0  # no interim analysis
     assert (bench.out / "report.md").exists()
 
 
 def test_it_ends_at_the_first_look_that_is_certain_and_the_stored_run_says_the_same(bench):
-    live = check(bench, pair(bench, 1.1, max_seconds=600), code=FAIL)  # time for ten launches, however slow
+    live = check(bench, pair(bench, 1.1, max_seconds=600), code=FAIL)  # enough time for ten launches on a slow machine
     assert live["pairs"][0]["launches"] == 10
     assert bench.manifest()["schedule"]["look_confidence"] == pytest.approx(0.9925)
     again = check(bench, bench.out, code=FAIL)
@@ -109,13 +109,13 @@ def test_it_ends_at_the_first_look_that_is_certain_and_the_stored_run_says_the_s
 
 
 def test_it_measures_on_until_all_is_decided(bench):
-    # At 10 launches the bound at the look's level (0.75 %) reaches beyond the limit, at 14 it does not any more.
+    # At 10 launches the bound at the level of the interim analysis (0.75%) is beyond the limit. At 14 launches it is not.
     factors = ",".join(["0.9782", "1.0218"] * 5 + ["1"])
     config = pair(bench, candidate={"FAKE_LAUNCH_FACTORS": factors})
     found = check(bench, config, "--watch", "--budget", "500", code=PASS)
     assert found["pairs"][0]["launches"] == 14
     assert sum(launch["status"] == "complete" for launch in bench.result("change")["launches"]) == 14
-    for name in ("base", "change"):  # extra runs follow the last look
+    for name in ("base", "change"):  # extra runs follow the last interim analysis
         (log,) = (bench.out / name).glob("*.log")
         assert log.read_text().count("# watch: ") == 1
 
@@ -158,13 +158,13 @@ def test_two_models(bench, monkeypatch):
     (case,) = read_junit(junit).findall("testcase")
     assert "+10.0%" in case.find("failure").get("message")
     assert pathlib.Path(found["run_directory"]).parts[-3] == "out_slow"
-    # The options say the same, and the sides can be exchanged.
+    # The options are equivalent, and allow to swap the variants.
     check(bench, "--candidate", "main.pte", "--baseline", "slow.pte", "--runs", "10", "--launches", "2", code=PASS)
     found = check(
         bench, "slow.pte", "--candidate", "model=main.pte,label=mine", "--runs", "10", "--launches", "2", code=PASS
     )
     assert found["pairs"][0]["candidate"] == "mine"
-    # Two files of one name are called by their sides.
+    # Two files of one name are called baseline and candidate.
     (bench.folder / "new").mkdir()
     shutil.copyfile(MODEL, bench.folder / "new" / "main.pte")
     found = check(bench, "main.pte", "new/main.pte", "--runs", "10", "--launches", "2", code=PASS)
@@ -185,12 +185,12 @@ def test_equal_sides_are_the_same_at_once(bench, monkeypatch):
     }
     assert "nothing was measured" in found["notes"][0]
     assert not list(bench.folder.glob("out_*"))
-    # No growth is not the speedup that is asked for.
+    # The limit requires a speedup, so equal variants fail.
     check(bench, *variants, "--max-slowdown=-5%", code=FAIL)
-    # Who says how often to launch wants to know the noise.
+    # With --launches, equal files are measured to show the noise.
     measured = check(bench, *variants, "--launches", "2", "--runs", "4", code=PASS)
     assert measured["pairs"][0]["launches"] == 2
-    # Other inputs, threads, and bytes are no equal sides.
+    # Files with different bytes are not equal.
     (bench.folder / "copy.pte").write_bytes((bench.folder / "copy.pte").read_bytes() + b"\0")
     assert check(bench, *variants, "--runs", "4", code=PASS)["pairs"][0]["launches"] == 10
 
@@ -218,7 +218,7 @@ def test_two_folders_of_models(bench, monkeypatch):
     assert pathlib.Path(found["run_directory"]).parts[-3] == "out_change"
     cases = {case.get("name"): case.find("failure") is not None for case in read_junit(junit).findall("testcase")}
     assert cases == {"sub/slow": True, "other": False, "same": False}
-    # Equal folders are the same at once.
+    # Equal folders are the same without a measurement.
     shutil.rmtree(bench.folder / "out_change")
     assert check(bench, "main", "main", code=PASS)["seconds"] == 0
     assert not (bench.folder / "out_main").exists()
@@ -313,10 +313,10 @@ def test_memory_and_load_are_checked_when_asked(bench):
     results = {item["name"]: item["result"] for item in found["pairs"][0]["checks"] if item["check"] != "operator"}
     assert results == {"latency": "pass", "peak memory": "fail", "load": "pass"}
     operators = [item for item in found["pairs"][0]["checks"] if item["check"] == "operator"]
-    # The same ETDump on both sides, in whole microseconds: of short operators they do not tell 5%.
+    # Both variants have the same ETDump, in whole microseconds, which do not resolve 5% of short operators.
     assert {item["result"] for item in operators if item["name"].startswith("Convolution")} == {"pass"}
     assert {item["result"] for item in operators} <= {"pass", "inconclusive"}
-    check(bench, bench.out, code=PASS)  # not asked for
+    check(bench, bench.out, code=PASS)  # without the limits
 
 
 def test_a_pair_that_cannot_be_measured(bench):
@@ -327,7 +327,7 @@ def test_a_pair_that_cannot_be_measured(bench):
     assert "no such operator" in bench.last_error(result)
     (case,) = read_junit(junit).findall("testcase")
     assert "no such operator" in case.find("error").get("message")
-    # A decision that is required makes no failure of it.
+    # --require-conclusive does not turn the error into a failed check.
     again = bench.run("check", bench.out, "--require-conclusive")
     assert again.returncode == DEVICE
     assert again.stdout.splitlines()[-1] == "ERROR: 1 of 1 comparison could not be measured"
@@ -369,7 +369,7 @@ def test_two_stored_runs(bench):
     assert only["pairing"] == "unpaired"
     assert only["checks"][0]["growth"] == pytest.approx(0.1, abs=1e-4)
     assert any("two sessions" in note and "drift" in note for note in found["notes"])
-    # Within what the machine drifts by nothing is known, unless it is known not to drift.
+    # Changes below the drift of the machine are inconclusive, unless --drift declares that there is none.
     undecided = check(bench, base, base, code=INCONCLUSIVE)
     assert "--drift" in undecided["pairs"][0]["checks"][0]["why_not"]
     check(bench, base, base, "--drift", "0%", code=PASS)
@@ -439,12 +439,12 @@ def test_one_message_for_what_makes_no_sense(bench):
     assert "not measured again" in refused(run, run, "--launches", "3")
     assert "is a third input" in refused(MODEL, MODEL, "--candidate", MODEL)
     assert "no such file" in refused(MODEL, bench.folder / "none.pte", code=BAD_INPUT)
-    # Nothing is measured of two equal sides; what could not be measured does not pass all the same.
+    # Equal variants are not measured, but a pair that could not be measured does not pass.
     assert "has no method `nowhere`" in refused(MODEL, MODEL, "--method", "nowhere", code=BAD_INPUT)
     (bench.folder / "cut.pte").write_bytes(MODEL.read_bytes()[:1000])
     assert "is cut short: 1000 of" in refused("cut.pte", "cut.pte", code=BAD_INPUT)
     assert "none of the CPUs" in refused(MODEL, MODEL, "--cpus", "1023", code=BAD_INPUT)
-    for variant, more in (("old", b""), ("new", b"\0")):  # and not beside another pair either, which is measured
+    for variant, more in (("old", b""), ("new", b"\0")):  # also if another pair is measured
         folder_of(bench, variant, {"net.pte": more})
         shutil.copyfile(bench.folder / "cut.pte", bench.folder / variant / "cut.pte")
     assert "is cut short: 1000 of" in refused("old", "new", code=BAD_INPUT)
@@ -490,13 +490,13 @@ def test_the_real_runner_finds_what_a_mask_costs(etprof, runner, tmp_path):
     assert result.returncode in (FAIL, INCONCLUSIVE), result.stderr
     check = json.loads(result.stdout)
     (only,) = check["pairs"]
-    if result.returncode == INCONCLUSIVE:  # beside the processes of other tests
+    if result.returncode == INCONCLUSIVE:  # next to the processes of other tests
         assert only["checks"][0]["result"] not in ("pass", "fail")
         return
     assert only["checks"][0]["growth_low"] > 0.02
     moved = only["moved_operators"]
     if any("it is not known which operators changed" in note for note in check["notes"]):
-        assert moved == []  # beside the processes of other tests
+        assert moved == []  # next to the processes of other tests
         return
     assert any("Convolution" in op["name"] and op["growth_low"] > 0 for op in moved)
     (case,) = read_junit(junit).findall("testcase")

@@ -27,7 +27,7 @@ def profile(etprof, folder, mask: str, seconds: int) -> dict:
 
 
 def expect_exact_sums(summary: dict) -> None:
-    """The rows of every table add up, as integers, to the whole and to its delta."""
+    """Checks that the rows of every table add up, as integers, to the total and to its delta."""
     (comparison,) = summary["comparisons"]
     total = comparison["whole"]
     for table in ("groups", "categories", "operators"):
@@ -44,7 +44,7 @@ def expect_exact_sums(summary: dict) -> None:
 
 
 def convolution_share(summary: dict) -> float:
-    """The part of the time gained that the convolutions gained."""
+    """Returns the convolutions' share of the total time difference."""
     (comparison,) = summary["comparisons"]
     convolution = next(row for row in comparison["groups"] if row["name"] == "Convolution")
     return convolution["delta_numerator_ns"] / comparison["whole"]["delta_numerator_ns"]
@@ -52,7 +52,7 @@ def convolution_share(summary: dict) -> float:
 
 @pytest.fixture(scope="module")
 def widest(etprof, tmp_path_factory) -> dict:
-    """toy_cnn with this machine's widest extension off and on."""
+    """A comparison of toy_cnn with this machine's widest extension off and on."""
     found = isa(etprof)["widest"]
     if found is None:
         pytest.skip("this CPU has nothing but its architecture's baseline")
@@ -87,7 +87,7 @@ def test_avx512_makes_toy_cnn_faster(etprof, tmp_path):
         pytest.skip("this CPU has no avx512f")
     summary = profile(etprof, tmp_path, "-avx512", 30)
     latency = summary["comparisons"][0]["latency"]
-    # Beside the other tests' processes a pair may be contended, with no ratio, or inconclusive; it is never slower.
+    # Next to processes of other tests a pair may be contended (without a ratio) or inconclusive, but never slower.
     assert latency["verdict"] in ("faster", "contended", "inconclusive")
     assert (latency["ratio"] is None) == (latency["verdict"] == "contended")
     if latency["verdict"] == "faster":

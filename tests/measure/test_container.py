@@ -76,7 +76,7 @@ def quota(group):
 
 def test_doctor_tells_of_a_quota(quota):
     completed = quota.run([program.etprof(), "doctor"])
-    shown = " ".join(completed.stdout.split())  # whatever the lines
+    shown = " ".join(completed.stdout.split())  # ignores line breaks
     assert "this container may use 0.10 CPUs (cpu." in shown
     assert "affinity 0" in shown
 
@@ -102,7 +102,7 @@ def test_a_worker_that_the_memory_limit_kills_says_so(group, tmp_path):
     limited.write("memory.limit_in_bytes" if limited.version == 1 else "memory.max", limit)
     runner = tmp_path / "etprof-runner"
     real = program.etprof().parent / "etprof-runner"
-    # It begins as a worker, then takes more memory than the group may have.
+    # As a worker, this runner allocates more memory than the limit of the cgroup.
     runner.write_text(
         f'#!/bin/sh\ncase " $* " in *" --cpu_threads"*) exec {sys.executable} -c '
         f'"a = bytearray(500 << 20); a[::4096] = bytes(len(a[::4096]))";; esac\nexec {real} "$@"\n'

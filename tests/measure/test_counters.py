@@ -1,4 +1,4 @@
-"""`--counters`: by the real runner what this machine opens, by the scripted one what a better machine would."""
+"""`--counters`: with the real runner the counters of this machine, with the scripted worker those of a better machine."""
 
 import csv
 import json
@@ -33,7 +33,7 @@ def test_what_this_machine_counts_and_why_not_the_rest(bench):
         rows = counters(bench, experiment["name"])
         by_key = {row["key"]: row for row in rows}
         assert len(by_key) == len(rows)
-        # Every operator of the analysis, under its name.
+        # Each operator of the analysis has counters under its name.
         operators = {row["key"]: row["name"] for row in experiment["operators"]}
         assert {key: by_key[key]["name"] for key in operators} == operators
         (method,) = [row for row in rows if "/method/" in row["key"]]
@@ -41,7 +41,7 @@ def test_what_this_machine_counts_and_why_not_the_rest(bench):
         parts = [float(row["task_clock_ns"]) for row in rows if "/backend/" in row["key"]]
         assert 0 < sum(parts) <= float(method["task_clock_ns"])
         for name in HARDWARE:
-            # Closed ones are empty, and a warning says why.
+            # Counters that could not be opened are empty, and a warning gives the reason.
             assert (method[name] == "") == any(name in warning for warning in warnings(bench, experiment["name"]))
         reported = {row["key"]: row for row in experiment["counters"]}
         assert set(reported) == set(by_key)
@@ -54,7 +54,7 @@ def test_what_this_machine_counts_and_why_not_the_rest(bench):
     assert "## Counters" in report and "processor time" in report
     validated = bench.run("validate", bench.out)
     assert validated.returncode == 0, validated.stdout
-    # The counted runs are none of those that are told of.
+    # The reported runs do not include the counted runs.
     for result in bench.manifest()["results"]:
         assert sum(entry["runs"] for entry in result["etdump_runs"] if entry["phase"] in ("steady", "disturbed")) == 4
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Lock:
-    """This machine's lock, in a folder of the test's own."""
+    """The lock of this machine, in a separate folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "etprof"
@@ -38,7 +38,7 @@ class Lock:
             self.file.close()
 
     def start(self, log: Path, *arguments: object) -> subprocess.Popen:
-        """A command that says what it says on stderr into `log`."""
+        """Starts a command whose stderr goes to `log`."""
         with log.open("w") as file:
             return subprocess.Popen(
                 [str(word) for word in arguments],
@@ -105,7 +105,7 @@ def test_two_at_once_are_measured_one_after_the_other(bench, lock):
     # Both commands must be waiting, because a command that comes later may find the device free.
     wait_until(lambda: all("waiting for the test" in log.read_text() for log in logs))
     lock.release()
-    # The first measurement goes on only once the other has said whom it waits for.
+    # The first measurement continues only after the other has printed for whom it waits.
     wait_until(lambda: ", run one (process" in logs[1].read_text() or ", run two (process" in logs[0].read_text())
     hold_file.unlink()
     codes = [process.wait(120) for process in processes]

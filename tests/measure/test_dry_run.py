@@ -1,4 +1,4 @@
-"""`etprof run --dry-run`: what would be measured, how long it takes, and what is wrong, without starting anything."""
+"""`etprof run --dry-run` shows the planned measurements, their time, and errors, without starting a process."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ def test_a_plan_is_written_to_files_too(bench):
     completed = bench.run("run", config, "--dry-run", *(f"--{name}={file}" for name, file in files.items()))
     assert (completed.returncode, completed.stderr) == (DONE, "")
     assert "| off " in files["markdown"].read_text()
-    assert files["html"].read_text().startswith("<!doctype html>")  # its data is compressed
+    assert files["html"].read_text().startswith("<!doctype html>")  # the data of the page is compressed
     assert not bench.out.exists()
 
 
@@ -109,7 +109,8 @@ def test_the_time_and_where_it_is_from(bench, arguments, keys, launches, at_leas
     plan = plan_of(bench, config, *arguments)
     (device,) = plan["devices"]
     assert (device["launches"]["at_least"], device["launches"]["at_most"]) == launches
-    # Where time is short: all of it, but for the roofs of two experiments as far as a quarter is enough for them.
+    # With a short time limit, the measurements use all of it, except for the peaks of two experiments, which get a quarter
+    # at most.
     assert plan["seconds"] == device["seconds"]
     assert device["seconds"] == {"at_least": pytest.approx(at_least), "at_most": at_most}
     if "period" in keys:
@@ -120,7 +121,7 @@ def test_the_time_and_where_it_is_from(bench, arguments, keys, launches, at_leas
 
 @pytest.fixture
 def marking_program(tmp_path) -> pathlib.Path:
-    """A program that leaves a trace when it is started."""
+    """A program that makes a file when it is started."""
     path = tmp_path / "marking"
     path.write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'\nexit 1\n")
     path.chmod(0o755)
@@ -137,7 +138,7 @@ def test_nothing_is_started(bench, marking_program):
     plan_of(bench, config)
     assert not (marking_program.parent / "started").exists()
     assert bench.run("run", config).returncode != DONE
-    assert (marking_program.parent / "started").exists()  # the claim above could have failed
+    assert (marking_program.parent / "started").exists()  # the check above can fail
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_nothing_is_started(bench, marking_program):
     ids=str,
 )
 def test_what_is_wrong_is_found_as_in_a_real_run(bench, runner, keys, code, message):
-    experiment_keys = {"runner_path": str(runner)} | keys  # the real one, since a mask is the runner's matter
+    experiment_keys = {"runner_path": str(runner)} | keys  # the real runner, because it applies the mask
     config = bench.write([bench.experiment("a", **experiment_keys)], launches=2, rounds=1, peaks=False)
     dry = bench.run("run", config, "--dry-run")
     real = bench.run("run", config)

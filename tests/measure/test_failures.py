@@ -13,7 +13,7 @@ from measure_bench import FAKE_RUNNER, MODEL, held_worker, skip
 from program import wait_until
 
 DONE, USAGE, BAD_INPUT, DEVICE, INTERRUPTED = 0, 2, 3, 4, 130
-HANGS = 6  # seconds; a worker may take some on a busy machine
+HANGS = 6  # seconds; on a busy machine a worker may take some to answer
 
 
 def launches_of(bench, name: str) -> list:
@@ -23,7 +23,7 @@ def launches_of(bench, name: str) -> list:
 def alive(pid: int) -> bool:
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:  # it is gone, or it goes while it is read
+    except OSError:  # the process has ended, or ends meanwhile
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
 
@@ -61,7 +61,7 @@ def test_a_damaged_pte_json_beside_the_model(bench, text):
 
 def test_a_worker_that_dies_once_is_tried_again(bench):
     experiments = [bench.experiment("a"), bench.experiment("b", env={"FAKE_FAIL": "die@burst:3"})]
-    config = bench.write(experiments, max_seconds=600)  # time for ten launches, however slow
+    config = bench.write(experiments, max_seconds=600)  # enough time for ten launches on a slow machine
     result = bench.run("run", config)
     assert result.returncode == DONE, result.stderr
     states = [launch["status"] for launch in launches_of(bench, "b")]
@@ -87,7 +87,7 @@ def test_a_worker_that_dies_once_is_tried_again(bench):
 def test_an_experiment_that_always_fails_is_given_up_and_the_others_go_on(bench, fault, message):
     config = bench.write(
         [bench.experiment("good"), bench.experiment("bad", env={"FAKE_FAIL": fault})],
-        timeout_seconds=HANGS if "hang" in fault else 600,  # of the good one, too
+        timeout_seconds=HANGS if "hang" in fault else 600,  # also for the good experiment
         launches=3,
     )
     result = bench.run("run", config)
@@ -160,11 +160,12 @@ def test_a_resumed_kernel_log_run_starts_its_log_anew(bench):
 
 @pytest.mark.parametrize(("command", "launch"), [("ready", 1), ("burst", 4), ("etdump", 4)])
 def test_a_worker_that_the_signal_reaches_first_is_no_failure(bench, command, launch):
-    """As `pkill -INT etprof` ends both, or a service manager. The first launch only says what the runner is."""
+    """`pkill -INT etprof` and service managers signal etprof and its workers. The first launch only reports the runner's
+    properties."""
     config = bench.write([bench.experiment("a", env={"FAKE_FAIL": f"interrupt@{command}:{launch}"})], launches=6)
     result = bench.run("run", config)
     assert result.returncode == INTERRUPTED, result.stderr
-    if command == "ready":  # a runner that dies at its start may be another one: nothing was begun with it
+    if command == "ready":  # the measurement has not begun, so no results exist
         assert not (bench.out / "manifest.json").exists()
         return
     assert bench.manifest()["status"] == "interrupted"

@@ -1,4 +1,4 @@
-"""The steps of action.yml, run as GitHub runs them: bash, the step's environment, the files that steps write to."""
+"""Runs the steps of action.yml like GitHub: with bash, the environment of the step, and the files that steps write."""
 
 import json
 import os
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
 
-# As GitHub's own, as far as the action uses it; comments are files.
+# A fake `gh` with the commands that the action uses. Comments are files.
 GH = """#!/usr/bin/env python3
 import json, pathlib, sys
 folder = pathlib.Path(__file__).parent / "comments"
@@ -82,9 +82,9 @@ class Job:
         script = self.folder / "step.sh"
         script.write_text(step["run"])
         # https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax (`bash`)
-        words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
         return subprocess.run(
-            words, cwd=self.workspace, env=environment, capture_output=True, text=True, check=False, timeout=600
+            command, cwd=self.workspace, env=environment, capture_output=True, text=True, check=False, timeout=600
         )
 
     def read_file(self, name: str) -> str:
@@ -174,4 +174,4 @@ def test_what_steps_refer_to_is_there():
     for step in STEPS.values():
         assert ("run" in step) != ("uses" in step)
         if "run" in step:
-            assert "${{" not in step["run"]  # what a pull request names is no code
+            assert "${{" not in step["run"]  # names from a pull request must not become code

@@ -1,4 +1,4 @@
-"""`etprof history`: runs of scripted workers, added, shown, and checked."""
+"""`etprof history`: adds, shows, and checks runs of scripted workers."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ PASS, FAIL, USAGE, BAD_INPUT, DEVICE, INCONCLUSIVE = 0, 1, 2, 3, 4, 5
 
 @pytest.fixture(scope="module")
 def series(tmp_path_factory, etprof) -> pathlib.Path:
-    """A folder with two runs, of which the second one's net takes 5% longer."""
+    """A folder with two runs. In the second one, net takes 5% longer."""
     bench = Bench(tmp_path_factory.mktemp("series"), etprof)
     measure(bench, "fast")
     measure(bench, "slow", 1.05)
@@ -37,7 +37,7 @@ def add(bench, run: pathlib.Path, commit: str, *more) -> subprocess.CompletedPro
 
 @pytest.fixture
 def history(bench, series) -> pathlib.Path:
-    """Twelve runs of one commit each; from c7 on, net is slower."""
+    """A history of twelve runs with one commit each. From c7 on, net is slower."""
     for number in range(12):
         run = copy_with_time(series / ("fast" if number < 7 else "slow"), bench.folder / f"r{number}", number)
         result = add(bench, run, f"c{number}", "--reference", "fixed")
@@ -129,7 +129,7 @@ def test_histories_of_several_machines_become_one(bench, history):
         assert refused.returncode in (USAGE, BAD_INPUT), refused.stderr
         assert "hint: " in refused.stderr
     assert history.read_bytes() == before
-    # Into one that is not there yet.
+    # Merging into a new history works.
     assert bench.run("history", "merge", "theirs.sqlite", "--history", "all.sqlite").returncode == PASS
     assert bench.run("history", "check", "--history", "all.sqlite").returncode == FAIL
 
@@ -144,14 +144,14 @@ def test_operators_that_changed(bench, series):
     assert tables(without_decision) == []
     key = slow_down(history, "Convolution", 1.3, since=9)
     result = bench.run("history", "check", "--csv", "operator_changes", "--html", bench.folder / "page.html")
-    assert result.returncode == PASS, result.stderr  # they decide nothing
+    assert result.returncode == PASS, result.stderr  # changed operators do not fail the check
     (change,) = tables(result)
     assert change["key"] == key
     assert change["commit"] == "c9"
     assert change["cause"] == "code"
     assert float(change["change"]) == pytest.approx(0.3, abs=1e-3)
     assert "Operators that changed" in bench.run("history", "check", "--all").stdout
-    # By name, it is a series of its own, with its cause.
+    # With --operator, the operator has a separate series, with the cause.
     named = bench.run("history", "show", "--operator", key, "--experiment", "net", "--csv", "changes")
     (change,) = [row for row in tables(named) if row["commit"]]
     assert (change["commit"], change["cause"]) == ("c9", "code")
@@ -173,7 +173,7 @@ def test_trends(bench, history):
         "toy_cnn, net, on local",
     ]
     assert page.read_text().startswith("<!doctype html>")
-    # The page draws its charts from this document: one point a measurement, with its commit.
+    # The page draws its charts from this document: one point per measurement, with its commit.
     charts = [part["chart"] for section in document["sections"] for part in section["parts"] if "chart" in part]
     assert [len(chart["points"]) for chart in charts] == [12, 12]
     assert charts[1]["points"][0] == "c0, 2026-01-01T00:00:00Z"
@@ -222,7 +222,7 @@ def test_what_is_measured_is_added_when_it_is_finished(bench):
     result = bench.run("run", config, *keep, "c1", "--reference", "fixed")
     assert result.returncode == 0, result.stderr
     assert result.stderr.splitlines()[-1] == "h.sqlite: 1 measurement"
-    # The same as `history add` afterwards.
+    # The result is the same as with `history add` afterwards.
     added = add(bench, bench.out, "c1", "--history", "other.sqlite", "--reference", "fixed")
     assert added.returncode == 0, added.stderr
     assert commits_in(bench.folder / "h.sqlite") == commits_in(bench.folder / "other.sqlite")
@@ -238,11 +238,11 @@ def test_what_is_measured_is_added_when_it_is_finished(bench):
 
 def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
     suite = bench.folder / "suite.json"
-    # Two models whose files have one name are two series, also when their runs are added by hand.
+    # Two models whose files have the same name are two series, also if the user adds their runs.
     names = ("net", "other")
     other = bench.folder / "other" / MODEL.name
     other.parent.mkdir()
-    # Another program: scripted runs of one within a second are one measurement, since all their times are the same.
+    # The programs differ, because scripted runs of one program within a second count as one measurement.
     other.write_bytes(MODEL.read_bytes() + bytes(16))
     models = [{"name": name, "programs": {"fp32": str(path)}} for name, path in zip(names, (MODEL, other), strict=True)]
     keys = {"models": models, "dtypes": ["fp32"], "devices": ["local"]}
@@ -274,28 +274,28 @@ def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
 def test_a_history_that_cannot_take_it_is_said_and_loses_nothing(bench):
     config = bench.write([bench.experiment("net")], launches=2)
     keep = ["--history", "h.sqlite", "--commit", "c"]
-    # What is known before is said before.
+    # Errors that are known before the measurement are reported before it.
     (bench.folder / "mine").write_text("mine")
-    for words in (
+    for arguments in (
         ["--history", "mine", "--commit", "c"],
         ["--history", "none/h.sqlite", "--commit", "c"],
         ["--history", "h.sqlite"],  # no checkout, so there is no HEAD
         ["--commit", "c"],
         [*keep, "--analysis-only"],
     ):
-        refused = bench.run("run", config, *words)
-        assert refused.returncode in (USAGE, BAD_INPUT), words
+        refused = bench.run("run", config, *arguments)
+        assert refused.returncode in (USAGE, BAD_INPUT), arguments
         assert len([line for line in refused.stderr.splitlines() if line.startswith("error: ")]) == 1
         assert not bench.out.exists()
     assert (bench.folder / "mine").read_text() == "mine"
-    # A reference that is not there shows at the end only.
+    # A missing reference is known only after the measurement.
     failed = bench.run("run", config, *keep, "--reference", "other")
     assert failed.returncode == USAGE
     assert "has no experiment `other`" in failed.stderr.splitlines()[-2]
     assert failed.stderr.splitlines()[-1].startswith("hint: ")
     assert bench.run("validate", bench.out).returncode == 0
     assert bench.run("history", "add", bench.out, *keep).returncode == 0
-    # Damage is noticed before.
+    # A damaged history is reported before the measurement.
     history, before = bench.folder / "h.sqlite", bench.manifest()
     original = history.read_bytes()
     history.write_bytes(original[:8192] + b"\xff" * 4096 + original[12288:])
@@ -344,7 +344,7 @@ def test_git_says_which_commit_and_when(bench):
     assert sha.stdout.strip() in result.stdout
     with sqlite3.connect(bench.folder / "etprof-history.sqlite") as database:
         assert database.execute("SELECT commit_name, time FROM run").fetchone() == (sha.stdout.strip(), 1580702706)
-    # Another name is kept, and said to be one that git does not know; its characters do not reach the terminal.
+    # A name that is not a commit is kept with a warning, and its control characters do not reach the terminal.
     named = add(bench, bench.out, "a\x1b[31m\nb", "--history", "named.sqlite")
     assert named.returncode == 0 and "\x1b" not in named.stdout + named.stderr and len(named.stdout.splitlines()) == 2
     assert named.stderr.startswith("warning: Git does not know commit `a")
@@ -361,8 +361,8 @@ def test_other_files_are_refused_and_left_as_they_are(bench):
         database.execute("CREATE TABLE mine(x)")
     for file in (text, other):
         before = file.read_bytes()
-        for words in (["add", run, "--commit", "c"], ["show"], ["check"]):
-            result = bench.run("history", *words, "--history", file)
+        for arguments in (["add", run, "--commit", "c"], ["show"], ["check"]):
+            result = bench.run("history", *arguments, "--history", file)
             assert result.returncode == BAD_INPUT
             assert result.stderr.startswith(f"error: `{file}` is not a history that etprof wrote\nhint: ")
         assert file.read_bytes() == before
@@ -371,7 +371,7 @@ def test_other_files_are_refused_and_left_as_they_are(bench):
 
 
 def journal_that_deletes(history: pathlib.Path, victim: pathlib.Path) -> bytes:
-    """What a killed writer leaves, except that SQLite deletes `victim` after it (sqlite.org/fileformat2.html, section 3)."""
+    """Returns the journal of a killed writer, but after it SQLite deletes `victim` (sqlite.org/fileformat2.html, section 3)."""
     magic, name = bytes.fromhex("d9d505f920a163d7"), os.fsencode(victim)
     pages = history.stat().st_size // 4096
     header = magic + struct.pack(">5I", 0, 0, pages, 512, 4096)
@@ -427,7 +427,7 @@ BMF = {
         }
     },
 }
-# https://github.com/pytorch/pytorch/wiki/PyTorch-OSS-benchmark-infra, in words there.
+# https://github.com/pytorch/pytorch/wiki/PyTorch-OSS-benchmark-infra describes the format.
 TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 HUD = {
     "type": "array",
@@ -473,6 +473,6 @@ def test_other_trackers_read_it(bench):
     jsonschema.validate(records, HUD)
     assert [record["benchmark"]["extra_info"]["commit"] for record in records] == [f"c{n}" for n in range(12)]
     assert {record["model"]["extra_info"]["experiment"] for record in records} == {"net"}
-    assert all("backend" not in record["model"] for record in records)  # a history does not know it
+    assert all("backend" not in record["model"] for record in records)  # a history does not store the backend
     assert records[-1]["metric"]["benchmark_values"] == pytest.approx([1.05] * 4, rel=1e-3)
     assert bench.run("history", "show", "--format", "hud").returncode == USAGE

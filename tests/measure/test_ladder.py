@@ -30,21 +30,21 @@ def folder(etprof, levels, tmp_path_factory):
     out = tmp_path_factory.mktemp("ladder") / "run"
     completed = run(etprof, "isa", MODEL, "--launches", 4, "--max-seconds", 25, "--output-root", out)
     assert completed.returncode == 0, completed.stderr
-    # Which of them is best a busy machine may not be able to tell.
+    # On a busy machine the best level may be inconclusive.
     assert all(level["name"] in completed.stdout for level in levels), completed.stdout
     return out
 
 
 @pytest.fixture(scope="module")
 def ladder(etprof, folder) -> dict:
-    """As it is read back, without measuring."""
+    """The ladder of the results directory, read without a measurement."""
     completed = run(etprof, "isa", folder, "--json")
     assert completed.returncode == 0, completed.stderr
     return json.loads(completed.stdout)["ladder"]
 
 
 def test_all_of_it_on_the_screen(etprof, folder, ladder):
-    """Beyond one screen: categories, every operator, and the latencies of all levels as a plot."""
+    """--all adds categories, all operators, and a plot of the latencies of all levels."""
     screen, full_screen = run(etprof, "isa", folder).stdout, run(etprof, "isa", folder, "--all").stdout
     assert "▲ median; a column's height" in full_screen and "▲" not in screen
     assert "\n  category, " in full_screen and "\n  category, " not in screen

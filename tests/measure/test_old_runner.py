@@ -63,14 +63,14 @@ def measure(bench, folder: pathlib.Path) -> tuple[list[str], dict]:
 
 def test_the_commit_it_was_built_from(bench, checkout):
     head = git(checkout, "rev-parse", "HEAD")
-    assert measure(bench, checkout) == ([], {"sha": None, "dirty": None})  # no record: not known
+    assert measure(bench, checkout) == ([], {"sha": None, "dirty": None})  # without a record, the commit is unknown
     record(checkout, head)
     assert measure(bench, checkout) == ([], {"sha": head, "dirty": False})
     record(checkout, "0123456789abcdef" * 2, dirty=True)
     (warning,), recorded = measure(bench, checkout)
     assert f"from commit 0123456789ab, the checkout is at {head[:12]}" in warning
     assert recorded == {"sha": "0123456789abcdef" * 2, "dirty": True}
-    # The record of another build says nothing of this file.
+    # The record of another build does not apply to this file.
     runner = checkout / "cmake-out" / "native" / "executor_runner"
     runner.write_text(runner.read_text() + "# built again by hand\n")
     os.utime(runner, (time.time() + 3600,) * 2)
@@ -99,7 +99,7 @@ def test_files_that_were_changed_since(bench, checkout):
 
 
 def test_the_record_says_what_the_runner_is_of(bench, checkout):
-    """Its ExecuTorch is shown and compared with the one that exported the program; its compiler and preset are shown."""
+    """etprof compares the runner's ExecuTorch with that of the export, and shows its version, compiler, and preset."""
     runner = checkout / "cmake-out" / "native" / "executor_runner"
     record(checkout, git(checkout, "rev-parse", "HEAD"))
     file = runner.parent / "etprof-build.json"
@@ -123,7 +123,7 @@ def test_the_record_says_what_the_runner_is_of(bench, checkout):
     assert "theirs is built with GCC 12.2.0, ours with an unknown compiler." in finding["text"]
     assert "1.5.0a0" in (bench.out / "report.md").read_text()
     assert bench.run("validate", bench.out).returncode == 0
-    # A build of the same version is no other version.
+    # A build suffix does not make another version.
     model.with_name("toy_cnn.pte.json").write_text('{"versions": {"executorch": "1.5.0a0+cpu"}}')
     assert bench.run("run", bench.write(experiments, model=str(model), launches=2, runs=2)).returncode == 0
     assert not any("was exported with" in warning for warning in bench.result("theirs")["warnings"])

@@ -17,7 +17,7 @@ MIN_CORES = 0.25  # cores, as in src/device/conditions/other_load.h
 
 @pytest.fixture
 def busy() -> Iterator[None]:
-    """A process that keeps a core busy. Where others take that core from it, they are as much in the way."""
+    """A process that keeps a core busy. If other processes take the core from it, they are other load themselves."""
     work = "print('up', flush=True)\nwhile True: pass"
     with subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -31,7 +31,9 @@ def busy() -> Iterator[None]:
 @pytest.mark.skipif(sys.platform != "linux", reason="what /proc tells is Linux's")
 @pytest.mark.usefixtures("busy")
 def test_a_busy_machine_is_said_and_stored(bench):
-    config = bench.write([bench.experiment("a")], launches=20, peaks=False)  # less than 0.05 s tells no load
+    config = bench.write(
+        [bench.experiment("a")], launches=20, peaks=False
+    )  # in less than 0.05 s, load cannot be measured
     completed = bench.run("run", config)
     assert completed.returncode == 0, completed.stderr
     manifest = bench.manifest()
@@ -51,7 +53,7 @@ def test_a_busy_machine_is_said_and_stored(bench):
     validated = bench.run("validate", bench.out)
     assert validated.returncode == 0, validated.stdout
 
-    # Whoever goes on with it looks anew, and keeps what was seen.
+    # A resumed measurement measures the load again, and keeps both entries.
     resumed = bench.run("run", config, "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert [load["at"] for load in bench.manifest()["other_load"]] == ["before", "during"]

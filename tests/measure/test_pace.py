@@ -1,4 +1,4 @@
-"""`--period`: runs that start at the pace of a camera, by the real runner."""
+"""`--period`: runs that start at the rate of a camera, with the real runner."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ def bursts_by_key(result: dict) -> dict[tuple[int, int, int], dict]:
 
 
 def idle_between_runs(bench, result: dict) -> dict[tuple[int, int, int], int]:
-    """Of each burst: the time in which none of its runs was under way and nobody waited for a processor, ns."""
+    """Returns the idle time of each burst in ns: no run was active, and no thread waited for a processor."""
     idle_ns = {key: burst["end_ns"] - burst["start_ns"] for key, burst in bursts_by_key(result).items()}
     with (bench.out / result["latency_csv"]).open() as file:
         for row in csv.DictReader(file):
@@ -46,9 +46,9 @@ def test_paced_against_back_to_back(bench):
     assert set(by_period) == {0, PERIOD}
     for burst in bursts(by_period[PERIOD]):
         assert runs(burst) >= 11
-        # Where a run comes late, the next ones are later too, never earlier.
+        # If a run is late, the next ones are late, too, and never early.
         assert burst["end_ns"] - burst["start_ns"] >= (runs(burst) - 1) * PERIOD
-    # Beside other processes a burst takes longer than that, for they have the processor meanwhile.
+    # Next to other processes a burst takes longer, because they use the processor meanwhile.
     idle = idle_between_runs(bench, by_period[0])
     assert any(idle[key] < (runs(burst) - 1) * PERIOD / 2 for key, burst in bursts_by_key(by_period[0]).items())
     (pair,) = bench.manifest()["pairs"]
@@ -61,7 +61,7 @@ def test_paced_against_back_to_back(bench):
 
 
 def test_runs_that_take_longer_than_the_period_are_counted(bench):
-    # The scripted worker takes 1 ms for a run, whatever it is asked for.
+    # The scripted worker takes 1 ms for a run, whatever the request.
     config = bench.write([bench.experiment("late", period="900us"), bench.experiment("fine", period="2ms")], launches=2)
     completed = bench.run("run", config)
     assert completed.returncode == 0, completed.stderr

@@ -8,7 +8,7 @@ from program import parse_with_schema, wait_until
 
 
 def make_experiment(**keys) -> dict:
-    """Returns the configuration of an experiment, so that experiments differ only in `keys`."""
+    """Returns the configuration of an experiment. Experiments differ only in `keys`."""
     return {"runner_path": str(FAKE_WORKER), "runs": 2, "env": {"FAKE_LATENCY_NS": "100000"}} | keys
 
 

@@ -107,7 +107,7 @@ def test_what_cannot_be_written_is_one_message(etprof, tmp_path):
 
 @pytest.fixture
 def etprof_without_checkout(etprof, runner, tmp_path) -> tuple[pathlib.Path, dict[str, str]]:
-    """Etprof outside of a checkout, beside a Python without PyTorch."""
+    """An etprof outside of a checkout, next to a Python without PyTorch."""
     program = tmp_path / "bin" / "etprof"
     program.parent.mkdir()
     shutil.copy(etprof, program)

@@ -17,7 +17,7 @@ def rows_of(bench, name: str) -> list:
 
 def test_rounds_have_every_experiment_once_in_changing_order(bench):
     experiments = [bench.experiment("a"), bench.experiment("b", env={"FAKE_LATENCY_NS": "2000000"})]
-    config = bench.write(experiments, max_seconds=600)  # time for all rounds, however slow
+    config = bench.write(experiments, max_seconds=600)  # enough time for all rounds on a slow machine
     result = bench.run("run", config)
     assert result.returncode == DONE, result.stderr
     manifest = bench.manifest()
@@ -61,7 +61,7 @@ def test_only_and_dry_run_and_analysis_only(bench):
 
 @pytest.mark.parametrize("stream", ["stderr", "stdout"])
 def test_a_foreign_runner(bench, stream):
-    """ExecuTorch's own logs to stderr. The times are the log's, to the nanosecond; the ETDump's would be others."""
+    """ExecuTorch's runner logs to stderr. The times are those of the log, to the nanosecond, and not those of the ETDump."""
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), warmup=4, env={"FAKE_LOG": stream})
     config = bench.write([experiment], launches=3)
     result = bench.run("run", config)
@@ -69,7 +69,7 @@ def test_a_foreign_runner(bench, stream):
     data = bench.result("a")
     assert data["foreign"] and data["tracer_always_on"]
     assert bench.manifest()["schedule"]["rounds"] == 1
-    assert len(data["launches"]) >= 3  # one without a clean run is made again
+    assert len(data["launches"]) >= 3  # a launch without a clean run is repeated
     rows = rows_of(bench, "a")
     assert sum(row["phase"] == "warmup" for row in rows) == len(data["launches"]) * 4
     assert rows[0]["phase"] == "first" and rows[0]["latency_ns"] == "2000000"
@@ -138,7 +138,7 @@ def test_a_foreign_runner_that_crashes_after_its_etdump(bench):
 
 
 def test_a_trace_enabled_run(bench):
-    """Its log, its microkernels and the view are files of the run that validate; its times are compared with nothing."""
+    """The run keeps the log, the microkernels, and the view, and is valid. Its times are not compared."""
     trace = bench.experiment(
         "trace", runner_path=str(FAKE_RUNNER), warmup=9, runs=10, env={"FAKE_XNNPACK": "1"}, mode="xnntrace"
     )
@@ -163,7 +163,7 @@ def test_a_trace_enabled_run(bench):
     )
     assert bench.run("analyze", bench.out, "-q").returncode == DONE
     assert bench.run("validate", bench.out).returncode == DONE
-    # A gate does not take its times for a latency, either.
+    # A check does not use its times as latencies, either.
     assert bench.run("check", bench.out / "timed", bench.out / "trace").returncode != DONE
 
 
@@ -197,7 +197,7 @@ def test_the_real_runner(bench, runner):
         assert data["output_digests"][0]["nan_count"] == 0
         phases = [(run["launch"], run["phase"]) for run in data["etdump_runs"]]
         assert phases.count((0, "first")) == 1
-        # A burst that other processes disturbed is measured again, its traced runs too.
+        # A burst that other processes disturbed is repeated, including its traced runs.
         traced = [run["runs"] for run in data["etdump_runs"] if run["phase"] in ("steady", "disturbed")]
         assert sum(traced) >= 100
         stem = f"toy_cnn_{data['experiment']}_t{data['threads']}"

@@ -1,4 +1,4 @@
-"""`--watch` with the scripted worker: what a CPU with a shared matrix unit says, and runners that cannot be watched."""
+"""`--watch` with the scripted worker: a CPU with a shared matrix unit, and runners that do not support it."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ def test_a_shared_unit_is_named(bench):
     assert "SME" in proven
     kernels = json.loads(bench.run("kernels", bench.out, "--json").stdout)
     assert "kai_run_matmul_clamp_f32" in bench.run("analyze", bench.out, "--csv=proven").stdout
-    ((row,),) = [one["operators"] for one in kernels["watched"]]
+    ((row,),) = [experiment_["operators"] for experiment_ in kernels["watched"]]
     assert (row["code"], row["kleidiai"], row["threads"]["cause"]) == ("SME", True, "shared_unit")
     assert row["threads"]["speedup_over_one"] == 0.9
     report = (bench.out / "report.md").read_text()
@@ -39,7 +39,7 @@ def test_of_contended_runs_no_reason_is_named(bench):
 
 
 def test_why_threads_do_not_help_stands_beside_the_operator(bench):
-    env = {"FAKE_WATCH_ORDINAL": "2"}  # its time is the same in all runs of the ETDump
+    env = {"FAKE_WATCH_ORDINAL": "2"}  # this operator has the same time in all runs of the ETDump
     config = bench.write([bench.experiment("a", threads=[1, 2], env=env)], launches=4)
     assert bench.run("run", config, "--watch", "--no-peaks").returncode == 0
     text = " ".join((bench.out / "report.md").read_text().split())
@@ -61,14 +61,14 @@ def test_what_grew_is_named(bench):
     loads = list(csv.DictReader(io.StringIO(bench.run("analyze", bench.out, "--csv=load_time").stdout)))
     assert len(loads) == 2 * 7 and "packing by KleidiAI" in text
     for experiment in (loads[:7], loads[7:]):
-        *parts, whole = [round(float(row["time"]) * 1e6) for row in experiment]
-        assert sum(parts) == whole == 6_000_001
-    # The file stays beside what was packed from it, where the two are of one order.
+        *parts, total = [round(float(row["time"]) * 1e6) for row in experiment]
+        assert sum(parts) == total == 6_000_001
+    # The finding appears if the file and its packed weights have a similar size.
     assert " ".join(text.split()).count("file are in memory next to") == 2
     summary = json.loads(bench.run("analyze", bench.out, "--json").stdout)
-    whole = [one["memory"]["moments"][-1] for one in summary["experiments"]]
-    assert [sum(part["resident_bytes"] for part in one["parts"]) for one in whole] == [
-        one["rss_bytes"] for one in whole
+    moments = [entry["memory"]["moments"][-1] for entry in summary["experiments"]]
+    assert [sum(part["resident_bytes"] for part in moment["parts"]) for moment in moments] == [
+        moment["rss_bytes"] for moment in moments
     ]
     assert "Memory: large compared with small" in (bench.out / "report.md").read_text()
     assert bench.run("validate", bench.out).returncode == 0

@@ -26,15 +26,15 @@ def test_the_real_runner_over_some_seconds(bench):
         assert [burst["round"] for burst in bursts] == list(range(len(bursts)))
         assert all(burst["opening_runs"] == 0 for burst in bursts)
         assert len(bursts) > 1
-        # They are spread over the time: beside other processes the last ones may come too late.
+        # Traced runs are spread over the duration. Next to other processes, the last ones may be too late.
         assert 0 < sum(burst["traced_runs"] for burst in bursts) <= 100
         spans.append((bursts[0]["start_ns"], bursts[-1]["end_ns"]))
     spans.sort()
-    # By etprof's clock each lasts as long as was asked for; beside other processes a burst's end and the next one's
-    # beginning are some time away from what it knows of them.
+    # Each experiment takes the requested time by etprof's clock. Next to other processes, the times that the worker reports
+    # for its bursts differ from it.
     assert manifest["schedule"]["seconds"] >= 6
     assert all(end - start > 1.5e9 for start, end in spans)
-    assert spans[0][1] < spans[1][0]  # one after the other
+    assert spans[0][1] < spans[1][0]  # the experiments ran one after the other
     for experiment in summary(bench)["experiments"]:
         sustained = experiment["sustained"]
         assert sustained["seconds"] > 1.5

@@ -1,4 +1,4 @@
-"""`--csv`: one table on stdout, read by Python's csv and compared with `--json`."""
+"""`--csv` prints one table on stdout. The tests read it with Python's csv and compare it with `--json`."""
 
 import csv
 import io

@@ -1,5 +1,8 @@
-"""What delegates write into an ETDump, as tests/tools/delegate_etdumps.cc has ExecuTorch's own generator write it (each function
-there names the backend's source): kind, unit, and nesting, and that only host time is added up and judged."""
+"""Delegate events in ETDumps: their kind, unit, and nesting. etprof adds up and judges only host time.
+
+tests/tools/delegate_etdumps.cc writes the ETDumps with ExecuTorch's own generator. Each of its functions names the source of
+the backend.
+"""
 
 import base64
 import csv
@@ -32,7 +35,7 @@ BACKENDS = {
     "openvino": "OpenvinoBackend",
     "unknown": "AnotherBackend",
 }
-# What is reported with the program at hand: name, kind, unit.
+# Values that are reported if the program is known: name, kind, unit.
 REPORTED = {
     "xnnpack": [],
     "qnn": [
@@ -54,7 +57,7 @@ REPORTED = {
     "openvino": [],
     "unknown": [],
 }
-# Host spans of the delegate, in the order of their ends, each with the one that it is in.
+# Host spans of the delegate in the order of their ends, each with its parent.
 SPANS = {
     "xnnpack": {
         "Convolution (NHWC, F32) IGEMM #1": "DELEGATE_CALL",
@@ -78,9 +81,9 @@ SPANS = {
         "+EthosUBackend::execute()NPU": "EthosUBackend::execute()",
         "EthosUBackend::execute()": "DELEGATE_CALL",
     },
-    "unknown": {"layer_1": "DELEGATE_CALL"},  # nobody registered it: it lies in its call, by the host's clock
+    "unknown": {"layer_1": "DELEGATE_CALL"},  # not registered, but inside its call by the host's clock
 }
-# Without a program, whose the events are is told from them.
+# Delegates that etprof recognizes by their events, without the program.
 NAMED_BY_EVENTS = {"xnnpack", "qnn", "coreml", "vulkan", "vgf", "ethos_u"}
 
 
@@ -97,7 +100,7 @@ def delegate_folder(tmp_path_factory) -> Path:
 
 
 def program_for_backend(backend: str) -> bytes:
-    """The program with another backend's name, which its FlatBuffer has room for."""
+    """Returns the program with the name of another backend, for which its FlatBuffer has space."""
     data = PTE.read_bytes()
     old = b"XnnpackBackend"
     field = struct.pack("<I", len(old)) + old + b"\0\0"
@@ -138,7 +141,7 @@ def test_every_number_has_a_kind_and_a_unit(delegate_folder, name):
 
 @pytest.mark.parametrize("name", [name for name in BACKENDS if name not in ("xnnpack", "openvino")])
 def test_a_program_of_another_delegate_is_refused(delegate_folder, name):
-    """QNN's bytes were nanoseconds with the .pte for XNNPACK: "Other 50560%"."""
+    """Regression test: with the .pte for XNNPACK, bytes of QNN were read as nanoseconds ("Other 50560%")."""
     completed = program.run(
         "analyze", delegate_folder / f"{name}.etdump", "--model", delegate_folder / "xnnpack.pte", "--json"
     )
@@ -148,7 +151,7 @@ def test_a_program_of_another_delegate_is_refused(delegate_folder, name):
 
 
 def test_the_tick_of_a_delegate_is_stated(delegate_folder, tmp_path):
-    """ExecuTorch's events in ticks of 24 MHz, XNNPACK's in nanoseconds (ExecuTorch's issue 4504)."""
+    """ExecuTorch's events have ticks of 24 MHz, and XNNPACK's have nanoseconds (ExecuTorch's issue 4504)."""
     from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc, serialize_to_etdump_flatcc
 
     dump = deserialize_from_etdump_flatcc((delegate_folder / "xnnpack.etdump").read_bytes())
@@ -171,7 +174,7 @@ def test_the_tick_of_a_delegate_is_stated(delegate_folder, tmp_path):
     stated = read("--time-scale", "24MHz", "--delegate-time-scale", "ns")
     before = analyzed(delegate_folder, "xnnpack", True)
     assert [entry["name"] for entry in stated["health"]] == [entry["name"] for entry in before["health"]]
-    # Of each run: which of them count as steady can differ, since times of the whole are rounded to ticks.
+    # Compare all runs, because rounding to ticks can change which of them count as steady.
     timelines = []
     for dump, scales in (
         (mixed, ["--time-scale", "24MHz", "--delegate-time-scale", "ns"]),
@@ -199,7 +202,7 @@ def test_a_delegate_that_nobody_registered_is_marked(delegate_folder):
 def test_values_are_those_that_were_written(delegate_folder):
     values = {value["name"]: value for value in analyzed(delegate_folder, "qnn", False)["delegate_values"]}
     assert values["DSP heap"]["median"] == 25_165_824
-    # 340 µs and one more in every run, the first ones left out.
+    # 340 µs, and 1 µs more in each run. The first runs do not count.
     assert values["RPC (execute) time"]["max"] == 351
     assert values["RPC (execute) time"]["n"] == 351 - values["RPC (execute) time"]["min"] + 1
 
@@ -226,7 +229,7 @@ def test_self_times_are_host_time_and_add_up(delegate_folder, name, with_program
     if name in SPANS and (with_program or name in NAMED_BY_EVENTS):
         assert sorted(operators) == sorted(SPANS[name])
     elif name == "openvino" and not with_program:
-        assert operators == []  # nothing tells whose call it is
+        assert operators == []  # the events do not show the delegate of the call
     else:
         backend = BACKENDS[name] if with_program or name in NAMED_BY_EVENTS else "unknown"
         assert operators == [f"{backend} delegate call"]
@@ -249,7 +252,7 @@ def test_host_spans_nest(delegate_folder, name):
 
 @pytest.mark.parametrize("name", [name for name in BACKENDS if REPORTED[name]])
 def test_nothing_is_concluded_from_what_is_not_host_time(delegate_folder, name):
-    """QNN's bytes were nanoseconds once, and to do without them "3.05x more"."""
+    """Regression test: bytes of QNN were read as nanoseconds, and a finding claimed "3.05x more" without them."""
     completed = program.run(
         "analyze", delegate_folder / f"{name}.etdump", "--model", delegate_folder / f"{name}.pte", "--all", "--json"
     )
@@ -257,7 +260,7 @@ def test_nothing_is_concluded_from_what_is_not_host_time(delegate_folder, name):
     (experiment,) = report["experiments"]
     assert experiment["roofline"] is None
     execute_ms = experiment["mean_execute_ms"]
-    foreign = {value["name"] for value in experiment["delegate_values"]} - {"2"}  # "2" may stand anywhere
+    foreign = {value["name"] for value in experiment["delegate_values"]} - {"2"}  # "2" may occur anywhere
     for finding in report["insights"]:
         assert not any(value in finding["text"] for value in foreign), finding
         assert (finding.get("at_stake_ms") or 0) <= execute_ms * 1.001, finding

@@ -1,4 +1,4 @@
-"""`etprof report` over several runs: as of several devices, bare ETDumps too, and by the kit's option names."""
+"""`etprof report` over several runs, as from several devices: also for bare ETDumps, and with the kit's options."""
 
 import base64
 import gzip
@@ -42,7 +42,7 @@ def test_the_kits_combined_report(runs, tmp_path):
     assert row.endswith("| — |"), row
     document = json.loads((tmp_path / "combined.json").read_text())
     assert [device["name"] for device in document["devices"]] == ["mac", "android"]
-    # Traces alone, without launches: the medians stand side by side, and no ratio is told.
+    # Traces without launches: the report shows the medians side by side, without a ratio.
     for experiment in document["models"][0]["experiments"]:
         assert experiment["devices"][1]["against_first"]["ratio"] is None
         assert experiment["devices"][1]["against_first"]["verdict"] == "inconclusive"
@@ -52,7 +52,7 @@ def test_it_lies_in_the_folder_that_holds_the_runs(runs):
     completed = program.run("report", *runs)
     assert completed.returncode == 0, completed.stderr
     assert (runs[0].parent / "devices_report.md").exists() and (runs[0].parent / "devices_report.json").exists()
-    # The runs' own files are left alone, and --json writes none.
+    # The files of the runs do not change, and --json writes no file.
     assert {path.suffix for folder in runs for path in folder.iterdir()} == {".etdump"}
     (runs[0].parent / "devices_report.md").unlink()
     assert json.loads(program.run("report", *runs, "--json").stdout)["schema_version"] == 1
@@ -68,7 +68,7 @@ def test_as_a_page_it_has_every_table(runs, tmp_path):
     document = json.loads(gzip.decompress(base64.b64decode(held[1])))
     tables = [part["table"] for section in document["sections"] for part in section["parts"] if "table" in part]
     assert {"devices", "latency", "categories"} <= {table["id"] for table in tables}
-    text = (tmp_path / "report.md").read_text(encoding="utf-8").replace("\\", "")  # escapes
+    text = (tmp_path / "report.md").read_text(encoding="utf-8").replace("\\", "")  # removes escapes
     for table in tables:
         for row in table["rows"]:
             assert f"| {row['cells'][0]['text']} |" in text

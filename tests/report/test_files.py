@@ -117,7 +117,7 @@ def test_distributions_of_groups_and_categories_are_those_of_the_runs_sums(analy
             assert row["self_ms"]["n"] == len(values)
             assert row["self_ms"]["mean"] == pytest.approx(values.mean(), rel=1e-9)
             assert row["self_ms"]["max"] == pytest.approx(values.max(), rel=1e-12)
-            # Inspector's and NumPy's default definition of a quantile.
+            # The default definition of a quantile in Inspector and NumPy.
             assert row["self_ms"]["p90"] == pytest.approx(np.quantile(values, 0.9), rel=1e-9)
             checked += 1
     assert checked >= 8

@@ -1,6 +1,6 @@
-"""A real run, in every format that tells of it: report.md's tables, the CSV tables and files, analysis_summary.json, the
-page and the screen hold the same medians, ratios, intervals, verdicts and times. What is printed is compared with the
-JSON's number by the digits that are printed."""
+"""All formats of a real run agree: the tables of report.md, the CSV tables and files, analysis_summary.json, the page, and
+the screen have the same medians, ratios, intervals, verdicts, and times. Printed numbers are compared with those of the
+JSON by their printed digits."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ UNITS = {"ns": Decimal("1e-6"), "µs": Decimal("1e-3"), "ms": Decimal(1), "s": D
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """The results directory of toy_cnn, as it is and with every CPU feature masked."""
+    """The results directory of toy_cnn, with all CPU features, and with all of them masked."""
     out = tmp_path_factory.mktemp("formats") / "run"
     completed = program.run(
         "profile", MODEL, "--vs", "isa=none", "--launches", 4, "--max-seconds", 20, "--output-root", out
@@ -52,7 +52,7 @@ def variants(summary, pair) -> tuple[dict, dict]:
 def check_ms(printed: str, value: float, unit: str, units: str = "0.5") -> None:
     """Checks that a printed time is the JSON's value in the table's unit, rounded to the shown digits."""
     digit = Decimal((0, (1,), Decimal(printed.lstrip("<>").replace(MINUS, "-")).as_tuple().exponent))
-    if printed.startswith(("<", ">")):  # what is not 0 is not printed as 0
+    if printed.startswith(("<", ">")):  # values other than 0 are not printed as 0
         assert value != 0 and abs(Decimal(value)) < digit * UNITS[unit]
         return
     shown = Decimal(printed.replace(MINUS, "-"))
@@ -83,7 +83,7 @@ def check_speedup(printed: str, row: dict) -> None:
 
 
 def markdown_tables(text: str) -> list[list[dict[str, str]]]:
-    """The tables by the cells of their headings; a heading that comes twice is numbered: share, share 2."""
+    """Returns the rows of all tables by their headings. Repeated headings are numbered: share, share 2."""
     tables = []
     lines = text.splitlines()
     at = 0
@@ -110,7 +110,7 @@ def plain(cell: str) -> str:
 
 
 def find_table(tables: list[list[dict[str, str]]], first: str, *columns: str) -> tuple[list[dict[str, str]], str]:
-    """The first table whose heading begins with that and has those columns; and that heading."""
+    """Returns the first table with this first heading and these columns, and the complete first heading."""
     for table in tables:
         heading = next(iter(table[0])) if table else ""
         if re.fullmatch(first + r"(, \S+)?", heading) and set(columns) <= set(table[0]):
@@ -125,7 +125,7 @@ def csv_table(folder: Path, name: str) -> list[dict[str, str]]:
 
 
 def screen(folder: Path, *options: str) -> list[list[list[str]]]:
-    """The blocks between blank lines, each line as its cells; bars are left out."""
+    """Returns the blocks between blank lines as lists of cells, without bars."""
     completed = program.run("report", folder, "--all", *options, width=120)
     assert completed.returncode == 0, completed.stderr
     blocks = [block.splitlines() for block in re.split(r"\n\n+", completed.stdout.strip("\n"))]
@@ -134,13 +134,13 @@ def screen(folder: Path, *options: str) -> list[list[list[str]]]:
 
 
 def find_block(blocks: list[list[list[str]]], title: str) -> list[list[str]]:
-    """The rows below that title, from their heading on."""
+    """Returns the rows below a title, with their heading."""
     (rows,) = [block for block in blocks if re.fullmatch(title + ".*:", block[0][0])]
     return rows[1:]
 
 
 def time_unit(heading: str) -> str:
-    """Of a table's times: "Latency, ms"."""
+    """Returns the unit of a heading such as "Latency, ms"."""
     return heading.split(", ")[-1]
 
 
@@ -191,7 +191,7 @@ def test_the_ratio_its_interval_and_its_verdict(folder, pair, variants):
     sentence, interval = plain(answer[1]), plain(answer[2] or "")
     assert sentence in program.run("report", folder, "--all", width=200).stdout
     before, after = variants[0]["label"], variants[1]["label"]
-    if latency["verdict"] == "contended":  # other processes had the processor
+    if latency["verdict"] == "contended":  # other processes used the processor
         assert latency["ratio"] is None and sentence == f"{after} compared with {before}: contended: too few clean runs"
         assert not interval
         return
@@ -203,7 +203,7 @@ def test_the_ratio_its_interval_and_its_verdict(folder, pair, variants):
     with file.open(newline="", encoding="utf-8") as stored:
         assert len(list(csv.DictReader(stored, strict=True))) > 0
     low, high = latency["ratio_low"], latency["ratio_high"]
-    if latency["verdict"] == "slower":  # how many times slower: turned over
+    if latency["verdict"] == "slower":  # the factor of a slowdown is inverted
         match = re.fullmatch(rf"{after} is ([\d.]+x) slower than {before}", sentence)
         check_same(match[1], 1 / latency["ratio"])
         check_interval(interval, 1 / high, 1 / low)
@@ -242,7 +242,7 @@ def test_group_times(folder, pair, variants, report_md):
         assert (name in shown_rows) == (name in lines) == (before["total_ns"] + after["total_ns"] > 0)
         if name not in shown_rows:
             continue
-        # Rows that add up, as printed, are rounded by the largest remainder: up to a digit.
+        # Rows that must add up as printed are rounded by the largest remainder, which changes them by up to one digit.
         check_ms(shown_rows[name][before_label], before["mean_ms"], unit, "1")
         check_ms(shown_rows[name][after_label], after["mean_ms"], unit, "1")
         assert {shown_rows[name][before_label], shown_rows[name][after_label], shown_rows[name]["speedup"]} <= set(
@@ -255,11 +255,11 @@ def test_group_times(folder, pair, variants, report_md):
     for column in (before_label, after_label):
         numbers = [shown_rows[name][column] for name in names]
         if any(number.startswith(("<", ">")) for number in numbers):
-            continue  # what is smaller than a digit is printed as such
+            continue  # values below one digit are printed as "<0.1"
         values = {name: Decimal(number.replace(MINUS, "-")) for name, number in zip(names, numbers, strict=True)}
         total = sum(value for name, value in values.items() if name in deltas)
         assert total == values["Traced total"], "they add up as printed"
-        # The second where one of the two was disturbed, as beside other tests.
+        # "Mean to median" if one of the two was disturbed, as next to other tests.
         (between,) = values.keys() & {"Tracing overhead", "Mean to median"}
         assert total + values[between] == values["Median latency"]
 

@@ -63,7 +63,7 @@ def test_a_folder_above_run_directories_says_which_there_are(runs):
 def test_the_interval_of_a_median_is_around_it(runs):
     (experiment,) = json.loads((runs / "runs/a/analysis_summary.json").read_text())["experiments"]
     interval = experiment["latency_interval_ms"]
-    if interval is None:  # beside the other tests' processes, too few launches may have clean runs
+    if interval is None:  # next to the processes of other tests, too few launches may have clean runs
         assert experiment["clean_runs"] < experiment["all_runs"]
         return
     low, high = interval["low"], interval["high"]
@@ -84,11 +84,11 @@ def test_experiments_of_two_runs_are_compared_as_they_were_measured(tmp_path):
     document = json.loads(completed.stdout)
     assert [variant["latency_from"] for variant in document["experiments"]] == ["untraced", "untraced"]
     assert not any("manifest.json" in warning for warning in document["warnings"])
-    # Two models: the labels and the heading say which.
+    # With two models, the labels and the heading name them.
     assert [variant["label"] for variant in document["experiments"]] == ["one, toy_cnn", "one, other_net"]
     shown = program.run("compare", runs[0] / "one", runs[1] / "one").stdout
     assert shown.startswith("other_net, toy_cnn"), shown
-    # By itself such a folder is read as what it is.
+    # `analyze` also reads such a folder alone.
     completed = program.run("analyze", runs[0] / "one", "-o", tmp_path / "out")
     assert completed.returncode == 0, completed.stderr
     assert "this is an experiment's folder" in " ".join(completed.stdout.split())
@@ -98,7 +98,7 @@ def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
     run = program.measure_two(tmp_path, ("one", "other"), launches=3, runs=4)
     completed = program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after")
     assert completed.returncode == 0, completed.stderr
-    # As headings of the two columns of times, and nowhere the names of the folders.
+    # The names are the headings of the two time columns, and the names of the folders do not appear.
     heading = next(line for line in completed.stdout.splitlines() if line.lstrip().startswith("Startup & memory"))
     assert heading.split()[3:5] == ["before", "after"]
     assert "other" not in heading
@@ -106,17 +106,17 @@ def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
         program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after", "--json").stdout
     )
     assert [variant["label"] for variant in document["experiments"]] == ["before", "after"]
-    # The baseline stands first in every table, whichever was measured first.
+    # The baseline is first in every table, whichever was measured first.
     document = json.loads(program.run("compare", run / "other", run / "one", "--json").stdout)
     assert [variant["label"] for variant in document["experiments"]] == ["other", "one"]
     (pair,) = document["comparisons"]
     assert (pair["baseline"], pair["candidate"]) == ("other", "one")
-    # Timelines say in their rows which model they are of, whatever the names of the files have in common.
+    # Rows of timelines contain the model, so a common prefix of the file names does not matter.
     assert program.run("analyze", run, "--quiet").returncode == 0
     timelines = [next((run / variant).glob("*_all_runs_timeline.csv")) for variant in ("one", "other")]
     document = json.loads(program.run("compare", *timelines, "--json").stdout)
     assert document["model_id"] == json.loads((run / "analysis_summary.json").read_text())["model_id"]
-    # As the kit's users do it: into the results directory itself, whose own tables stay.
+    # Users of the kit write into the results directory itself, whose own tables remain.
     kit = ["--timeline-csv", timelines[0], "--compare", timelines[1], "--name1", "a", "--name2", "b", "--verbose"]
     completed = program.run("compare", *kit, "--output-dir", run)
     assert completed.returncode == 0, completed.stderr
@@ -124,7 +124,7 @@ def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
     assert (run / "toy_cnn_compared_comparison.csv").is_file()
     completed = program.run("validate", run)
     assert completed.returncode == 0, completed.stdout
-    # One name leaves the other side its own.
+    # With only one name, the other variant keeps its own.
     document = json.loads(program.run("compare", run / "one", run / "other", "--name1", "before", "--json").stdout)
     assert [variant["label"] for variant in document["experiments"]] == ["before", "other"]
 
@@ -140,7 +140,7 @@ def test_a_folder_that_may_not_be_read_is_not_called_empty(mode, tmp_path_factor
         if shutil.which("setpriv") is None:
             pytest.skip("runs as root, and there is no setpriv")
         other_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        # pytest's own folders, which only their owner may pass.
+        # Only their owner may enter pytest's own folders.
         for above in (folder.parent, tmp_path_factory.getbasetemp(), tmp_path_factory.getbasetemp().parent):
             above.chmod(above.stat().st_mode | 0o001)
     folder.chmod(mode)

@@ -1,4 +1,4 @@
-"""`etprof kernels`: the microkernels of kernel logs, and what changes between the sides of a run."""
+"""`etprof kernels`: the microkernels of kernel logs, and the changes between the variants of a run."""
 
 import csv
 import json
@@ -93,13 +93,13 @@ MAKES_TABLE = line("Running unary subgraph to make LUT", "run_subgraph_to_make_l
 
 
 def test_a_quantized_model_with_lookup_tables(tmp_path):
-    """While it loads such a model, XNNPACK runs graphs of its own to fill tables: they are none of the ETDump's."""
+    """While XNNPACK loads such a model, it runs internal graphs to fill tables. These are not in the ETDump."""
     etdump = program.DATA / "sme2_emulated" / "toy_q8.sme2_off.etdump"
     completed = program.run("analyze", etdump, "--json")
     rows = json.loads(completed.stdout)["experiments"][0]["operators"]
     rows.sort(key=lambda row: int(row["key"].rpartition("/")[2]))
     operators = [row["name"].rpartition(" #")[0] for row in rows]
-    assert "Invalid Unary Op" in operators  # the real model's GELU: XNNPACK looks it up
+    assert "Invalid Unary Op" in operators  # the model's GELU, for which XNNPACK uses a lookup table
     operators = [name if name.endswith("GEMM") else f"{name} Default" for name in operators]
     loads = MAKES_TABLE + graph(["Convert (NC) Default", "GELU (NC) Default", "Convert (NC) Default"])
     log = tmp_path / "toy_q8_xnntrace.log"
@@ -107,7 +107,7 @@ def test_a_quantized_model_with_lookup_tables(tmp_path):
     (read,) = kernels(log, "--etdump", etdump)["logs"]
     assert read["etdump_agrees"] is True
     assert not any(op["name"].startswith("GELU") for op in read["operators"])
-    # Without the line that tells what they are for they would be graphs of the model.
+    # Without the line that announces a table, the graphs count as graphs of the model.
     log.write_text(loads.replace(MAKES_TABLE, "") + graph(operators) * 4)
     (read,) = kernels(log, "--etdump", etdump)["logs"]
     assert read["etdump_agrees"] is False
@@ -135,12 +135,12 @@ def test_the_kits_commands(tmp_path, with_sme2):
     text = view.read_text(encoding="utf-8")
     assert text.startswith("# What SME2 brings\n")
     assert SME2.replace("_", "\\_") in text and "dwconv" not in text
-    # The numbers are of that operation, too.
+    # The counts also cover only this operation.
     logs = ["--sme2-on", with_sme2, "--sme2-off", LOG]
     document = kernels(*logs, "--filter-op", "GEMM")
     names = [{kernel["name"] for kernel in log["kernels"]} for log in document["logs"]]
     assert 0 < document["comparison"]["alike"] + len(document["comparison"]["kernels"]) == len(names[0] | names[1])
-    # In a folder the view gets that name by itself.
+    # In a folder, the view has this name by default.
     assert program.run("kernels", LOG, "--filter-op", "GEMM", "--out", tmp_path / "out").returncode == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"toy_cnn.t1_kernels.csv", "kernel_view_gemm.md"}
 
@@ -196,7 +196,7 @@ def test_times_of_a_runner_that_was_trace_enabled_are_refused(tmp_path):
     assert (traced / "toy_cnn_mac_sme2_on_t1_kernels.csv").exists()
     assert (traced / "kernel_view.md").exists()
     assert not (timed / "kernel_view.md").exists()
-    # Of two runs the sides that were timed are compared, and the traced ones are not.
+    # Of two runs, the measured variants are compared, and not the kernel-log runs.
     completed = program.run("compare", timed, traced, "--json")
     assert completed.returncode == 0, completed.stderr
     compared = json.loads(completed.stdout)
@@ -235,7 +235,7 @@ def test_a_folder_that_holds_nothing_of_it(tmp_path):
     (tmp_path / "x.txt").write_text("x")
     completed = program.run("kernels", tmp_path)
     assert completed.returncode == 3 and program.one_error(completed.stderr)
-    # A log alone is enough.
+    # A log without an ETDump is enough.
     shutil.copy(LOG, tmp_path / "net_trace_t1_xnntrace.log")
     assert [log["label"] for log in kernels(tmp_path)["logs"]] == ["net_trace_t1"]
 

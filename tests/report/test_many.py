@@ -132,7 +132,7 @@ def test_the_clock_of_a_run_that_etprof_measured_is_known(scale, tmp_path):
     def analyze():
         return program.run("analyze", tmp_path, "--time-scale", scale)
 
-    assert analyze().returncode == 0  # nothing says who measured it
+    assert analyze().returncode == 0  # no manifest names the tool that measured
     manifest = {"etprof_version": "0.0", "experiments": [{"name": "one", "etdump": FILE.name}]}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}

@@ -1,6 +1,6 @@
-"""Traces of programs whose runs have inputs of other sizes, recorded by tests/tools/record_run_classes.py.
+"""Traces of programs whose runs have inputs of different sizes, recorded by tests/tools/record_run_classes.py.
 
-Durations are held against ExecuTorch's Inspector.
+Durations are compared with ExecuTorch's Inspector.
 """
 
 import sys
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parent / "data" / "run_classes"
 
 
 def durations(etdump: Path) -> np.ndarray:
-    """Milliseconds of each run, by ExecuTorch's own reader."""
+    """Returns the milliseconds of each run, from ExecuTorch's own reader."""
     from executorch.devtools import Inspector
     from executorch.devtools.inspector import TimeScale
 

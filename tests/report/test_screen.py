@@ -16,7 +16,7 @@ import program
 MODEL = program.DATA / "toy_cnn.pte"
 ETDUMP = program.DATA / "toy_cnn.t1.etdump"
 VARIANTS = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
-# Of a report's screen with --all, what no single screen has; the last line, of a finding, only where there is one.
+# Lines of a report that only --all shows. The last one appears only if there is a finding.
 ONLY_ALL = [
     r"^  (All|Most expensive) operators",
     r"^  By category",
@@ -48,7 +48,7 @@ def with_locale(*arguments: str | Path, **variables: str) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """The results directory of toy_cnn at two masks, with the machine's peaks."""
+    """The results directory of toy_cnn with two masks, and the machine's peaks."""
     out = tmp_path_factory.mktemp("screen") / "run"
     completed = program.run("profile", MODEL, "--vs", "isa=none", "--launches", 2, "--output-root", out)
     assert completed.returncode == 0, completed.stderr
@@ -61,7 +61,7 @@ def folder(tmp_path_factory) -> Path:
     ids=lambda command: " ".join(Path(word).name for word in command),
 )
 def test_all_of_a_report(command):
-    if command[0] != "report":  # which writes its report and shows none
+    if command[0] != "report":  # this command writes its report and does not show it
         brief_screen = run_screen(*command)
         assert len(brief_screen.splitlines()) <= FULL_SCREEN
         assert "Use --all for every operator" in brief_screen
@@ -86,7 +86,7 @@ def test_profile_and_run_and_what_they_left(folder, tmp_path):
     for command in (analyze_only, ["analyze", folder, "--no-timeline"]):
         brief_screen = run_screen(*command)
         full_screen = run_screen(*command, "--all")
-        # How many findings and warnings there are depends on what else this machine does.
+        # The numbers of findings and warnings depend on other load of this machine.
         for pattern in ONLY_ALL[:-1]:
             assert find_lines(pattern, full_screen) and not find_lines(pattern, brief_screen), pattern
         assert "  Roofline: " in full_screen
@@ -110,12 +110,12 @@ def test_by_roofline_is_a_picture_above_its_table(folder):
 def test_all_of_a_check(folder):
     limits = ["--max-slowdown=1000%", "--max-operator-slowdown=100000%"]
     brief_screen = program.run("check", folder, *limits)
-    # So wide that no name is cut, however many digits the changes have.
+    # This width truncates no name, whatever the number of digits.
     full_screen = program.run("check", folder, *limits, "--all", width=140)
     assert (brief_screen.returncode, brief_screen.stderr) == (full_screen.returncode, full_screen.stderr)
     (pair,) = json.loads(program.run("check", folder, *limits, "--json").stdout)["pairs"]
     operators = [check for check in pair["checks"] if check["check"] == "operator"]
-    # Where other processes had the processor, none passes.
+    # If other processes used the processor, no check passes.
     hidden_passes = re.search(r"pass(es)? \(--all shows them\)", brief_screen.stdout) is not None
     assert hidden_passes == any(check["result"] == "pass" for check in operators)
     assert "--all" not in full_screen.stdout
@@ -137,7 +137,7 @@ def test_no_line_is_wider_than_the_terminal(folder, width):
     for command in (["analyze", folder, "--no-timeline"], ["compare", *VARIANTS], ["inspect", MODEL]):
         for options in ([], ["--all"]):
             for line in run_screen(*command, *options, width=width).splitlines():
-                # A path has no blank to be wrapped at.
+                # A path has no blank at which it could wrap.
                 path = str(folder) in line or re.fullmatch(r" +\S+/\S+", line)
                 assert len(line) <= width or path, line
 
@@ -170,7 +170,7 @@ def test_with_utf8_or_without_a_word_on_it_the_screen_has_bars():
 
 
 def test_colors_on_a_terminal_alone():
-    """On a pseudo-terminal verdicts are painted; with NO_COLOR, on a dumb one, or in a pipe they are not."""
+    """Verdicts have colors on a pseudo-terminal, but not with NO_COLOR, on a dumb terminal, or in a pipe."""
     script = shutil.which("script")
     if script is None:
         pytest.skip("no `script` to make a pseudo-terminal with")
@@ -191,14 +191,14 @@ def test_colors_on_a_terminal_alone():
 
 @pytest.mark.parametrize("command", ["analyze", "devices", "--version"])
 def test_a_reader_that_leaves_is_no_error(command, tmp_path):
-    """`etprof ... | head -1`: nothing on stderr, and the end that SIGPIPE gives; a full disk is an error."""
+    """`etprof ... | head -1` prints nothing on stderr and ends by SIGPIPE. A full disk is an error."""
     arguments = [command, *([program.DATA / "toy_cnn.t1.etdump", "--all"] if command == "analyze" else [])]
-    # Of this test's own: what a phone's server says belongs on stderr.
+    # A fake adb, because a real one would print messages of its server on stderr.
     (tmp_path / "adb").write_text("#!/bin/sh\necho List of devices attached\n")
     (tmp_path / "adb").chmod(0o755)
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     script = '"$0" "$@" | true; echo ${PIPESTATUS[0]}'
-    for _ in range(5):  # `true` may be gone before or after
+    for _ in range(5):  # `true` may end before or after the output
         completed = subprocess.run(
             ["/bin/bash", "-c", script, program.etprof(), *arguments], capture_output=True, text=True, env=env
         )

@@ -1,4 +1,4 @@
-"""The kit's summary files, read back with other people's parsers and compared with analysis_summary.json."""
+"""The kit's summary files, read back with independent parsers and compared with analysis_summary.json."""
 
 import csv
 import json
@@ -32,7 +32,7 @@ def read_json(path: Path) -> dict:
 
 @pytest.fixture(params=MODELS)
 def run_directory(request, tmp_path) -> Path:
-    """The kit's layout: a folder an experiment."""
+    """A results directory in the kit's layout: one folder per experiment."""
     for variant in ("off", "on"):
         folder = tmp_path / f"sme2_{variant}"
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Timeline CSVs read back: etprof's own give what their ETDump gives, and the kit's are read too."""
+"""Timeline CSVs as inputs: etprof's own give the same results as their ETDump, and the kit's are supported, too."""
 
 import csv
 import json
@@ -50,7 +50,7 @@ def test_two_timelines_compare_as_their_etdumps(tmp_path):
         completed = program.run("compare", *pair, "--json")
         assert completed.returncode == 0, completed.stderr
         (comparison,) = json.loads(completed.stdout)["comparisons"]
-        del comparison["load"]  # loading is no event of a run
+        del comparison["load"]  # runs have no event for loading
         results.append(comparison)
     assert results[0] == results[1]
 
@@ -83,7 +83,7 @@ def test_a_folder_of_timelines_is_a_run(tmp_path):
 
 
 def kit_rows(etdump: Path) -> list[dict]:
-    """The kit's etdump_to_csv: a row an event and run, of the data frames of ExecuTorch's Inspector."""
+    """Returns rows as in the kit's etdump_to_csv: one per event and run, from the data frames of ExecuTorch's Inspector."""
     from executorch.devtools import Inspector
     from executorch.devtools.inspector import TimeScale
 
@@ -96,7 +96,7 @@ def kit_rows(etdump: Path) -> list[dict]:
         totals = next(event.perf_data.raw for event in block.events if event.name == "Method::execute")
         for index, event in enumerate(block.events):
             for run, (start, duration) in enumerate(zip(event.start_time, event.perf_data.raw, strict=True)):
-                # start_time stays in the clock's ticks, nanoseconds
+                # start_time remains in ticks of the clock, nanoseconds
                 start_us = (start - origin) / 1e3
                 rows.append(
                     {

@@ -34,7 +34,7 @@ def trace(*arguments: str | Path, output: Path) -> traces.ReadTrace:
 
 
 def read_events(etdump: Path) -> Counter:
-    """Name, start and end of every event, by ExecuTorch's own reader; times from the first event on."""
+    """Returns name, start, and end of every event from ExecuTorch's own reader. Times start at the first event."""
     found = []
     for block in deserialize_from_etdump_flatcc(etdump.read_bytes()).run_data:
         for event in block.events:
@@ -83,7 +83,7 @@ def test_slices_say_what_they_are(form, tmp_path):
     checked = set()
     for slice_ in read.processes["toy_cnn.t1"].slices["forward"]:
         operator = operators.get(slice_.arguments["node_id"])
-        if operator is None:  # the framework's own spans
+        if operator is None:  # spans of the framework
             assert slice_.arguments["kind"] in ("method", "operator_call", "delegate_call")
             continue
         assert slice_.name == operator["name"]
@@ -132,7 +132,7 @@ def test_two_sides_are_two_processes(tmp_path):
     variants = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
     for form in READERS:
         read = trace(*variants, output=tmp_path / f"out.{form}")
-        assert set(read.processes) == {"sme2_off", "sme2_on"}  # what tells the files apart
+        assert set(read.processes) == {"sme2_off", "sme2_on"}  # the part of the names that differs
         for variant in variants:
             slices = [
                 slice_ for thread in read.processes[variant.stem.split(".")[-1]].slices.values() for slice_ in thread
@@ -169,13 +169,13 @@ def test_hostile_names(tmp_path):
 
 
 def boottime_offset() -> int:
-    """CLOCK_BOOTTIME less CLOCK_MONOTONIC, in ns."""
+    """Returns CLOCK_BOOTTIME minus CLOCK_MONOTONIC, in ns."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 @pytest.fixture(scope="module")
 def run_directory(tmp_path_factory) -> tuple[Path, int, int]:
-    """A run of this machine whose calls were watched, too, and what its clock was before and after."""
+    """A run of this machine with --watch, and the times of the clock before and after it."""
     folder = tmp_path_factory.mktemp("trace")
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     run = program.measure_two(folder, ("on", "again:2"), 2, 3, "--watch")
@@ -194,7 +194,7 @@ def test_a_run_stands_on_the_clock_of_its_device(run_directory, tmp_path):
         offset = clocks[BUILTIN_CLOCK_BOOTTIME] - clocks[BUILTIN_CLOCK_MONOTONIC]
         assert abs(offset - boottime_offset()) < 1_000_000_000  # read a moment apart
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
-    # Two launches of two rounds. A burst that other processes disturbed is repeated; without a clean run it has no median.
+    # Two launches of two rounds. Disturbed bursts are repeated. A burst without a clean run has no median.
     for result in manifest["results"]:
         bursts = [burst for launch in result["launches"] for burst in launch["bursts"]]
         assert len(bursts) >= 4
@@ -218,7 +218,7 @@ def test_threads_have_tracks_whose_tasks_lie_in_their_operators(run_directory, f
         watched = read.processes[f"{name}, watched"]
         (file,) = run.rglob(f"*{name}_t{threads}_watch.json")
         spans = json.loads(file.read_text(encoding="utf-8"))["timeline"]["spans"]
-        # On a busy machine a thread may have had nothing to do.
+        # On a busy machine a thread may have no tasks.
         recorded = Counter(slice_["thread"] for span in spans for slice_ in span["slices"])
         tracks = [["thread 0 (caller)", "thread 1"][thread] for thread in sorted(recorded)]
         assert set(watched.slices) == {"forward", *tracks} and not watched.counters
@@ -282,7 +282,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "message"),
     [
         (["nowhere.etdump"], 3, "nowhere.etdump"),
         ([TOY, "--run", "some"], 2, "`--run some` is not a run"),
@@ -291,8 +291,8 @@ def test_ctrl_c_leaves_nothing(tmp_path):
         ([program.DATA / "toy_cnn.pte"], 3, "toy_cnn.pte"),
     ],
 )
-def test_what_cannot_be_traced_is_said(arguments, code, words, tmp_path):
+def test_what_cannot_be_traced_is_said(arguments, code, message, tmp_path):
     completed = program.run("trace", *arguments, "-o", tmp_path / "out.pftrace")
     assert completed.returncode == code
-    assert words in completed.stderr and "Traceback" not in completed.stderr
+    assert message in completed.stderr and "Traceback" not in completed.stderr
     assert list(tmp_path.iterdir()) == []

@@ -40,7 +40,7 @@ class ReadTrace:
 
 
 class _Perfetto:
-    """Reads a trace as Perfetto does: interned texts, packets in a stable order by time, slices from begin and end."""
+    """Reads a trace as Perfetto does: interned texts, packets in a stable order by time, slices from begin and end events."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}

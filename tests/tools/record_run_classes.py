@@ -1,9 +1,9 @@
-"""Records tests/report/data/run_classes: programs with dynamic shapes, which ExecuTorch runs with inputs of several sizes.
+"""Records tests/report/data/run_classes: programs with dynamic shapes that ExecuTorch runs with inputs of several sizes.
 
     .venv/bin/python tests/tools/record_run_classes.py
 
 prefill_decode: every fourth run has 128 tokens, the others have one. growing: an attention over a context that grows by
-64 tokens a run, beside a layer whose size stays.
+64 tokens per run, and a layer of constant size.
 """
 
 from pathlib import Path

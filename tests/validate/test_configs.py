@@ -1,4 +1,4 @@
-"""configs/: all files fit the schema and are accepted by etprof, and the schema and the parser know the same keys."""
+"""configs/: all files fit the schema, etprof accepts them, and the schema and the parser know the same keys."""
 
 import json
 import platform
@@ -73,7 +73,7 @@ def test_suites_fit_the_schema_that_they_name_and_etprof_takes_them(path):
 
 
 def test_an_example_is_json_that_any_program_reads():
-    """As the kit's users do: json.loads, another model, json.dumps."""
+    """The kit's users read the file with json.loads, replace the model, and write it with json.dumps."""
     for path in FILES:
         if path.parent.name == "examples":
             assert json.loads(path.read_text(encoding="utf-8"))["description"], path.name
@@ -101,7 +101,7 @@ def keys_of(text: str) -> list[str]:
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
 def test_every_key_is_explained_once(path):
-    """A comment right above the key, or a group of keys; nothing stands there twice, and nothing is missing."""
+    """A comment is above each key or group of keys. No key is missing or repeated."""
     lines = path.read_text(encoding="utf-8").splitlines()
     platform_ = path.name.removesuffix("_template.json")
     top = [
@@ -131,7 +131,7 @@ def uncommented(path: Path) -> str:
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
 def test_what_is_commented_out_is_right_too(path, tmp_path):
-    """With every key in force it fits the schema, and etprof takes it (here: the device, and what is the device's, aside)."""
+    """With all keys enabled, the file fits the schema, and etprof accepts it (without the device and its keys)."""
     text = uncommented(path)
     config = json.loads(program.without_comments(text))
     assert set(config) > set(read(path))
@@ -171,7 +171,7 @@ def test_those_for_this_machine_run(name, tmp_path):
 
 
 def refused(folder: Path, config: Any) -> str:
-    """Returns etprof's error for a configuration; empty: etprof accepts it."""
+    """Returns etprof's error for a configuration, or an empty text if etprof accepts it."""
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     completed = etprof(folder, "run", "config.json", "--dry-run")
     assert completed.returncode in (0, 2, 3), completed.stderr
@@ -181,7 +181,7 @@ def refused(folder: Path, config: Any) -> str:
 
 
 def make_config(level: str, members: dict[str, Any]) -> dict[str, Any]:
-    """A configuration with `members` in one of its objects."""
+    """Makes a configuration with `members` in one of its objects."""
     variant: dict[str, Any] = {"experiment": "a"}
     pair: dict[str, Any] = {"baseline": variant, "candidate": "b"}
     experiment: dict[str, Any] = {"name": "a"}
@@ -230,7 +230,7 @@ def test_a_key_of_another_place_is_refused_by_both(level, tmp_path):
 
 
 def values_of(property_: dict[str, Any]) -> Iterator[Any]:
-    """Values on both sides of the schema's bounds and words, and some of types that few keys have."""
+    """Returns values on both sides of the schema's bounds, valid and invalid words, and values of rare types."""
     for option in property_.get("anyOf", [property_]):
         if "minimum" in option:
             low, high = option["minimum"], option["maximum"]

@@ -15,7 +15,7 @@ MODEL = program.DATA / "toy_cnn.pte"
 SMALL_INT8 = program.ROOT / "tests" / "fuzz" / "corpus" / "program" / "int8.pte"
 SCHEMAS = program.ROOT / "docs" / "schema"
 RUN_DOCUMENTS = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks"]
-# Files whose names begin with a model's or an experiment's.
+# Files whose names begin with the name of a model or an experiment.
 SUFFIXES = ["robust_stats", "robust_comparison", "watch"]
 # Optional keys.
 OPTIONAL = {
@@ -34,12 +34,12 @@ OPTIONAL = {
     },
     "analysis_summary": {
         *("baseline_key", "candidate_key", "baseline_name", "candidate_name"),
-        *("memory", "load", "delegates"),  # as of watch
+        *("memory", "load", "delegates"),  # optional as in watch
     },
     # Emulated CPUs and older runners do not have these keys.
     "watch": {"memory", "load", "delegates", "timeline"},
     "check": {"proven_kernels"},
-    "timeline": {"watched"},  # of a run with --watch
+    "timeline": {"watched"},  # only with --watch
 }
 # Objects whose keys are names, or whose format belongs to others.
 FREE = re.compile(r"(\.|^)(node_types|category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)")
@@ -60,7 +60,7 @@ def read(path: Path) -> dict:
 
 
 def places(value, path: str = "") -> Iterator[tuple[str, list]]:
-    """Every member of every object, by its path; of lists the first two entries, as the others are like them."""
+    """Yields every member of every object, with its path. Of lists, only the first two entries, as the others are similar."""
     if isinstance(value, dict):
         for key, member in value.items():
             place = f"{path}.{key}" if path else key
@@ -72,7 +72,7 @@ def places(value, path: str = "") -> Iterator[tuple[str, list]]:
 
 
 def shape(value):
-    """The keys of all objects, and of what type their members are."""
+    """Returns the keys of all objects, and the types of their members."""
     if isinstance(value, dict):
         return {key: shape(member) for key, member in value.items()}
     if isinstance(value, list):
@@ -81,8 +81,8 @@ def shape(value):
 
 
 def without_repeats(value):
-    """The same with two entries of each list, which places() visits; of objects with one where the second is like it: a
-    schema describes all entries of a list at once, and what is refused in one is refused in another of the same shape."""
+    """Returns the document with at most two entries of each list, which places() visits, and with one if both are objects of
+    the same shape: a schema describes all entries of a list, so it refuses the same faults in each."""
     if isinstance(value, dict):
         return {key: without_repeats(member) for key, member in value.items()}
     if isinstance(value, list):
@@ -96,9 +96,10 @@ def without_repeats(value):
 
 
 def mutations(name: str, document: dict) -> Iterator[str]:
-    """Spoils the document in one place after the other, and says how: a key missing, misspelt, or of a type that it never has.
+    """Damages the document in one place after the other, and yields the kind of damage: a missing or misspelt key, or a wrong
+    type.
 
-    The document is as it was when the next one is asked for.
+    Before the next damage, the document is restored.
     """
     for path, (parent, member) in list(places(document)):
         if FREE.search(path):
@@ -132,9 +133,9 @@ def test_every_schema_is_one():
         "devices",
         "devices_report",
         "doctor",  # tests/devices
-        "document",  # what a report or breakdown says
+        "document",  # a report or breakdown
         "dry_run",
-        "export",  # of python/etprof: test_matrix.py
+        "export",  # python/tests/export/test_matrix.py
         "generate",  # tests/runner
         "history_check",  # tests/measure/test_history.py
         "inspect",
@@ -148,7 +149,7 @@ def test_every_schema_is_one():
         "suite_state",  # likewise
         "static_check",  # python/tests/programs/test_static_gate.py
         "thresholds",  # likewise
-        "timeline",  # of the page
+        "timeline",  # on the page
         "validate",
     }
     for name in names:
@@ -181,7 +182,7 @@ def test_small_outputs_fit_their_schemas(measured, tmp_path):
 
 @pytest.fixture(scope="session")
 def devices_report_file(measured, tmp_path_factory) -> Path:
-    """The report over two runs, as if of two devices."""
+    """The report over two runs, as if from two devices."""
     folder = tmp_path_factory.mktemp("across")
     completed = program.run("report", measured, shutil.copytree(measured, folder / "again"), "--out", folder)
     assert completed.returncode == 0, completed.stderr
@@ -209,14 +210,14 @@ def kernels_document(folder: Path) -> dict:
 
 
 def document_of(name: str, measured: Path, devices_report_file: Path) -> dict:
-    if name == "check":  # of operators, too
+    if name == "check":  # with checks of operators
         completed = program.run(
             "check", measured, "--max-operator-slowdown", "5%", "--max-memory-growth", "5%", "--json"
         )
         return json.loads(completed.stdout)
-    if name == "inspect":  # of an int8 model: with quantization
+    if name == "inspect":  # an int8 model has quantization
         return json.loads(program.run("inspect", SMALL_INT8, "--json").stdout)
-    if name == "kernels":  # two logs that differ, and the evidence of two sides; not all microkernels, for speed
+    if name == "kernels":  # two different logs, and the evidence of two variants; only some microkernels, for speed
         return kernels_document(devices_report_file.parent)
     if name == "devices_report":
         return read(devices_report_file)

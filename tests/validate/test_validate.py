@@ -59,7 +59,7 @@ def drop_a_latency(run: Path) -> None:
 
 
 def spoil_a_latency(run: Path) -> None:
-    # One that the manifest sums up: of a burst that other processes disturbed it may have none.
+    # A latency that the manifest summarizes, because disturbed bursts may not count.
     (result,) = [r for r in json.loads((run / "manifest.json").read_text())["results"] if r["experiment"] == "one"]
     least = str(round(result["min_ms"] * 1e6))
     lines = rows(experiment_file(run, "_latency.csv"))
@@ -101,7 +101,7 @@ def move_a_delta(table: str, key: str = "delta_numerator_ns"):
 
 
 def lengthen_each_operator(run: Path) -> None:
-    """Replaces an ETDump by one of the same runs and operators with other times, as of another measurement."""
+    """Replaces an ETDump by another with the same runs and operators and other times, as from another measurement."""
     dump = deserialize_from_etdump_flatcc(experiment_file(run, ".etdump").read_bytes())
     for block in dump.run_data:
         for event in block.events:
@@ -199,7 +199,7 @@ def truncate_page(run: Path) -> None:
     page.write_bytes(page.read_bytes()[:-30_000])
 
 
-# Of the form of a finding, and in no run: what a run finds depends on how busy the machine was.
+# A made-up finding, because the findings of a run depend on the load of the machine.
 FINDING = {"kind": "portable", "text": "x", "at_stake_ms": 1.0, "experiment": "one", "evidence": [], "formula": "x"}
 
 # The damage, the checks that must fail, and the file that must be named.
@@ -255,7 +255,7 @@ DAMAGE = {
     "a comparison's verdict in the summary": (change_verdict("pipeline_summary.json", "comparisons", 0), {"pipeline_summary"}, "pipeline_summary.json"),
     "a comparison's verdict in the kit's summary": (change_verdict("toy_cnn_pipeline_summary.json", "comparisons", 0), {"derived"}, "toy_cnn_pipeline_summary.json"),
     "a latency's p99": (set_summary_value("experiments", 0, "latency_ms", "p99", to=0.5), {"analysis_summary"}, "analysis_summary.json"),
-    # A busy machine leaves none.
+    # On a busy machine there may be no interval.
     "a latency's interval": (set_summary_value("experiments", 0, "latency_interval_ms", to={"low": 0.1, "high": 9.0, "confidence": 0.95, "launches": 2}), {"analysis_summary"}, "analysis_summary.json"),
     "a histogram": (set_summary_value("experiments", 0, "latency_histogram", "counts", 0, to=7777), {"analysis_summary"}, "analysis_summary.json"),
     "a ratio": (set_summary_value("comparisons", 0, "latency", "ratio", to=3.0), {"analysis_summary"}, "analysis_summary.json"),
@@ -274,8 +274,8 @@ DAMAGE = {
 }  # fmt: skip
 
 
-# What is wrong besides if threads of the measurement waited for a CPU: the error of the latencies' ratio
-# then depends on the operators' times, and with it the summary's p-value.
+# Checks that also fail if threads of the measurement waited for a CPU: the error of the latency ratio, and thus the
+# p-value of the summary, then depends on the times of the operators.
 WHERE_THREADS_WAITED = {"ETDump of another experiment": {"pipeline_summary"}}
 
 
@@ -289,7 +289,7 @@ def test_a_good_run_is_good(run):
 
 @pytest.mark.parametrize("title", [None, 'a & b "on" <off>'])
 def test_a_report_written_again_is_good(run, title):
-    """Also under another heading, which is no number; a number changed below it is told."""
+    """A report with another heading, which is not a number, is good. A changed number below it is reported."""
     assert program.run("report", run, *(["--title", title] if title else [])).returncode == OK
     assert validate(run)[0] == OK
     report = run / "report.md"
@@ -336,7 +336,7 @@ def test_one_broken_promise_is_one_failure(damage, run):
 
 
 def test_a_log_for_people_is_no_input(run):
-    """A full disk leaves it out."""
+    """A log is optional, since a full disk can prevent it."""
     experiment_file(run, ".log").write_text("")
     assert program.run("validate", run).returncode == OK
     (warning,) = findings(run, "warning")
@@ -385,7 +385,7 @@ def test_a_model_that_changed_since_is_a_warning(run, tmp_path):
     code, (validated,) = validate(run)
     assert code == OK
     assert [(finding["check"], finding["file"]) for finding in validated["findings"]] == [
-        ("derived", "analysis_summary.json"),  # it knows of the model's layers
+        ("derived", "analysis_summary.json"),  # the file contains the layers of the model
         ("sha256", str(model)),
     ]
     assert f"{model} is not the file that was measured" in validated["findings"][0]["problem"]
@@ -494,7 +494,7 @@ def test_damage_in_a_foreign_layout_is_broken(tmp_path):
     (folder / "off" / "net_off_t1_exec_run0_timeline.csv").write_text("model_id,name\na,b\n")
     broken = findings(folder, "broken")
     assert {finding["check"] for finding in broken} == {"etdump", "csv"}
-    assert not any(str(folder) in finding["problem"] for finding in broken)  # the file is said beside it
+    assert not any(str(folder) in finding["problem"] for finding in broken)  # findings name the file separately
 
 
 @pytest.mark.parametrize("kind", ["nothing", "a file", "an empty folder"])

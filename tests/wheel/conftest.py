@@ -40,7 +40,7 @@ def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def etprof(wheel: Path, tmp_path_factory: pytest.TempPathFactory):
-    """The wheel's Python module, with NumPy and pandas of this environment."""
+    """The Python module of the wheel, with NumPy and pandas of this environment."""
     folder = tmp_path_factory.mktemp("site")
     call(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, wheel)
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "etprof"}

@@ -1,4 +1,4 @@
-"""etprof.read_etdump and etprof.compare against ExecuTorch's Inspector, NumPy and the etprof program."""
+"""Compares etprof.read_etdump and etprof.compare with ExecuTorch's Inspector, NumPy, and the etprof program."""
 
 import gc
 import json
@@ -31,8 +31,8 @@ def test_a_frame_is_inspectors(etprof, etdump, scale):
     actual = etprof.read_etdump(etdump).to_pandas(scale)
     assert list(actual.columns) == list(expected.columns)
     assert len(actual) == len(expected)
-    # Inspector subtracts two times since the start of the machine that it has scaled already: of a machine that runs
-    # for long that leaves a part of a nanosecond. What differs at all differs by one.
+    # Inspector scales times since the start of the machine, and then subtracts them. If the machine runs for long, this
+    # is inexact by a part of a nanosecond. Real differences are at least one nanosecond.
     nanosecond = {"ms": 1e-6, "us": 1e-3}[scale]
     for column in expected.columns:
         if expected[column].dtype.kind == "f":
@@ -61,7 +61,7 @@ def test_columns_are_one_entry_an_event(etprof, etdump):
     assert (frame["duration_ns"] == frame["end_ns"] - frame["start_ns"]).all()
     runs = frame[frame["name"] == "Method::execute"]
     assert set(runs["block_name"]) == {"Execute"}
-    # Delegated or not, as the stated rule of Inspector has it.
+    # Inspector's documented rule for delegated events.
     identified = dump.to_pandas()
     assert set(identified[identified["is_delegated_op"]]["event_name"]) == set(frame[frame["delegated"]]["name"])
 
@@ -98,7 +98,7 @@ def test_a_profile_is_what_analyze_says(etprof, etdump):
         assert row["p50_ms"] == pytest.approx(operator["self_ms"]["p50"], rel=1e-12)
         assert row["p99_ms"] == pytest.approx(operator["self_ms"]["p99"], rel=1e-12)
         assert row["runs"] == operator["self_ms"]["n"]
-    # Self times add up to each run.
+    # The self times add up to the time of each run.
     ran = np.where(profile.self_ns >= 0, profile.self_ns, 0)
     assert (ran.sum(axis=0) == profile.run_total_ns).all()
     for index, operator in enumerate(profile.operators):

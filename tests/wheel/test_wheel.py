@@ -1,4 +1,4 @@
-"""The wheel's contents, the libraries that its binaries need, and a profile of a model where only the wheel is installed."""
+"""The contents of the wheel, the libraries that its binaries need, and a profile with only the wheel installed."""
 
 import ast
 import json
@@ -16,7 +16,7 @@ OF_THE_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-[\w
 
 
 def read_dependencies(binary: Path) -> tuple[set[str], list[str]]:
-    """The libraries that an ELF file needs, and where it looks for them, by readelf."""
+    """Returns the libraries that an ELF file needs, and the folders in which it searches, from readelf."""
     text = call("readelf", "--wide", "-d", binary)
     paths = re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", text)
     return set(re.findall(r"\(NEEDED\).*\[(.*)\]", text)), [
@@ -53,7 +53,7 @@ def test_its_binaries_need_nothing_that_a_plain_system_has_not(wheel, tmp_path):
         if loaded_before:
             neighbors |= {other.name for other in (file.parent / "torch-stand-ins").iterdir()}
         assert {name for name in libraries if not OF_THE_SYSTEM.match(name)} <= neighbors, file
-        # It finds them beside itself, and looks in no folder of the machine that built it.
+        # It finds libraries in its own folder, and searches no folder of the machine that built it.
         assert all(path.startswith("$ORIGIN") for path in paths), (file, paths)
         if libraries & neighbors and not loaded_before:
             assert "$ORIGIN" in paths or "$ORIGIN/" in paths, (file, paths)

@@ -1,4 +1,4 @@
-"""Static int8 is checked on inputs that it was not calibrated on, and what is not known of them is said."""
+"""The export checks static int8 on inputs that it was not calibrated on, and reports which inputs it cannot draw."""
 
 import json
 from pathlib import Path
@@ -10,8 +10,8 @@ from etprof.export import main
 from etprof.exporting import held_out, inputs
 from etprof.exporting.find import BuiltModel
 
-# The inputs' scale is drawn: from seed 0 it is 30.9, from 1 to 4 it is 187, 69.8, 1.03, and 47.8. So ranges of the
-# example cut off a sixth of the first one's, and no two draws are alike.
+# The scale of the inputs is random: 30.9 with seed 0, and 187, 69.8, 1.03, and 47.8 with seeds 1 to 4. Thus the ranges of
+# the example truncate the first held-out input to a sixth, and all draws differ.
 NET = """
 import torch
 
@@ -33,7 +33,7 @@ FIXED = "torch.linspace(-1, 1, 16).reshape(2, 8)"
 
 
 def export(folder: Path, example: str, *arguments: str) -> tuple[int, dict]:
-    """The exit code, and the check of the .json."""
+    """Returns the exit code, and the check in the .json."""
     (folder / "net.py").write_text(NET.format(example=example))
     code = main([f"{folder / 'net.py'}:Net", "--outdir", str(folder), "--quantize", *arguments])
     return code, json.loads((folder / "net_xnnpack_int8.pte.json").read_text())["check"]
@@ -57,7 +57,7 @@ def test_ranges_of_one_input_that_cut_off_others_fail_and_the_worst_is_named(
 
 
 def test_calibrated_on_inputs_like_them_it_passes(tmp_path: Path, capfd: pytest.CaptureFixture):
-    """The example is then held out, unless it is among the samples."""
+    """The example is a held-out input, unless it is among the calibration samples."""
     like = torch.linspace(-1, 1, 16).reshape(2, 8)
     torch.save([(40 * like,), (30 * like,)], tmp_path / "others.pt")
     code, check = export(tmp_path, DRAWN, "--calibrate", str(tmp_path / "others.pt"))
@@ -110,7 +110,7 @@ def test_what_cannot_be_drawn_gives_no_cases():
         lambda: ((torch.rand(2, 3, 1), 7), {}),
         lambda: ((torch.rand(0, 3), 7), {}),
         lambda: ((1.0, 7), {}),
-        # The second draw is the first one's.
+        # Both draws are equal.
         lambda: ((torch.ones(2, 3), 7), {}),
     ]
     assert [held_out.cases("forward", built(draw)) for draw in undrawn] == [[]] * len(undrawn)

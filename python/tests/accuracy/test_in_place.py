@@ -1,4 +1,4 @@
-"""The .pte's operators are joined with PyTorch's values, and a kernel that is wrong is named first."""
+"""The comparison joins the operators of a .pte with PyTorch's values, and reports a wrong kernel first."""
 
 import itertools
 import json
@@ -54,8 +54,8 @@ class Net(torch.nn.Module):
 
 @pytest.mark.parametrize(("options", "least"), [({}, 85.0), ({"dtype": "fp16"}, 30.0), ({"quantize": "static"}, 10.0)])
 def test_the_operators_of_a_right_program_agree(tmp_path: Path, options: dict, least: float):
-    """Convolutions lie with their channels last, and with an activation that they are fused with. Attention is decomposed
-    into kernels with one debug handle, in another order.
+    """The convolutions have channels-last outputs and fused activations. Attention is decomposed into kernels with a common
+    debug handle, in another order.
     """
     (tmp_path / "net.py").write_text(IMAGES)
     request = Request(f"{tmp_path / 'net.py'}:Net", outdir=tmp_path, check=False, **options)
@@ -65,10 +65,10 @@ def test_the_operators_of_a_right_program_agree(tmp_path: Path, options: dict, l
     modules = {operator.module for operator in compared}
     assert {"first", "second", "third"} <= modules, operators
     assert all(operator.sqnr_db is None or operator.sqnr_db > least + 10 for operator in compared)
-    # Another node's value, or another layout, is about as far away as its own size.
+    # The value of another node, or in another layout, would differ by about its own size.
     assert len(compared) >= 5
     if options.get("quantize"):
-        assert sum(operator.sqnr_db is None for operator in compared) >= 1  # the input's quantization is exact
+        assert sum(operator.sqnr_db is None for operator in compared) >= 1  # quantization of the input is exact
 
 
 def test_a_wrong_kernel_is_named_first(tmp_path: Path, capfd: pytest.CaptureFixture):
@@ -83,7 +83,7 @@ def test_a_wrong_kernel_is_named_first(tmp_path: Path, capfd: pytest.CaptureFixt
     assert document["quantization"] == "fp16" and document["operators_why_not"] == ""
     before = list(itertools.takewhile(lambda row: not row["leaves"], document["operators"]))
     assert "before" in {row["module"] for row in before}
-    # The emulation has no such fault: the type is not the cause.
+    # The emulation does not have this fault, so the data type is not the cause.
     (budget,) = document["budgets"]
     assert budget["sqnr_db"] > 50 > 20 > budget["device_sqnr_db"]
 

@@ -1,4 +1,4 @@
-"""The noise budget names what was broken by construction, adds up, and agrees with the device; --keep takes effect."""
+"""The noise budget finds faults that the test model contains, adds up, and agrees with the device; --keep takes effect."""
 
 import csv
 import itertools
@@ -16,7 +16,7 @@ from etprof.exporting import keep, noise
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs/schema/accuracy.schema.json").read_text())
 
-# Two layers with an activation between them, and a residual add. BROKEN changes nothing of the fp32 function.
+# Two layers with an activation between them, and a residual add. {broken} does not change the fp32 function.
 NET = """
 import torch
 
@@ -41,7 +41,7 @@ class Net(torch.nn.Module):
 """
 # One channel of the activation between the first two layers is 300 times as large as the others.
 SCALED = "self.first.weight[5] *= 300; self.first.bias[5] *= 300; self.second.weight[:, 5] /= 300"
-# A weight for an input that is always 0.
+# A large weight for an input that is always 0.
 DEAD = "self.third.weight[:, 7] = 50.0; self.second.weight[7] = 0; self.second.bias[7] = -1"
 
 
@@ -66,7 +66,7 @@ def largest_site(studied: accuracy.MethodStudy) -> tuple[noise.Site, float]:
 def check_device_agrees(
     exported: accuracy.Export, studied: accuracy.MethodStudy, kept: frozenset[str] = frozenset()
 ) -> None:
-    """On each held-out input the .pte has the ratio that was predicted, within half a decibel."""
+    """Checks that the SQNR of the .pte on each held-out input is within half a decibel of the prediction."""
     ratios = [case.outputs[0].sqnr_db for case in exported.check.cases if case.inputs.startswith("held-out")]
     predicted = [studied.emulation.sqnr_db([case_inputs], kept)[0] for case_inputs in studied.inputs]
     assert len(ratios) == len(predicted) == 4
@@ -100,7 +100,7 @@ def test_a_weight_for_a_dead_input_is_named_first(tmp_path: Path, quantize: str)
 
 
 def test_without_noise_there_is_no_share(tmp_path: Path):
-    """Zeros alone are exact in every type."""
+    """Zeros are exact in every data type."""
     exported, studied = export_and_study(tmp_path, rest="* 0.0")
     assert studied.budget.worst is None
     document = accuracy.document(Request("net", quantize="static"), exported, [studied])
@@ -112,7 +112,7 @@ def test_without_noise_there_is_no_share(tmp_path: Path):
 
 
 def test_the_device_has_the_noise_that_was_predicted_of_what_is_kept(tmp_path: Path):
-    """A residual add whose input is a hundred times as large as what is added, as in transformers."""
+    """The model has a residual add whose input is a hundred times as large as the added term, as in transformers."""
     residual = {"rest": "+ 100 * x"}
     _, studied = export_and_study(tmp_path, **residual)
     frontier = accuracy.choices(studied)
@@ -123,7 +123,7 @@ def test_the_device_has_the_noise_that_was_predicted_of_what_is_kept(tmp_path: P
     exported = export_model(request)
     assert exported.paths[0].name == "net_xnnpack_int8_keep.pte"
     assert json.loads(exported.paths[-1].read_text())["kept"] == patterns
-    # The export with what is kept draws the same held-out inputs.
+    # The export with kept values draws the same held-out inputs.
     check_device_agrees(exported, studied, best.freed)
     base = studied.emulation.sqnr_db(studied.inputs, set())[0]
     assert best.sqnr_db > base + 3
@@ -151,7 +151,7 @@ class Net(torch.nn.Module):
 
 
 def test_the_work_of_a_choice_is_of_all_that_computes_in_float_then(tmp_path: Path):
-    """A convolution is in float where the activation that it fuses with is kept; so the small layer is the cheapest."""
+    """A convolution computes in float if the activation that is fused into it is kept, so the small layer is the cheapest."""
     (tmp_path / "net.py").write_text(FUSED)
     request = Request(f"{tmp_path / 'net.py'}:Net", quantize="static", outdir=tmp_path / "out", check=False)
     _, (studied,) = accuracy.study(request)
@@ -169,7 +169,7 @@ def test_the_work_of_a_choice_is_of_all_that_computes_in_float_then(tmp_path: Pa
     ("patterns", "message"),
     [
         (["no_such"], "--keep no_such matches no operator of the model"),
-        # Its q nodes are of the operators around it.
+        # Its quantization nodes belong to the operators around it.
         (["relu", "permute"], "--keep permute matches no operator of the model"),
         (["second", "second"], ""),
     ],
@@ -206,7 +206,7 @@ def test_a_concatenation_is_kept_though_its_annotation_asks_no_filter(tmp_path: 
     assert main([*arguments, "--keep", "cat,add", "mul"]) == 0
     graph = (tmp_path / "net_xnnpack_int8_keep.pte.graph.txt").read_text()
     assert "quantize_per_tensor" not in graph[: graph.index("# forward: edge")]
-    # Of layer normalization nothing is quantized but for what the others read.
+    # Layer normalization is not quantized, except for values that other operators read.
     assert main([*arguments, "--keep", "norm"]) == 3
     assert "--keep norm changes nothing" in capfd.readouterr().err
 
@@ -240,7 +240,7 @@ def test_a_choice_must_have_the_ratio_and_be_certain_not_to_be_slow():
     assert not accuracy.meets(measured_program(40, 0.94), 40, 0.05)
     assert not accuracy.meets(measured_program(40, None), 40, 0.05)
     assert accuracy.meets(measured_program(40, None), 40, None)
-    assert accuracy.meets(measured_program(None, 1), 40, 0.05)  # nothing differs
+    assert accuracy.meets(measured_program(None, 1), 40, 0.05)  # the outputs are equal
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_the_fastest_choice_that_has_the_ratio_is_named(
     )
     assert lines[-1].startswith(f"use {keep1}: ")
     assert next(line for line in lines if line.startswith("  fp32 ")).endswith("2.00x slower [1.96, 2.04]")
-    # None has a ratio that fp32 alone has.
+    # Only fp32 reaches this ratio.
     assert accuracy.main([*arguments, "--target", "300dB"]) == 1
     assert capfd.readouterr().out.splitlines()[-1] == (
         "no choice has 300 dB at a slowdown that is certain to be 5% at most"
@@ -305,7 +305,7 @@ def test_a_report_joins_the_budget_of_the_program_that_ran(tmp_path: Path, capfd
     assert "Half of the noise is in 1 of" in " ".join(output.split())
     relu = next(line for line in output.splitlines() if line.strip().startswith("relu "))
     assert "activation" in relu and "%" in relu
-    # Of another program, and damaged.
+    # The budget belongs to another program, or its file is damaged.
     file = pte.with_name(f"{pte.name}.accuracy.json")
     document = json.loads(file.read_text())
     file.write_text(json.dumps({**document, "pte_sha256": "0" * 64}))

@@ -1,4 +1,4 @@
-"""Budgets of fp16 and 8da4w name what was broken by construction, and agree with the device."""
+"""Budgets of fp16 and 8da4w find faults that the test model contains, and agree with the device."""
 
 import dataclasses
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_a_sum_that_loses_its_small_part_is_named_first_in_fp16(tmp_path: Path):
     site, share = largest_site(studied)
     assert (site.kind, site.operator) == ("activation", "add")
     assert share > 0.9 and studied.held_out and len(studied.inputs) == 4
-    # What is exact in fp16 once the rest is rounded is no value of the budget: inputs, and the difference of neighbors.
+    # Values that are exact in fp16 once the others are rounded are not in the budget: inputs, and differences of neighbors.
     assert {"x", "sub"}.isdisjoint(operand.name for operand in studied.budget.sites)
     (budget,) = accuracy.document(Request("net", dtype="fp16"), exported, [studied])["budgets"]
     assert budget["concentrated"] and budget["values"][0]["clipped"] == 0
@@ -64,9 +64,9 @@ def test_values_beyond_fp16_are_named_and_stay_finite():
     emulation.drop_exact([((x,), {})])
     budget = emulation.budget([((x,), {})])
     by_name = {site.name: number for number, site in enumerate(budget.sites)}
-    assert "reshape" not in by_name  # of the same numbers
+    assert "reshape" not in by_name  # reshape keeps the numbers
     assert budget.clipped[by_name["mul"]] == 0.25 and budget.clipped[by_name["mul_1"]] == 0
-    # 150,000 becomes 65,504: a loss of 0.84 in 1.5.
+    # 150,000 saturates to 65,504, so the result is 0.655 instead of 1.5.
     assert budget.outputs[0].alone[by_name["mul"]] == pytest.approx((1.5 - 0.65504) ** 2, rel=1e-4)
 
 
@@ -78,7 +78,7 @@ def test_a_batch_normalization_is_rounded_with_what_it_is_fused_with():
 
 
 def test_a_weight_for_a_dead_input_is_named_first_in_8da4w_and_kept(tmp_path: Path):
-    """A weight of 50 takes the range of its group of 32 weights."""
+    """A weight of 50 determines the range of its group of 32 weights."""
     source = NET.format(broken=DEAD, rest="", inputs="")
     exported, studied = export_and_study(tmp_path, source, quantize="8da4w")
     assert exported.paths[0].name == "net_xnnpack_8da4w.pte"

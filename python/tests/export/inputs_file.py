@@ -1,4 +1,4 @@
-"""A reader of .inputs files by docs/reference/files.md alone: json and struct, nothing of etprof or safetensors."""
+"""Reads .inputs files as docs/reference/files.md describes them, with json and struct, without etprof or safetensors."""
 
 import json
 import struct
@@ -22,7 +22,7 @@ _DTYPES = {
 
 
 def read_inputs(path: Path, method: str = "forward") -> list:
-    """The method's inputs in order, tensors and others."""
+    """Returns the inputs of a method in order: tensors and other values."""
     return parse_inputs(path.read_bytes(), method)
 
 

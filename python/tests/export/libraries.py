@@ -1,15 +1,15 @@
-"""The model libraries, which not every installation has."""
+"""The optional model libraries."""
 
 import importlib.util
 import os
 
 import pytest
 
-NEED_LIBRARIES = {"edgetam"}  # of the example models
+NEED_LIBRARIES = {"edgetam"}  # example models
 
 
 def need_libraries(model: str = "") -> None:
-    """Skip the test where transformers or timm is not installed; of a model's name, where that model needs them."""
+    """Skips the test if transformers or timm is not installed. With a name: only if this model needs them."""
     if model and model not in NEED_LIBRARIES:
         return
     if missing := [name for name in ("timm", "torchvision", "transformers") if importlib.util.find_spec(name) is None]:

@@ -8,11 +8,11 @@ from etprof import wrappers
 from etprof.models.seeded import seeded
 
 IMAGE = (1, 8, 16, 16)
-TOKENS = (1, 128, 256)  # of this size ExecuTorch's own layer normalization is wrong in fp16
+TOKENS = (1, 128, 256)  # ExecuTorch's layer normalization is wrong in fp16 for this size
 
 
 class LayerNorm2d(nn.Module):
-    """As SAM's, MAE's and EdgeTAM's code has it."""
+    """The layer normalization of SAM, MAE, and EdgeTAM."""
 
     def __init__(self, num_channels: int, eps: float = 1e-6) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class LayerNorm2d(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """nn.MultiheadAttention, or what is put in its place, on one input."""
+    """Applies nn.MultiheadAttention, or its substitute, to one input."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class SelfAttention(nn.Module):
 
 
 class Attention(nn.Module):
-    """As timm's and EfficientSAM's code has it."""
+    """The attention of timm and EfficientSAM."""
 
     def __init__(self, dim: int, num_heads: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class DotProduct(nn.Module):
 
 
 class MaxPool(nn.Module):
-    """A module of PyTorch that ExecuTorch does not take at all: it is in `After` only."""
+    """A module that ExecuTorch cannot export without the substitute, so only `After` has it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class MaxPool(nn.Module):
 
 
 def originals() -> dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]]:
-    """By method: a module with the operator, and inputs."""
+    """Returns a module with the operator and its inputs for each method."""
     with seeded():
         norm = nn.LayerNorm(TOKENS[-1])
         nn.init.uniform_(norm.weight)
@@ -110,7 +110,7 @@ FACTORIES = {
 
 
 def substituted() -> dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]]:
-    """The same with the substitutes in place."""
+    """Returns the same as originals(), with the substitutes."""
     methods = originals()
     for name, factories in FACTORIES.items():
         module, inputs = methods[name]
@@ -132,7 +132,8 @@ class After:
 
 
 class Vit(nn.Module):
-    """A ViT's beginning, with a class token, that resizes its position embeddings in every run, and outputs of several kinds."""
+    """The first layers of a ViT with a class token, which resizes its position embeddings in every run and returns outputs of
+    several kinds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -154,7 +155,7 @@ class Vit(nn.Module):
 
 
 class Whole:
-    """uint8 pixels of 60 x 50 to a ViT of 64 x 64."""
+    """Pads uint8 images of 60 x 50 pixels for a ViT of 64 x 64."""
 
     def get_eager_model(self) -> nn.Module:
         with seeded():

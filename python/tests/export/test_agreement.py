@@ -1,4 +1,4 @@
-"""How near is near enough: numbers compared with NumPy's, and the cases that must not pass."""
+"""Comparison of outputs: its numbers agree with NumPy's, and wrong outputs do not pass."""
 
 import math
 
@@ -13,7 +13,7 @@ RANDOM = torch.randn(1000, generator=torch.Generator().manual_seed(1), dtype=tor
 
 
 def with_noise(signal: torch.Tensor, decibels: float) -> torch.Tensor:
-    """The signal with noise of exactly this ratio: the same power in every element."""
+    """Returns the signal with noise of exactly this ratio: the same power in every element."""
     signs = torch.where(torch.arange(signal.numel()) % 2 == 0, 1.0, -1.0).to(signal.dtype)
     return signal + signs * signal.square().mean().sqrt() * 10 ** (-decibels / 20)
 
@@ -44,8 +44,8 @@ def test_the_bound_lies_where_it_is_said_to(dtype: str):
 def test_the_bounds_are_those_of_many_roundings(dtype: str, unit: float, roundings: float):
     derived = 20 * math.log10(math.sqrt(3) / unit) - 10 * math.log10(roundings)
     assert derived - 5 < MIN_SQNR_DB[dtype] <= derived
-    # And the derivation's first step against the type itself: one rounding of what fills a binade evenly. Where a mantissa
-    # lies in its binade is worth up to 6 dB.
+    # The first step of the derivation is compared with the type itself: one rounding of numbers that are uniform in a binade.
+    # The place of a mantissa in its binade changes the ratio by up to 6 dB.
     torch_type = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[dtype]
     numbers = torch.rand(20_000, generator=torch.Generator().manual_seed(2), dtype=torch.float64) + 1
     one = compare(numbers.to(torch_type), numbers).sqnr_db
@@ -60,7 +60,7 @@ def test_int8_loses_what_bennett_says():
 
 
 def test_a_constant_part_does_not_hide_that_nothing_is_computed():
-    uniform = 0.1 + 1e-4 * RANDOM  # ten classes, none of them sure
+    uniform = 0.1 + 1e-4 * RANDOM  # probabilities of ten classes, all nearly equal
     constant = compare(torch.full_like(uniform, 0.1), uniform)
     assert constant.sqnr_db > MIN_SQNR_DB["fp16"]
     assert "of what varies" in constant.disagreement(MIN_SQNR_DB["fp16"], exact=False)

@@ -1,7 +1,7 @@
-"""Architectures of transformers, timm and torchvision, with few layers: exported, checked, run with a trace, and their
-multiply-adds compared with PyTorch's own count.
+"""Architectures of transformers, timm and torchvision, with few layers. The tests export, check, and trace them, and
+compare their multiply-adds with PyTorch's own count.
 
-bench/models/models.py --libraries measures them with as many layers as they have.
+bench/models/models.py --libraries measures them with all layers.
 """
 
 import json
@@ -37,7 +37,7 @@ OPTIONS = {
     "int8dyn": {"quantize": "dynamic"},
 }
 DETECTORS = {"SmallTvSsdlite"}
-# Each once, since an export takes seconds; with ETPROF_TEST_EVERY_TYPE in every type that makes sense.
+# Each model is exported in one type, since an export takes seconds; with ETPROF_TEST_EVERY_TYPE in every useful type.
 KINDS = {name: "fp32" for name in SMALL if name not in DETECTORS} | {
     "SmallHfBert": "int8dyn",
     "SmallHfLlamaStaticCache": "int8dyn",
@@ -62,7 +62,8 @@ def _libraries():
 
 
 def multiply_adds(built: find.BuiltModel) -> int:
-    """PyTorch's count, and what it does not count: a batch normalization behind a linear layer, which is not folded into it."""
+    """Returns PyTorch's count plus batch normalizations after linear layers, which PyTorch does not count and which are not
+    folded."""
     factors = []
     for norm in built.module.modules():
         if isinstance(norm, torch.nn.BatchNorm1d):
@@ -86,10 +87,10 @@ def run(*command: object) -> str:
 
 
 def check_modules_and_macs(experiment: dict, model: str, delegation: dict):
-    """What was measured is what PyTorch has: each operator's module, all multiply-adds, and why what is outside is there."""
+    """Checks the module of each operator, all multiply-adds, and the reasons why operators are not delegated."""
     assert experiment["program"]["problem"] is None
     operators = experiment["operators"]
-    # Of reshapes several may fit equally well.
+    # Several reshapes may match equally well.
     assert {operator["type"] for operator in operators if operator["program"]["join"] == "none"} <= {
         "Static Reshape (NC)"
     }
@@ -99,7 +100,7 @@ def check_modules_and_macs(experiment: dict, model: str, delegation: dict):
     modules = dict(built.module.named_modules())
     for operator in portable:
         assert operator["total_ns"] > 0
-        if operator["type"] != "copy_":  # of a buffer's new value: no module's
+        if operator["type"] != "copy_":  # it stores the new value of a buffer and belongs to no module
             assert operator["program"]["layer"] in modules
     lines = [operator["program"]["source"] for operator in portable if operator["program"]["source"]]
     assert all(re.fullmatch(r".+\.py:\d+", line) for line in lines)
@@ -146,7 +147,7 @@ def test_edgetam_is_profiled(exported: Exported, tmp_path: Path):
 
 @pytest.mark.parametrize("name", sorted(DETECTORS))
 def test_a_detectors_post_processing_is_not_exported(exported: Exported, name: str):
-    """As docs/guides/models.md says."""
+    """Tests a limit that docs/guides/models.md documents."""
     with pytest.raises(ExportError, match=r"torch\.export failed") as raised:
         exported(f"{FILE}:{name}")
     assert len(str(raised.value).splitlines()) == 1

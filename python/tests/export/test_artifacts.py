@@ -16,7 +16,7 @@ def writer(data: bytes) -> artifacts.Writer:
 
 @contextlib.contextmanager
 def small_files_only() -> Iterator[None]:
-    """A limit of 4 KiB a file: the write fails as it does on a full disk. It holds for all of this process: keep it short."""
+    """Limits files to 4 KiB, so that writes fail as on a full disk. The limit applies to this whole process, so keep it short."""
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))

@@ -102,7 +102,7 @@ def test_backends_in_file_names():
 
 
 def int8_scale(pte: Path) -> set[float]:
-    """Whatever scales the exported graph quantizes by."""
+    """Returns the scales of the quantization nodes in the exported graph."""
     text = pte.with_name(f"{pte.name}.graph.txt").read_text()
     text = text[: text.index("# forward: edge")]
     return {float(found) for found in re.findall(r"quantize_per_tensor\.default\([^,]+, ([0-9.e-]+)", text)}
@@ -128,7 +128,7 @@ def test_calibration_decides_the_ranges(tmp_path: Path):
 
 
 def test_calibration_that_does_not_fit_the_inputs_is_caught_by_the_check(tmp_path: Path, capfd: pytest.CaptureFixture):
-    """Ranges a thousand times too wide leave nothing of the example inputs."""
+    """With ranges that are a thousand times too wide, the example inputs become 0."""
     torch.save(torch.linspace(-5000, 5000, 16).reshape(2, 8), tmp_path / "far.pt")
     assert export(tmp_path, "--quantize", "--calibrate", str(tmp_path / "far.pt")) == 1
     assert "the type or the quantization is the cause" in capfd.readouterr().err
@@ -171,19 +171,19 @@ def test_a_file_of_no_samples_is_named(tmp_path: Path, capfd: pytest.CaptureFixt
     assert "none.pt: it holds no samples" in read_error(capfd)
 
 
-# The outputs are of the sum of all inputs.
+# The outputs depend on the sum of all inputs.
 RUNNING = NET.replace(
     "Linear(8, 4)\n", 'Linear(8, 4)\n        self.register_buffer("sum", torch.zeros(2, 8))\n'
 ).replace("self.linear(x)", "self.linear(self.sum.add_(x))")
 
 
 def test_calibration_leaves_the_state_as_it_was_built(tmp_path: Path):
-    """A program that began with the sums of calibration would be off from its first run on."""
+    """A program that started with the sums of the calibration would be wrong from its first run on."""
     torch.save([(torch.ones(2, 8),), (-torch.ones(2, 8),), (torch.ones(2, 8),)], tmp_path / "samples.pt")
     assert export(tmp_path, "--quantize", net=RUNNING) == 0
     pte = tmp_path / "net_xnnpack_int8.pte"
     assert json.loads(pte.with_name(f"{pte.name}.json").read_text())["check"]["verdict"] == "pass"
-    # Each of three samples alone is within 1; one after the other they would reach 2 only with what is left of the example.
+    # Each of the three samples is at most 1. Their sum would reach 2 only if the state of the example remained.
     calibrate = ["--calibrate", str(tmp_path / "samples.pt")]
     assert export(tmp_path, "--quantize", "--save-graph", "--no-check", *calibrate, net=RUNNING) == 0
     assert max(int8_scale(pte)) < 2.5 / 255
@@ -204,7 +204,7 @@ def test_inputs_of_expand_are_written_whole(tmp_path: Path):
 
 @pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated")
 def test_weights_that_are_computed_in_every_run(tmp_path: Path, capfd: pytest.CaptureFixture):
-    """They are nothing that a program forgets, and the example inputs are not to blame where the model has no copy."""
+    """The program does not lose such weights, and the message does not blame the example inputs if the model has no copy."""
     normed = NET.replace("torch.nn.Linear(8, 4)", "torch.nn.utils.weight_norm(torch.nn.Linear(8, 4))")
     assert export(tmp_path, net=normed) == 0
     assert "loses it" not in capfd.readouterr().err

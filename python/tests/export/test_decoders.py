@@ -1,4 +1,5 @@
-"""What decoders of Hugging Face do that convolutional networks do not: indices are computed, and a cache object holds buffers."""
+"""Properties of Hugging Face decoders that convolutional networks do not have: computed indices, and buffers in a cache
+object."""
 
 import json
 from pathlib import Path

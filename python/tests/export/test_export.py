@@ -26,8 +26,8 @@ REPOSITORY = Path(__file__).parents[3]
 PYTHON_FOLDER = REPOSITORY / "python"
 TOY_FP32 = {"model": "toy_cnn"}
 
-# What each export may differ from eager fp32 by, as a part of the outputs' spread (their largest deviation from the
-# mean): a measure that constant outputs, such as the 0.1 of an unsure softmax over ten classes, cannot satisfy.
+# The largest difference of each export from eager fp32, as a fraction of the outputs' spread (their largest deviation from
+# the mean). Constant outputs, such as the 0.1 of an undecided softmax over ten classes, cannot satisfy it.
 EXPORTS = [
     (TOY_FP32, 1e-4),
     ({"model": "toy_cnn", "dtype": "fp16"}, 0.05),
@@ -45,7 +45,7 @@ def manifest_of(pte: Path) -> dict:
 
 
 def run(pte: Path) -> list[torch.Tensor]:
-    """The outputs of ExecuTorch's own runtime on the inputs saved next to the .pte."""
+    """Returns the outputs of ExecuTorch's own runtime for the inputs that are saved next to the .pte."""
     method = Runtime.get().load_program(pte).load_method("forward")
     return list(method.execute(read_inputs(pte.with_name(f"{pte.name}.inputs"))))
 
@@ -73,7 +73,7 @@ def test_an_export_computes_what_the_model_computes(exported: Exported, options:
     assert error_over_spread(actual[0], expected[0]) < tolerance
     for output, reference in zip(actual[1:], expected[1:], strict=True):
         assert torch.equal(output, reference)
-    # Refuted by other weights: what another model of this shape computes is far outside the tolerance.
+    # The check can fail: the outputs of a model with other weights are far outside the tolerance.
     assert error_over_spread(actual[0].roll(1, dims=-1), expected[0]) > tolerance
 
 
@@ -214,7 +214,7 @@ def test_a_stage_that_fails_is_two_lines(
     assert main([f"{path}:Model", "--outdir", str(tmp_path / "out")]) == 3
     out, err = capfd.readouterr()
     assert out == ""
-    # Within pytest torch's log does not write to the process's stderr; how quiet a process is, is tested below.
+    # In pytest, torch's log does not write to stderr of the process. Another test checks the output of a real process.
     message, remedy = [line for line in err.splitlines() if line.startswith(("error", "hint"))]
     assert re.match(r"error: [\w. ]+ `model`( [a-z ]+)?: ", message)
     assert stage in message.lower()
@@ -321,7 +321,7 @@ def test_a_process_says_nothing_but_its_stages_and_paths(tmp_path: Path):
         f"loud_xnnpack_int8.pte{suffix}" for suffix in ("", ".etrecord", ".inputs", ".json")
     ]
     labels = [line[2:16].strip() for line in completed.stderr.splitlines()]
-    # Calibrated on one input, and checked on others, too.
+    # The export is calibrated on one input, and also checked on others.
     assert labels[-5:] == ["delegated", "note", "compared", "compared", "check"]
     stages = labels[:-5]
     assert stages == [
@@ -344,7 +344,7 @@ def test_torch_is_imported_only_when_needed():
 
 
 def test_without_torch_the_remedy_is_named():
-    # -S leaves the site-packages out, and with them torch.
+    # -S excludes the site-packages, and thus torch.
     completed = python("-S", "-m", "etprof.export", "--model", "toy_cnn")
     assert completed.returncode == 3
     assert completed.stderr == (
@@ -355,7 +355,7 @@ def test_without_torch_the_remedy_is_named():
 
 
 def test_several_types_in_one_process(tmp_path: Path, capfd: pytest.CaptureFixture):
-    """One after the other, each with its progress; the exit code is that of the worst."""
+    """The types are exported one after the other, each with its progress. The exit code is that of the worst."""
     network = (
         "import torch\nclass TinyNetModel(torch.nn.Linear):\n    def __init__(self):\n        super().__init__(4, 2)\n"
     )
@@ -376,7 +376,7 @@ def test_several_types_in_one_process(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 
 def test_a_terminal_shows_the_time_of_the_running_stage(tmp_path: Path):
-    """In one line, which the final time replaces. Standard output is as without a terminal."""
+    """The time is in one line, which the final time replaces. Standard output does not depend on the terminal."""
     (model_file := tmp_path / "slow.py").write_text(
         "import time, torch\nclass SlowModel(torch.nn.Linear):\n    def __init__(self):\n        super().__init__(4, 2)\n"
         "        time.sleep(2.5)\n    def get_example_inputs(self):\n        return (torch.ones(1, 4),)\n"
@@ -389,7 +389,7 @@ def test_a_terminal_shows_the_time_of_the_running_stage(tmp_path: Path):
         )
         os.close(terminal_end)
         shown = b""
-        with suppress(OSError):  # the end of a terminal
+        with suppress(OSError):  # the other end of the terminal is closed
             while part := os.read(terminal, 1 << 16):
                 shown += part
         os.close(terminal)

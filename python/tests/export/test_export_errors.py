@@ -1,5 +1,5 @@
-"""docs/guides/export-errors.md: each model of export_errors.md fails with the message that the guide has, and its fix, which
-is what the guide shows, exports and passes the check."""
+"""Each model of export_errors.md fails with the message in docs/guides/export-errors.md. Its fix, which the guide shows,
+exports and passes the check."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ HEAD = "import dataclasses\nimport numpy\nimport torch\nfrom torch import nn\nfr
 
 
 def sections(document: Path) -> dict[str, str]:
-    """By title."""
+    """Returns the sections by title."""
     parts = re.split(r"^## (.+)$", document.read_text(encoding="utf-8"), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
@@ -36,7 +36,7 @@ def block(section: str, language: str, text: str = "") -> str:
 
 
 def export(capfd: pytest.CaptureFixture, section: str, name: str) -> tuple[int, str]:
-    # Messages name the lines of this file. A fix inherits from what fails.
+    # Messages contain line numbers of this file. A fix inherits from the failing class.
     models = block(section, "python", "class Failing"), block(section, "python", "class Fixed")
     Path("model.py").write_text(HEAD + "\n\n".join(models))
     options = re.findall(r"^With `(--[^`]+)`:$", section, re.M)
@@ -47,7 +47,7 @@ def export(capfd: pytest.CaptureFixture, section: str, name: str) -> tuple[int, 
 
 
 def without_library_lines(message: str) -> str:
-    """Without the numbers of lines that another version of a library has elsewhere."""
+    """Removes line numbers of libraries, which differ between versions."""
     return re.sub(r"(transformers/\S+, line )\d+", r"\1N", message)
 
 
@@ -66,7 +66,7 @@ def test_a_model_that_fails_says_so_as_documented_and_the_fixed_one_exports(
     message = block(section, "text")
     code, err = export(capfd, MODELS[title], "Failing")
     assert without_library_lines(message) in without_library_lines(err)
-    # Of one library's models the hint is that of the operator, whose section leads to theirs.
+    # The hint for models of a library is the section on the operator, which links to the section on the models.
     (named,) = re.findall(r"docs/guides/export-errors.md#([\w-]+)", err)
     assert named == anchor(title) or f"](#{anchor(title)})" in next(
         text for other, text in sections(GUIDE).items() if anchor(other) == named
@@ -171,7 +171,7 @@ def test_every_section_that_a_message_names_is_there():
 
 
 def test_a_line_in_a_library_is_not_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Nor one that is quoted of them; a package that the user installed is."""
+    """Lines of PyTorch, etprof, and the standard library are not the user's. Lines of other installed packages are."""
     import json
 
     import torch

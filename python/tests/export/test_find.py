@@ -84,7 +84,7 @@ def test_an_edit_is_seen_though_size_and_second_stay(tmp_path: Path):
         file.write_text(WORKING.replace("from neighbor import WIDTH", f"WIDTH = {width}"))
         os.utime(file, (1_700_000_000, 1_700_000_000))
         assert find.build_model(find.find_model(f"{file}:Itself")).args[0].shape == (1, width)
-    assert list(tmp_path.iterdir()) == [file]  # no bytecode in the user's folder
+    assert list(tmp_path.iterdir()) == [file]  # etprof writes no bytecode into the user's folder
 
 
 def test_a_misspelt_name_gets_a_suggestion():
@@ -101,7 +101,8 @@ def test_executorchs_own_examples():
 
 @pytest.mark.parametrize("forgotten", [True, False])
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, forgotten: bool):
-    """Also by ExecuTorch's examples and by transformers, which raise errors of their own; no remedy replaces PyTorch."""
+    """The message also covers ExecuTorch's examples and transformers, which raise their own errors. No remedy replaces
+    PyTorch."""
     if forgotten:
         monkeypatch.setitem(sys.modules, "torchvision", None)
     package = "torchvision" if forgotten else "not_there"

@@ -1,4 +1,4 @@
-"""Advice of an export: what it names applies, by doing it, and what does not apply it does not name."""
+"""Advice of an export: each change that it names works, and it does not name changes that do not work."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from etprof.models.seeded import seeded
 
 
 class RootMeanSquare(nn.Module):
-    """As Gemma's, whose weights are differences from 1."""
+    """Gemma's normalization, whose weights are differences from 1."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,19 +28,19 @@ class RootMeanSquare(nn.Module):
 
 
 class Activation(nn.Module):
-    """As transformers' GELUActivation."""
+    """The same as transformers' GELUActivation."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return functional.gelu(x)
 
 
 class Net(nn.Module):
-    """What has a substitute, and what looks like it and has none."""
+    """Modules that have a substitute, and modules that are similar and have none."""
 
     def __init__(self) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(16)
-        self.image_norm = nn.LayerNorm((8, 16))  # over two dimensions: it has none
+        self.image_norm = nn.LayerNorm((8, 16))  # normalization over two dimensions has no substitute
         self.root = RootMeanSquare()
         self.linear = nn.Linear(16, 16)
         self.silu = nn.SiLU()
@@ -53,9 +53,9 @@ class Net(nn.Module):
         heads = x.reshape(1, 8, 4, 4).transpose(1, 2)
         mask = torch.ones(8, 8, dtype=torch.bool).tril()
         mixed = functional.scaled_dot_product_attention(heads, heads[:, :2], heads[:, :2], mask, enable_gqa=True)
-        positions = (ids + 3).to(x.dtype) * 0.25  # of integers, which stay integers
-        distances = torch.log(torch.arange(1, 9).float()) * 4  # as T5's, the same in every run
-        state = x.unsqueeze(-1).expand(1, 8, 16, 3) * self.linear.weight[0, :3]  # as Mamba's, no attention
+        positions = (ids + 3).to(x.dtype) * 0.25  # integer arithmetic stays in integers
+        distances = torch.log(torch.arange(1, 9).float()) * 4  # constant in every run, as in T5
+        state = x.unsqueeze(-1).expand(1, 8, 16, 3) * self.linear.weight[0, :3]  # as in Mamba, not attention
         images = self.pool(x[None]), self.uneven(x[None])
         return self.gelu(self.silu(x)) * 3, functional.gelu(x), mixed, positions, distances, state, *images
 
@@ -64,7 +64,7 @@ INPUTS = (torch.linspace(-1, 1, 128).reshape(1, 8, 16), torch.arange(8))
 
 
 def find_hints_and_undelegated(model: nn.Module, dtype: str, inputs: tuple = INPUTS) -> tuple[list[hints.Hint], int]:
-    """The advice, and how many operators are not delegated."""
+    """Returns the advice, and the number of operators that are not delegated."""
     built = lower.with_precision({"forward": BuiltModel(model.eval(), inputs, {}, None)}, dtype)
     exported = {name: lower.trace(method) for name, method in built.items()}
     edge = lower.to_edge(exported, backends.partitioners("net", "xnnpack", None), False)
@@ -78,8 +78,10 @@ def find_hints_and_undelegated(model: nn.Module, dtype: str, inputs: tuple = INP
 
 
 def apply_hints(model: nn.Module, found: list[hints.Hint]) -> nn.Module:
-    """The model with each change that is code."""
-    for hint in sorted(found, key=lambda hint: "Substitute" in hint["text"]):  # last: it is a module around the model
+    """Applies each change that consists of code, and returns the model."""
+    for hint in sorted(
+        found, key=lambda hint: "Substitute" in hint["text"]
+    ):  # Substitute wraps the model, so it comes last
         if code := re.match(r"Use `(.*?)`", hint["text"]):
             names = {"model": model, "nn": nn, "functional": functional, "wrappers": wrappers, "pool": model.pool}
             substitute = eval(code[1], names)  # noqa: S307  our own code
@@ -123,15 +125,15 @@ def test_what_is_advised_applies(model, dtype: str, expected: set[str]):
     others = {hint["text"]: hint["place"] for hint in found if not hint["text"].startswith("Use `")}
     assert set(others) == {INTEGERS} | ({NUMBERS} if dtype == "fp16" else set())
     assert all(re.fullmatch(r"\(.*test_hints\.py, line \d+\)", place) for place in others.values())
-    # With all of that done nothing of it is advised anew, and at least as many operators are delegated as were named.
+    # After these changes the advice does not repeat them, and at least as many operators are delegated as the advice named.
     remaining, after = find_hints_and_undelegated(apply_hints(model(), found), dtype)
     assert not any(hint["text"].startswith("Use `") for hint in remaining)
     named = sum(hint["operators"] for hint in found if hint["text"].startswith("Use `"))
-    assert named > 10 and before - after >= named - 1  # the boolean mask stays, as one operator
+    assert named > 10 and before - after >= named - 1  # the boolean mask remains as one operator
 
 
 def test_the_guide_shows_where_the_code_of_hints_goes(tmp_path: Path):
-    """In a whole file: without each line the hint with that call is given, and with all of them none."""
+    """Without the code of the guide, the export gives a hint for each call. With the code, it gives none."""
     guide = Path(__file__).resolve().parents[3] / "docs" / "guides" / "models.md"
     (text,) = [
         block for block in re.findall(r"```python\n(.*?)```", guide.read_text(), re.S) if "class Faster" in block

@@ -1,4 +1,4 @@
-"""Packages of the user's own, found from the current folder."""
+"""Packages of the user in the current folder."""
 
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ HEAD = "from etprof.models import register_model\n"
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current folder; what is registered and imported in it is forgotten afterwards."""
+    """Changes to an empty folder. Afterwards, removes models and modules that were registered or imported there."""
     before = set(sys.modules)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(models, "_registered", dict(models._registered))
@@ -60,7 +60,7 @@ def test_a_package_in_the_current_folder_is_found_by_the_name_it_registers(here:
     package(here / "mine_a", HEAD + "register_model('net-a', f'{__name__}.model:Model')")
     package(here / "mine_b", HEAD + "from .model import Model\nregister_model('net-b', Model)", width=4)
     assert (width_of("net-a"), width_of("net-b")) == (3, 4)
-    assert width_of("net-a") == 3  # a second time, when it is in the registry
+    assert width_of("net-a") == 3  # the second time, the model is in the registry
     assert find.find_model("net-a").source == str(here / "mine_a" / "__init__.py")
     assert (width_of("mine_a/"), width_of(str(here / "mine_b"))) == (3, 4)
 
@@ -118,7 +118,7 @@ def test_ones_own_model_comes_before_executorchs(here: Path):
 
 
 def test_names_that_a_package_computes(here: Path):
-    """They cannot be seen without running it: it has to be named."""
+    """Computed names are unknown until the package runs, so the user has to name the package."""
     loop = "for width in (3, 4):\n    register_model(f'net-{width}', f'{__name__}.model:Model')"
     package(here / "mine_o", HEAD + loop, width=8)
     assert local.registered(here) == {}

@@ -1,4 +1,4 @@
-"""Where the outputs of a .pte leave PyTorch's: lowerings that are wrong on purpose, and one that ExecuTorch has."""
+"""Locates the first operator of a .pte that differs from PyTorch: in wrong lowerings of the test, and in one of ExecuTorch."""
 
 import re
 from pathlib import Path
@@ -43,10 +43,10 @@ def export(folder: Path, *gates: str, differs: bool = False) -> Export:
 
 
 def test_an_operator_that_is_lowered_as_another_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Its layer is the second of three, the third has one, too, and nothing before it differs."""
+    """The wrong operator is in the second of three layers. The third has one, too, and no operator before it differs."""
     right = export(tmp_path, "ReLU()", "Sigmoid()", "Sigmoid()")
     assert right.check.verdict == "pass", right.check.why
-    monkeypatch.setattr(locate, "_MAX_OUTPUT_VALUES", 4)  # so that it takes two lowerings
+    monkeypatch.setattr(locate, "_MAX_OUTPUT_VALUES", 4)  # two lowerings are necessary
     monkeypatch.setattr(op_sigmoid, "XNNSigmoid", XNNTanh)
     wrong = export(tmp_path, "ReLU()", "Sigmoid()", "Sigmoid()")
     assert wrong.check.verdict == "fail"

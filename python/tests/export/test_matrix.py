@@ -1,6 +1,6 @@
-"""Every example model in every data type and quantization that applies: exported, run, compared with eager PyTorch.
+"""Exports every example model in each applicable data type and quantization, and compares it with eager PyTorch.
 
-Each is exported once in a session. The numbers of etprof's own check are compared with those of ExecuTorch's Python runtime.
+Each export runs once per session. The tests compare the numbers of etprof's check with those of ExecuTorch's Python runtime.
 """
 
 import json
@@ -25,8 +25,8 @@ FP32, FP16, BF16 = ({"dtype": dtype} for dtype in ("fp32", "fp16", "bf16"))
 STATIC, DYNAMIC = ({"quantize": kind} for kind in ("static", "dynamic"))
 PORTABLE = {"backend": "portable"}
 
-# Dynamic quantization is for layers of matrices: of each convolution it makes a delegate, which is slow to export and to
-# run, so one small convolutional model stands for all.
+# Dynamic quantization is meant for linear layers. Each convolution becomes a delegate, which is slow to export and to run,
+# so the matrix has only one small convolutional model.
 MATRIX = {
     "edgetam": [FP32],
     "image_encoder": [FP32, FP16, BF16, STATIC],
@@ -42,9 +42,9 @@ MATRIX = {
 # check has to say so.
 WRONG = {("transformer_layer", "fp16"), ("transformer_layer", "bf16")}
 
-# The least share of multiply-adds that is delegated; bf16, which XNNPACK's partitioner does not take, has none.
+# The minimum share of delegated multiply-adds. XNNPACK's partitioner does not support bf16.
 DELEGATED_MACS = 0.999
-WHOLE = {("toy_cnn", "fp32")}  # one delegate, nothing else
+WHOLE = {("toy_cnn", "fp32")}  # the program consists of one delegate call
 
 
 def cases() -> list:
@@ -81,7 +81,7 @@ def test_it_computes_what_the_model_computes(exported: Exported, name: str, opti
     if name == "stateful_decoder":
         return  # ExecuTorch's Python runtime does not clear the memory that a state begins in, as etprof-runner does
     for case in manifest["check"]["cases"]:
-        if case["inputs"].startswith(check.HELD_OUT):  # drawn anew: python/tests/accuracy/test_held_out.py
+        if case["inputs"].startswith(check.HELD_OUT):  # python/tests/accuracy/test_held_out.py tests them
             continue
         method = reference[case["method"]]
         with torch.no_grad():
@@ -92,11 +92,11 @@ def test_it_computes_what_the_model_computes(exported: Exported, name: str, opti
                 assert computes_in != "fp32" or reported["differing"] == 0
                 continue
             found = agreement.compare(output, reference_output)
-            # The check's reference had the inputs rounded to the type; and runs by several threads sum in another order.
+            # The reference of the check used inputs rounded to the type, and runs with several threads sum in another order.
             if computes_in != "fp32" and expected_verdict == "pass":
                 assert reported["sqnr_db"] == pytest.approx(found.sqnr_db, abs=3)
             assert (found.disagreement(least, exact=False) is None) == (expected_verdict == "pass")
-            # Refuted by outputs that are of this kind, and are others.
+            # The check can fail: it refuses the same outputs in another order.
             rolled = agreement.compare(output.flatten().roll(1).reshape(output.shape), reference_output)
             assert rolled.disagreement(least, exact=False) is not None
 
@@ -146,7 +146,7 @@ def test_what_the_image_encoder_leaves_is_the_upsampling(exported: Exported):
 
 
 def test_the_screen_of_the_documentation_is_what_is_said(exported: Exported):
-    """But for the numbers that another processor rounds otherwise."""
+    """Numbers that depend on the processor's rounding are not compared."""
     pte = exported("image_encoder", dtype="fp16")
     delegation = check.delegation(pte)
     lines = summary.lines("xnnpack", delegation, None)
@@ -165,7 +165,7 @@ def test_the_screen_of_the_documentation_is_what_is_said(exported: Exported):
 
 
 def test_prefill_and_decode_share_their_weights(exported: Exported):
-    """Two methods in one program, little larger than their weights once."""
+    """The program has two methods, and is little larger than one copy of their weights."""
     pte = exported("llm_decoder")
     manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
     assert list(manifest["methods"]) == ["decode", "prefill"]
@@ -174,7 +174,7 @@ def test_prefill_and_decode_share_their_weights(exported: Exported):
 
 
 def test_decode_goes_on_from_prefill_within_executorch(exported: Exported):
-    """The keys and values that the program's prefill gives are the cache that its decode is exported with."""
+    """The keys and values that prefill returns equal the cache in the inputs of decode."""
     pte = exported("llm_decoder")
     _, keys, values = outputs_of_executorch(pte, "prefill")
     saved = read_inputs(pte.with_name(f"{pte.name}.inputs"), "decode")

@@ -1,4 +1,4 @@
-"""What script/bootstrap --models installs: that it fits. What exports with it is in test_architectures.py."""
+"""The libraries that script/bootstrap --models installs are compatible. test_architectures.py tests exports with them."""
 
 import importlib.metadata
 import importlib.util
@@ -38,7 +38,7 @@ def test_the_libraries_have_left_pytorch_as_it_was():
 
 
 def test_torchvision_and_timm_can_be_imported():
-    """In a script of its own, after etprof, which imports no PyTorch itself."""
+    """Imports them in a separate script after etprof, which does not import PyTorch."""
     script = "import sys, etprof; assert 'torch' not in sys.modules; import timm, torchvision; print(timm.is_model('repvit_m1'))"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "True\n"
     finders = len(sys.meta_path)
@@ -68,7 +68,7 @@ def test_mobilenet_v3_small_is_one_model_with_and_without_torchvision(monkeypatc
 
 
 def test_a_detectors_post_processing_is_named():
-    """The error that ssdlite320_mobilenet_v3_large ends with, which names all boxes."""
+    """Explains the error of ssdlite320_mobilenet_v3_large, which lists all boxes."""
     boxes = Path(importlib.util.find_spec("torchvision").origin).parent / "ops" / "boxes.py"
     sizes = " + ".join(f"4*Min(300, u{number})" for number in range(90))
     message = f'Could not guard on data-dependent expression {sizes} > 4000 (unhinted: ...)\n  File "{boxes}", line 1'

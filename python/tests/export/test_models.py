@@ -69,7 +69,7 @@ def test_the_image_encoders_maps():
         maps = network(*model.get_example_inputs())
     assert [tuple(module.shape) for module in maps] == [(1, 16, 32, 32), (1, 32, 16, 16), (1, 64, 8, 8)]
     depthwise = [module for module in network.modules() if isinstance(module, torch.nn.Conv2d) and module.groups > 1]
-    assert len(depthwise) == 14  # two blocks a stage, and two of each of three downsamplings
+    assert len(depthwise) == 14  # two blocks per stage, and two in each of three downsamplings
     assert len([module for module in network.modules() if type(module).__name__ == "SqueezeExcite"]) == 4
 
 
@@ -81,7 +81,7 @@ def test_the_vit_block_has_the_papers_proportions():
 
 
 def test_prefill_and_decode_are_one_decoder():
-    """The cache holds what it should: 33 tokens at once give what 32 at once and then one give."""
+    """The cache is right: 33 tokens at once give the same outputs as 32 tokens and then one."""
     methods = models.registered_class("llm_decoder")().get_methods()
     (prefill, first), (decode, following) = methods["prefill"], methods["decode"]
     assert {id(parameter) for parameter in prefill.parameters()} == {id(parameter) for parameter in decode.parameters()}
@@ -102,7 +102,7 @@ def test_prefill_and_decode_are_one_decoder():
 
 
 def test_the_stateful_decoder_remembers():
-    """A prompt and then a token give what both at once give; a token alone, with an empty cache, gives something else."""
+    """A prompt and then a token give the same as both at once. A token with an empty cache gives another result."""
     methods = models.registered_class("stateful_decoder")().get_methods()
     (prefill, first), (decode, following) = methods["prefill"], methods["decode"]
     tokens = torch.cat([first[0], following[0]], dim=1)
@@ -118,7 +118,7 @@ def test_the_stateful_decoder_remembers():
 
 
 def test_the_decoders_attention_is_pytorchs():
-    """Grouped queries against scaled_dot_product_attention with every key repeated, and the rotation against complex numbers."""
+    """Compares grouped queries with scaled_dot_product_attention on repeated keys, and the rotation with complex numbers."""
     with seeded():
         attention = llm_decoder.Attention()
         tokens = torch.randn(1, 5, llm_decoder.WIDTH)

@@ -8,7 +8,7 @@ from etprof.exporting import find, local
 
 
 def refused(capfd: pytest.CaptureFixture, *arguments: str) -> tuple[int, str]:
-    """The exit code and the message of a command that must fail, and say so in two lines."""
+    """Returns the exit code and the message of a command that must fail with two lines on stderr."""
     code = new_model.main(list(arguments))
     out, err = capfd.readouterr()
     assert out == ""
@@ -34,7 +34,7 @@ def test_the_package_is_the_template_under_its_name(capfd: pytest.CaptureFixture
     assert len((here / "first_net" / "README.md").read_text().splitlines()) == 3
     for file in (here / "first_net").iterdir():
         assert new_model.TEMPLATE_NAME not in file.read_text()
-    # No trace of the folder that it was made in.
+    # The package does not contain the path of its folder.
     assert [entry.name for entry in here.iterdir()] == ["first_net"]
     assert local.registered(here) == {"first_net": [here / "first_net" / "__init__.py"]}
     assert "REPLACE" in (here / "first_net" / "model.py").read_text()
@@ -44,7 +44,7 @@ def test_output_is_the_folder_above(capfd: pytest.CaptureFixture, here: Path):
     assert new_model.main(["other_net", "--output", "a/b"]) == 0
     assert capfd.readouterr().err == "next: cd a/b && etprof export other_net\n"
     assert (here / "a/b/other_net/model.py").is_file()
-    # From elsewhere by its path.
+    # The package works from another folder by its path.
     assert find.default_name("a/b/other_net") == "other_net"
     assert find.find_model("a/b/other_net").name == "other_net"
 

@@ -1,4 +1,4 @@
-"""What the check after an export finds, end to end by etprof-runner, and what it must not let pass."""
+"""The check after an export, end to end with etprof-runner: the faults that it finds, and outputs that it must refuse."""
 
 import json
 import math
@@ -50,11 +50,11 @@ def write(folder: Path, forward: str) -> str:
 
 
 def export(folder: Path, forward: str, *options: str) -> tuple[int, dict]:
-    """The exit code, and the .json."""
+    """Returns the exit code, and the .json."""
     arguments = [write(folder, forward), "--outdir", str(folder / "out"), *options]
     code = main(arguments)
     manifest = max((folder / "out").glob("*.pte.json"), key=lambda path: path.stat().st_mtime_ns)
-    assert manifest.with_suffix("").is_file()  # the .pte stays whatever the check says
+    assert manifest.with_suffix("").is_file()  # the .pte remains, whatever the result of the check
     return code, json.loads(manifest.read_text())
 
 
@@ -132,7 +132,7 @@ def test_a_check_that_was_interrupted_is_none_that_was_left_out(tmp_path: Path, 
 def test_layers_that_hold_their_weights_in_lists_forget_nothing(
     tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch, layer: str
 ):
-    """torch.export warns of them as of the attribute that is lost here."""
+    """torch.export gives the same warning for them as for an attribute that is really lost."""
     monkeypatch.setattr(sys.modules[__name__], "NET", NET.replace("nn.Linear(8, 4)", f"nn.{layer}(8, 4)"))
     code, manifest = export(tmp_path, "return self.linear(x)[0]")
     assert (code, manifest["check"]["warnings"]) == (0, [])
@@ -143,7 +143,7 @@ def test_layers_that_hold_their_weights_in_lists_forget_nothing(
 
 
 def test_a_program_that_cannot_be_recorded_is_written_without(tmp_path: Path, capfd: pytest.CaptureFixture):
-    """A condition whose branches hold constants; without them it has its .etrecord."""
+    """The model has a condition whose branches contain constants. Without the constants, it has an .etrecord."""
     forward = "return torch.cond(x.max() > 0, lambda y: {}, lambda y: y.cos(), (x,))"
     code, manifest = export(tmp_path, forward.format("y.sin()"), "--backend", "portable")
     assert code == 0
@@ -286,7 +286,7 @@ def test_a_known_lowering_is_the_cause_only_where_the_pte_agrees_with_it(tmp_pat
     assert code == 1 and cause.replace("net.py", str(tmp_path / "net.py")) in last
     versions = re.search(r", seen in ExecuTorch ([\d., ]+): train or", last)[1].split(", ")
     assert executorch_version.__version__.partition("+")[0] in versions
-    # Another fault beside it, another backend, and the exact function.
+    # GELU with another fault, with another backend, and without approximation.
     code, _ = export(tmp_path, f"return {GELU} * (1.01 if exporting else 1)", "--min-sqnr", "100")
     assert code == 1 and "GELU" not in last_line(capfd)
     code, _ = export(tmp_path, f"return {GELU}", "--backend", "portable", "--min-sqnr", "100")
@@ -375,7 +375,7 @@ def test_substitutes_are_pointed_at_where_there_are_some():
 
 
 def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFixture):
-    """The module and the line, and what to do; modules that differ in a number are one place."""
+    """The message has the module, the line, and a hint. Modules whose names differ in a number count as one place."""
     layers = "self.layers = torch.nn.ModuleList([torch.nn.LayerNorm(4) for _ in range(2)])"
     net = NET.format(forward="y = self.linear(x)\n        return self.layers[1](self.layers[0](y)), (y * 3).mean(0)")
     (tmp_path / "net.py").write_text(net.replace("self.linear =", f"{layers}\n        self.linear ="))
@@ -399,7 +399,7 @@ def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFix
     }
     manifest = json.loads((tmp_path / "out" / "net_xnnpack_fp32.pte.json").read_text())
     assert [hint["operators"] for hint in manifest["hints"]["forward"]] == [2, 1, 1]
-    # By their debug handles etprof finds in a trace what a hint concerns.
+    # etprof finds the operators of a hint in a trace by their debug handles.
     record = parse_etrecord(str(tmp_path / "out" / "net_xnnpack_fp32.pte.etrecord"))
     assert record.edge_dialect_program is not None
     norms = [node for node in record.edge_dialect_program.graph.nodes if "native_layer_norm" in str(node.target)]
@@ -412,7 +412,7 @@ def test_stages_have_names_of_their_own():
 
 
 def test_permuted_buffers_are_exported_as_what_they_hold(tmp_path: Path):
-    """A buffer in another order of memory, such as an encoding of positions that was made channels last."""
+    """A buffer has another memory order, such as a position encoding in channels-last format."""
     (tmp_path / "net.py").write_text(
         "import torch\n"
         "class Net(torch.nn.Module):\n"

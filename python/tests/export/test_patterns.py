@@ -1,4 +1,4 @@
-"""Patterns of XNNPACK's passes are left out only where nothing could match them."""
+"""The export omits patterns of XNNPACK's passes only if no operator can match them."""
 
 from importlib import import_module
 
@@ -29,7 +29,7 @@ SEARCHES = pytest.mark.parametrize("search", patterns.SEARCHES, ids=lambda searc
 
 @SEARCHES
 def test_every_pattern_has_an_operator_that_it_is_made_for(search: tuple):
-    """This version of ExecuTorch is one whose passes are known; a match has all operators of its pattern."""
+    """The passes of this version of ExecuTorch are known, and every match needs all operators of its pattern."""
     file, name, maker, getter, _, names = search
     module = import_module(f"executorch.backends.xnnpack._passes.{file}")
     assert callable(getattr(module, name).call)

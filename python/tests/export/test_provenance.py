@@ -1,4 +1,4 @@
-"""Notes of where nodes come from may be shared: an export with copies of them is the same. Traces name the operators' lines."""
+"""Nodes may share notes of their origin: an export with copied notes is equal. Traces contain the lines of the operators."""
 
 import contextlib
 import re
@@ -14,7 +14,7 @@ from etprof.exporting import explain, find, lower, places, provenance
 
 
 def export() -> tuple[bytes, str]:
-    """A quantized program, and all notes of its graph before it was lowered but for ids, which are addresses."""
+    """Returns a quantized program, and the notes of its graph before lowering, without ids, which are addresses."""
     (model,) = find.build_methods(find.find_model("transformer_layer")).values()
     program = lower.quantize(
         lower.trace(model), model, "static", [torch.utils._pytree.tree_leaves((model.args, model.kwargs))]
@@ -72,14 +72,14 @@ def test_the_line_is_the_operators_and_not_its_callers():
         "aten.cumsum.default": (lines["innermost"], "0"),
         "aten.mul.Tensor": (lines["caller"], "0"),
     }
-    # The lines of a file that a module runs are one place, those with most operators first.
+    # All lines of a module in one file count as one place. Lines with most operators come first.
     display_path = explain.display_path(__file__)
     lines_of_module = f"{lines['innermost']}, {lines['caller']}"
     assert set(places.locate_operators({"forward": exported})["forward"]) == {
         f"* ({display_path}, lines {lines_of_module}): 1 cumsum, 1 mul",
         f"*.linear ({display_path}, line {lines['layer']}): 1 linear",
     }
-    # Of PyTorch's own code traces have forward() only, as without this; of pytest's they have nothing.
+    # Traces contain only forward() of PyTorch's own code, as without sharing, and nothing of pytest.
     trace = "".join(node.meta.get("stack_trace", "") for node in exported.graph.nodes)
     assert re.search(r"torch/nn/modules/linear.py", trace)
     assert {name for file, name in re.findall(r'File "(.+?)", line \d+, in (\w+)', trace) if "/torch/" in file} == {

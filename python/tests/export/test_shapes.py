@@ -1,4 +1,4 @@
-"""--input-shape: what is typed, what the program then takes, and that it computes right at both ends."""
+"""--input-shape: its syntax, the shapes that the program accepts, and correct results at both bounds."""
 
 import json
 from pathlib import Path
@@ -87,7 +87,7 @@ def test_a_shape_without_ranges_is_another_static_one(tmp_path: Path):
         ("2=1x3x8x8", "there is no input 2", "numbers from 0"),
         ("image=3x8x8", "has shape [1, 3, 20, 20]", "as many dimensions"),
         ("prefill.image=1x3x8x8", "names no method", "METHOD.NAME"),
-        ("image=1x4x20x20", "", ""),  # the convolution takes three channels: torch says so
+        ("image=1x4x20x20", "", ""),  # the convolution takes three channels; the message is torch's
     ],
 )
 def test_a_wrong_shape_is_one_message(
@@ -108,7 +108,7 @@ def test_inputs_are_cut_and_repeated():
 
 
 class Sound(torch.nn.Module):
-    """It needs sixteen samples and five more."""
+    """An audio model that needs at least 21 samples."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ def test_inputs_of_a_model_inside_of_wrappers_have_its_names():
 
 
 def test_sizes_that_vary_less_than_was_asked_for_are_told():
-    """By the model, and by a lowering that lost the largest size, to which the check then keeps."""
+    """The model may limit the sizes, and so may a lowering that lost the largest size. The check then uses the lower limit."""
     bounds = shapes.parse_bounds("sound=1x4x16..400")
     model = find.BuiltModel(Sound().eval(), (torch.randn(1, 4, 200),), {}, None)
     methods = shapes.with_bounds("sound", {"forward": model}, [bounds])

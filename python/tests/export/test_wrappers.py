@@ -1,4 +1,5 @@
-"""etprof.wrappers against plain PyTorch, and by export: what docs/guides/models.md says XNNPACK leaves out, and that it then takes it."""
+"""Compares etprof.wrappers with plain PyTorch, and tests by export that XNNPACK takes the substitutes of operators that it
+leaves out according to docs/guides/models.md."""
 
 import copy
 import dataclasses
@@ -21,7 +22,7 @@ from etprof.export import Export, Request, export_model
 from etprof.models.seeded import seeded
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "models.md"
-# By the first cell of the guide's table.
+# The key is the first cell of the guide's table.
 METHODS = {
     "nn.LayerNorm": "layer_norm",
     "SAM's LayerNorm2d": "layer_norm_2d",
@@ -34,12 +35,12 @@ METHODS = {
     "timm's Attention": "qkv",
     "functional.scaled_dot_product_attention": "dot_product",
 }
-TOLERANCE = {"gelu": 3e-4}  # of another formula; the others differ by rounding
+TOLERANCE = {"gelu": 3e-4}  # these use another formula; the others differ only by rounding
 
 
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory):
-    """exports(class, dtype): substituted.py's class exported and checked."""
+    """exports(class, dtype) exports and checks a class of substituted.py."""
     exports_by_name: dict[tuple[str, str], Export] = {}
 
     def export(name: str, dtype: str) -> Export:
@@ -52,7 +53,7 @@ def exports(tmp_path_factory: pytest.TempPathFactory):
 
 
 def portable(export: Export) -> dict[str, set[str]]:
-    """Of each method the operators that no backend took, as the guide names them."""
+    """Returns the operators of each method that no backend took, as the guide names them."""
     methods = json.loads(export.paths[-1].read_text())["methods"]
     return {
         name: {operator.partition("::")[2].partition(".")[0] for operator in method["portable_operators"]}
@@ -61,7 +62,7 @@ def portable(export: Export) -> dict[str, set[str]]:
 
 
 def rows() -> list[tuple[str, set[str], set[str], str]]:
-    """The guide's table: instead of what, left out in fp32, in fp16, by what."""
+    """Returns the guide's table: the original, the operators left out in fp32 and in fp16, and the substitute."""
     table = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| (`wrappers\.[^|]+) \|$", GUIDE.read_text(), re.M)
 
     def names(cell: str) -> set[str]:
@@ -82,14 +83,14 @@ def test_what_was_left_out_is_what_the_guide_says_and_nothing_is_left_afterwards
     for row in rows():
         method = METHODS[row[0]]
         assert before[method] == row[column], row[0]
-        assert row[1] or row[2], row[0]  # it is of use in one type at least
+        assert row[1] or row[2], row[0]  # it is useful in at least one type
         assert after[method] == set(), row[0]
-    assert after["max_pool"] == set()  # whose original does not export at all
+    assert after["max_pool"] == set()  # its original cannot be exported
     assert exports("After", dtype).check.verdict == "pass"
 
 
 def test_layer_normalization_is_right_in_fp16_where_executorchs_is_not(exports):
-    """docs/reference/export.md: wrong in fp16 for this shape in ExecuTorch 1.5.1."""
+    """ExecuTorch 1.5.1 is wrong in fp16 for this shape (docs/reference/export.md)."""
     checks = {name: exports(name, "fp16").check for name in ("Before", "After")}
     noise = {
         name: next(case.outputs[0].sqnr_db for case in check.cases if case.method == "layer_norm")
@@ -103,7 +104,7 @@ def test_a_substitute_computes_what_the_original_does(method: str):
     before, inputs = substituted.originals()[method]
     after, _ = substituted.substituted()[method]
     assert wrappers.largest_difference(before, after, *inputs) < TOLERANCE.get(method, 1e-6)
-    # The measure sees other numbers.
+    # The comparison can fail: other inputs give a large difference.
     assert wrappers.largest_difference(before, after, *(2 * value for value in inputs[:1]), *inputs[1:]) < 1e-3
     other = nn.Sequential(nn.Identity()) if len(inputs) == 1 else None
     if other is not None and before(*inputs).shape == inputs[0].shape:
@@ -118,7 +119,7 @@ def test_replacing_keeps_names_modes_and_sharing_and_leaves_the_original():
     assert new[1] is new[2][0]
     assert isinstance(new[2][1], wrappers.LayerNorm)
     assert not any(module.training for module in new.modules())
-    assert type(new[3]) is nn.LayerNorm  # over two dimensions: not taken
+    assert type(new[3]) is nn.LayerNorm  # normalization over two dimensions is not supported
     assert isinstance(wrappers.replace_modules(nn.GELU(), {"GELU": wrappers.TanhGelu.of}), wrappers.TanhGelu)
     with pytest.raises(ValueError, match="no submodule is of type SiLU; there are GELU, LayerNorm, Linear, Sequential"):
         wrappers.replace_modules(model, {nn.SiLU: wrappers.Silu.of})
@@ -220,7 +221,7 @@ def test_normalization_is_torchvisions():
     with seeded():
         image = torch.randint(0, 256, (2, 3, 5, 7), dtype=torch.uint8)
     mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-    # ToTensor, then Normalize.
+    # The formula of ToTensor and Normalize.
     expected = (image.float() / 255 - torch.tensor(mean).reshape(3, 1, 1)) / torch.tensor(std).reshape(3, 1, 1)
     torch.testing.assert_close(wrappers.Normalize(nn.Identity(), mean, std)(image), expected, rtol=1e-6, atol=1e-6)
     scaled = wrappers.Normalize(nn.Identity(), mean, std, scale=1.0)(image.float() / 255)
@@ -279,7 +280,7 @@ def test_positions_are_resized_as_efficientsam_does(grid: tuple[int, int]):
 
 
 def test_all_of_it_exports_with_one_conversion_left(exports):
-    """uint8 pixels, padded; positions resized before the export and not in it; two of three outputs."""
+    """The model pads uint8 pixels, resizes positions before the export, and returns two of three outputs."""
     completed = exports("Whole", "fp16")
     assert completed.check.verdict == "pass"
     assert portable(completed) == {"forward": {"_to_dim_order_copy"}}
@@ -289,7 +290,7 @@ def test_all_of_it_exports_with_one_conversion_left(exports):
 
 
 class _Fading(nn.Module):
-    """Convolutions and batch normalizations as EdgeTAM's backbone is initialized, and a gate on means of whole channels."""
+    """Convolutions and batch normalizations, initialized as EdgeTAM's backbone, and a gate on the means of channels."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -321,6 +322,6 @@ def test_calibrated_weights_keep_the_variance():
         torch.testing.assert_close(new(image), wrappers.calibrated(network, image)(image), rtol=0, atol=0)
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in new.modules())
-    # A second time there is nothing left to do.
+    # The second call changes nothing.
     with torch.no_grad():
         torch.testing.assert_close(wrappers.calibrated(new, image)(image), new(image), rtol=1e-3, atol=1e-3)

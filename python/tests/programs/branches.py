@@ -1,6 +1,6 @@
-"""A model with branches, a residual, a concatenation, lists of tensors, several delegates.
+"""A model with branches, a residual, a concatenation, lists of tensors, and several delegates.
 
-XNNPACK leaves one of its reshapes out.
+XNNPACK does not delegate one of its reshapes.
 """
 
 import torch

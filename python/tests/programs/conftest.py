@@ -8,13 +8,13 @@ import pytest
 
 from exports import Exported
 
-# Of a model of pairs.py, beside the name of a backend.
+# Forms of a model of pairs.py that are not names of a backend.
 FORMS: dict[str, dict[str, str]] = {"fp16": {"dtype": "fp16"}, "int8": {"quantize": "static"}}
 
 
 @pytest.fixture(scope="session")
 def needs_build() -> None:
-    """Skips where etprof or its runner is not built, and fails there with CI=true."""
+    """Skips the test if etprof or its runner is not built. With CI=true, fails instead."""
     for name in ("etprof", "etprof-runner"):
         program = Path(__file__).parents[3] / "build" / name
         if not program.is_file():
@@ -26,7 +26,7 @@ def needs_build() -> None:
 
 @pytest.fixture(scope="session")
 def variant(exported: Exported) -> Callable[[str], Path]:
-    """variant("Base"), or variant("Base FORM"), gives the path of pairs.py's model, exported and not checked."""
+    """variant("Base") or variant("Base FORM") exports a model of pairs.py without a check, and returns the path."""
 
     def export(text: str) -> Path:
         name, _, form = text.partition(" ")

@@ -1,4 +1,4 @@
-"""XNNPACK's partitioner with one known change each, for `etprof export --backend gate_backends:Class`."""
+"""Variants of XNNPACK's partitioner with one known change each, for `etprof export --backend gate_backends:Class`."""
 
 from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
 from executorch.backends.xnnpack.partition.config.gemm_configs import AddmmConfig, LinearConfig, MMConfig
@@ -6,7 +6,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 
 
 class PerOperatorPartitioner(XnnpackPartitioner):
-    """Every operator is a delegate of its own."""
+    """Makes each operator a separate delegate."""
 
     def __init__(self) -> None:
         super().__init__(per_op_mode=True)

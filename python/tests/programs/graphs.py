@@ -1,4 +1,4 @@
-"""Programs as graphs, read by ExecuTorch's own Python, for tests that hold etprof's reading against another one."""
+"""Programs as graphs, read by ExecuTorch's own Python, for tests that compare etprof's reader with another one."""
 
 import importlib.resources
 import json
@@ -37,12 +37,12 @@ Edges = set[tuple]
 
 
 def name_of(options: dict) -> str:
-    """How pytest calls an entry of MODELS."""
+    """Returns the test id of an entry of MODELS."""
     return "-".join(find.default_name(options["model"]) if key == "model" else str(options[key]) for key in options)
 
 
 def graph_of(payload: bytes, folder: Path) -> dict:
-    """The graph of an XNNPACK payload as flatc and ExecuTorch's schema read it."""
+    """Returns the graph of an XNNPACK payload, read by flatc with ExecuTorch's schema."""
     header = XNNHeader.from_bytes(payload[: XNNHeader.EXPECTED_LENGTH])
     schema_file = folder / "schema.fbs"
     schema_file.write_bytes(importlib.resources.files(xnnpack_schema).joinpath("schema.fbs").read_bytes())
@@ -54,7 +54,7 @@ def graph_of(payload: bytes, folder: Path) -> dict:
 
 
 def inputs_of(node: dict) -> list[int]:
-    """The ids of the values that an entry of `xnodes` reads, in the order of its arguments."""
+    """Returns the ids of the values that an entry of `xnodes` reads, in the order of its arguments."""
     union = node["xnode_union"]
     used = [field for field in INPUT_FIELDS if field in union]
     if node["xnode_union_type"].startswith("XNNConcatenate"):
@@ -63,7 +63,7 @@ def inputs_of(node: dict) -> list[int]:
 
 
 def contract_edges(edges: Iterable[tuple], dropped: Iterable) -> Edges:
-    """The edges when each of `dropped` gives on what it takes."""
+    """Removes the nodes `dropped` from a graph, and connects their producers with their consumers."""
     after, before = defaultdict(set), defaultdict(set)
     for a, b in edges:
         after[a].add(b)
@@ -82,7 +82,7 @@ def shape_of(sizes: Iterable[int]) -> str:
 
 
 class PythonsProgram:
-    """Who reads and writes what, from ExecuTorch's own objects.
+    """The values that each step of a program reads and writes, from ExecuTorch's own objects.
 
     Steps are ("input", i) and ("output", i) of the method, ("kernel", instruction) and ("node", instruction, number).
     """
@@ -92,9 +92,9 @@ class PythonsProgram:
         (self.plan,) = program.execution_plan
         self.reads: dict[tuple, set] = {}
         self.writers: dict[tuple, tuple] = {}
-        self.last_in: dict[tuple, tuple] = {}  # by place in memory
-        self.step_outputs: dict[tuple, list[dict]] = {}  # by step: shape and type of each tensor
-        self.tensors_of: dict[tuple, dict] = {}  # of values: shape and type
+        self.last_in: dict[tuple, tuple] = {}  # last writer by place in memory
+        self.step_outputs: dict[tuple, list[dict]] = {}  # shape and type of each tensor by step
+        self.tensors_of: dict[tuple, dict] = {}  # shape and type by value
         (chain,) = self.plan.chains
         for index, value in enumerate(self.plan.inputs):
             self.add(("input", index), set(), {("value", value): self.tensor(value)})
@@ -146,7 +146,7 @@ class PythonsProgram:
         return info and (info.memory_id, info.memory_offset_low, info.memory_offset_high)
 
     def add(self, step: tuple, read: set, written: dict[tuple, dict]) -> None:
-        # A tensor that nothing writes is a view of what was last written to its memory.
+        # A tensor that no step writes is a view of the last tensor in its memory.
         for view in filter(self.place_of, read - set(self.writers)):
             self.writers[view] = self.last_in[self.place_of(view)]
         self.reads[step] = read
@@ -163,7 +163,7 @@ class PythonsProgram:
 
 
 def steps_of(operators: list[dict]) -> tuple[dict, list[tuple[str, str]], set[str]]:
-    """Whose each step is, pairs of operators that one step runs as, and the operators that have no steps."""
+    """Returns the operator of each step, pairs of operators that share a step, and operators without steps."""
     owner, pairs, without = {}, [], set()
     for operator in operators:
         _, instruction, kind, _ = operator["key"].split("/")[:4]

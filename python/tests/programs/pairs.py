@@ -1,4 +1,4 @@
-"""Pairs of models that differ in one known way, for `etprof export pairs.py:Class`: one class for each of VARIANTS."""
+"""Models that differ in one known way, for `etprof export pairs.py:Class`. Each entry of VARIANTS has a class."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from etprof.models.seeded import seeded
 
 
 def with_seeded_weights(module: nn.Module, seed: int = 0) -> nn.Module:
-    """With weights that depend on each tensor's own shape and place among its likes, not on what else the model has."""
+    """Sets weights that depend only on a tensor's shape and its index among tensors of this shape, not on other tensors."""
     seen: dict[tuple[int, ...], int] = {}
     for tensor in module.parameters():
         place = seen[tuple(tensor.shape)] = seen.get(tuple(tensor.shape), -1) + 1
@@ -32,7 +32,7 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
-    """A small residual network; every argument is one known change."""
+    """A small residual network. Each argument is one known change."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Net(nn.Module):
 
 
 class Wrapper(nn.Module):
-    """What data parallelism and compilation put around a model."""
+    """Wraps a model as data parallelism and compilation do."""
 
     def __init__(self, module: nn.Module, after: Callable[[], nn.Module] = nn.Identity) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Wrapper(nn.Module):
 
 
 class Branches(nn.Module):
-    """Two branches that depend on each other in nothing, in either order."""
+    """Two independent branches, in either order."""
 
     def __init__(self, right_first: bool) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class Branches(nn.Module):
 
 
 class Sums(nn.Module):
-    """No delegate takes it: it stands between two of them."""
+    """An operator between two delegates that no delegate takes."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.cumsum(x, 1)
@@ -129,7 +129,7 @@ def conv(in_channels: int = 8, out_channels: int = 8) -> nn.Module:
 
 
 def blocks(*numbers: int) -> Callable[[], nn.Module]:
-    """Of four alike blocks, each with weights of its own, those numbers, renumbered."""
+    """Returns a maker of the blocks with these numbers, of four blocks of the same kind with different weights."""
 
     def make() -> nn.Module:
         made = [with_seeded_weights(Block(8), seed=7 + number) for number in range(4)]
@@ -139,13 +139,13 @@ def blocks(*numbers: int) -> Callable[[], nn.Module]:
 
 
 def inserted() -> nn.Module:
-    """A convolution between two blocks: what follows has another number."""
+    """Inserts a convolution between two blocks, so the second block gets another index."""
     two = with_seeded_weights(nn.Sequential(Block(8), Block(8)))
     return nn.Sequential(two[0], with_seeded_weights(conv(), seed=99), two[1])
 
 
 def with_seeded_weights_except(net: nn.Module, *own: str) -> nn.Module:
-    """`filled`, but for what fills itself."""
+    """Does the same as with_seeded_weights, except for the parameters whose names start with `own`."""
     own_values = {name: value.detach().clone() for name, value in net.named_parameters() if name.startswith(own)}
     with_seeded_weights(net)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""A bundled program (.bpte) as ExecuTorch's serializer writes it: read everywhere, and measured with its test case."""
+"""Bundled programs (.bpte) from ExecuTorch's serializer: all commands read them, and measurements use their test cases."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ class Net(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """right.bpte, wrong.bpte, whose expected output is off by WRONG_BY, and the program of both as net.pte."""
+    """A folder with right.bpte, wrong.bpte (whose expected output differs by WRONG_BY), and their program as net.pte."""
     bundles = tmp_path_factory.mktemp("bundled")
     torch.manual_seed(0)
     net = Net().eval()
@@ -76,7 +76,7 @@ def measured(model: Path, out: Path, *options: str) -> dict:
     text = etprof("profile", model, *limits, *options, "--output-root", out)
     manifest = json.loads((out / "manifest.json").read_text())
     assert "the bundled program expects" in text
-    # Nothing of the program is left: it is in the .bpte.
+    # The run keeps no copy of the program, which is in the .bpte.
     assert not list(out.rglob("*.pte")) and not list(out.rglob("*.expected")) and not list(out.rglob("*.inputs"))
     etprof("validate", out)
     return manifest

@@ -1,4 +1,4 @@
-"""`etprof inspect` of a .ptd, against ExecuTorch's own reading of it, and of the .pte that takes its weights from there."""
+"""`etprof inspect` of a .ptd, compared with ExecuTorch's own reader, and of a .pte that takes its weights from a .ptd."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ DTYPES = {ScalarType.FLOAT: "float32"}
 
 
 class Net(torch.nn.Module):
-    """One layer that XNNPACK takes, and one that stays portable."""
+    """One layer that XNNPACK takes, and one that runs on portable kernels."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def test_the_program_says_what_it_expects(files: tuple[Path, Path]):
     assert document("inspect", pte, "--data", ptd)["external_data"] == {"names": external_data["names"], "missing": []}
     assert "all are there" in run(pte, "--data", ptd).stdout
     assert "--data FILE.ptd" in run(pte).stdout
-    # A model that takes nothing from there, and a file that has nothing of it.
+    # This model needs no .ptd.
     other = ROOT / "tests" / "data" / "toy_cnn.pte"
     assert document("inspect", other)["external_data"] == {"names": [], "missing": None}
     assert ".ptd" not in run(other).stdout

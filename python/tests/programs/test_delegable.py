@@ -1,4 +1,4 @@
-"""The list of operators that XNNPACK can take, against the partitioner's own."""
+"""The list of operators that XNNPACK can take, compared with the partitioner's own list."""
 
 import json
 import os
@@ -34,13 +34,13 @@ def test_delegable_is_what_the_partitioner_takes():
     assert not delegable_names & portable
     answers = read_delegable(sorted(delegable_names | portable))
     assert {name for name, delegable in answers.items() if delegable} == delegable_names
-    # The form in which kernels are named.
+    # Names of kernels in different forms.
     answers = read_delegable(["add.out", "aten::add.Tensor", "addition.out", "argmax.out"])
     assert list(answers.values()) == [True, True, False, False]
 
 
-# An operator in a form that the partitioner refuses, what is said of it, and a form that it takes. `x` is what a
-# convolution makes, (1, 8, 8, 8); `w` and `v` are inputs, (8, 8) and (1, 8, 8, 8); `n` varies in its last size, (1, 8, 9..16).
+# An operator in a form that the partitioner refuses, the reason, and a form that it takes. `x` is the output of a
+# convolution, (1, 8, 8, 8). `w` and `v` are inputs, (8, 8) and (1, 8, 8, 8). `n` has a dynamic last size, (1, 8, 9..16).
 FORMS = {
     "add.out": ("torch.add(x, v, alpha=2)", "no factor", "torch.add(x, v)"),
     "sub.out": ("torch.sub(x, v, alpha=2)", "no factor", "torch.sub(x, v)"),
@@ -76,7 +76,7 @@ FORMS = {
 
 
 def kernels_of(folder: Path, expressions: list[str], dtype: str = "fp32") -> set[tuple[str, str]]:
-    """The operators that stay outside of the delegates, each with its reasons."""
+    """Returns the operators that are not delegated, each with the reason."""
     model = folder / "forms.py"
     body = """
         import torch
@@ -111,7 +111,7 @@ def kernel_of(form: str) -> str:
 
 
 def test_what_the_partitioner_refuses_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    # Other exporters write programs with convolutions in three dimensions and negative padding, which do not run.
+    # Without this check, the export refuses programs with 3-D convolutions and negative padding, which do not run.
     monkeypatch.setattr(explain, "no_kernel", lambda _edge: None)
     refused = kernels_of(tmp_path, [form[0] for form in FORMS.values()])
     for form, (_, why, _) in FORMS.items():
@@ -122,7 +122,7 @@ def test_what_the_partitioner_refuses_is_explained(tmp_path: Path, monkeypatch: 
 
 
 def test_a_linear_layer_of_a_portable_export_is_not_called_one_without_constant_weights():
-    """It is addmm of weights that another kernel transposes."""
+    """The layer is an addmm whose weights another kernel transposes."""
     pte = REPOSITORY / "tests" / "fuzz" / "corpus" / "program" / "portable.pte"
     completed = subprocess.run([ETPROF, "inspect", pte, "--json"], check=True, capture_output=True, text=True)
     (method,) = json.loads(completed.stdout)["methods"]

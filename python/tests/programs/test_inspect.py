@@ -1,4 +1,4 @@
-"""`etprof inspect --json` against ExecuTorch's own reading of the same file, and its MACs against PyTorch's counter."""
+"""Compares `etprof inspect --json` with ExecuTorch's own reader of the file, and its MACs with PyTorch's counter."""
 
 import itertools
 import json
@@ -85,7 +85,7 @@ def inspect(pte: Path) -> dict:
 
 
 def test_what_is_in_use_at_once_has_places_of_its_own(pte: Path) -> None:
-    """ExecuTorch's planner would have put two tensors into one place, were they not in use at once."""
+    """ExecuTorch's planner gives tensors that are in use at the same time separate places."""
     for method in inspect(pte)["methods"]:
         peak = method["planned_peak"]
         values = {value["value"]: value for value in method["values"]}
@@ -98,7 +98,7 @@ def test_what_is_in_use_at_once_has_places_of_its_own(pte: Path) -> None:
         for (buffer, _, end), (next_buffer, begin, _) in itertools.pairwise(places):
             assert buffer != next_buffer or end <= begin
         assert sum(tensor_use["bytes"] for tensor_use in peak["tensors"]) == peak["bytes"] <= method["planned_bytes"]
-        # The planner packs them tightly: little more is planned than is in use.
+        # The planner packs tightly: the plan is little larger than the tensors in use.
         assert peak["bytes"] >= 0.9 * method["planned_bytes"]
 
 
@@ -106,7 +106,7 @@ def test_xnnpack_packs_little_more_than_the_estimate(pte: Path) -> None:
     (method,) = inspect(pte)["methods"]
     with Worker(RUNNER, pte, watch_memory=True) as worker:
         memory = worker.ask(cmd="watch", runs=1)["memory"]
-    # An operator that packs nothing allocates its own structure, of 520 bytes.
+    # An operator that packs nothing still allocates its own structure of 520 bytes.
     packed = sum(operator["largest"] for operator in memory["operators"] if operator["largest"] > 600)
     assert method["packed_bytes_at_least"] <= packed <= 1.3 * method["packed_bytes_at_least"]
 
@@ -137,7 +137,7 @@ def test_the_file_is_what_executorch_reads(pte: Path):
 
 
 def value_of(value: schema.EValue) -> dict:
-    """The fields of a value as etprof names them, from ExecuTorch's object."""
+    """Returns the fields of ExecuTorch's value under etprof's names."""
     kind = re.sub(r"(?<!^)(?=[A-Z])", " ", type(value.val).__name__).lower().replace("null", "none")
     if not isinstance(value.val, schema.Tensor):
         return {"kind": kind}
@@ -238,7 +238,7 @@ def check_value(value: dict, expected: dict) -> None:
 
 
 def check_graphs(pte: Path, folder: Path) -> dict:
-    """Compares every graph of a file with flatc's reading of it. Gives what etprof says of the file."""
+    """Compares each graph of a file with flatc's output, and returns etprof's output for the file."""
     program = deserialize_pte_binary(pte.read_bytes()).program
     found = inspect(pte)
     for plan, method in zip(program.execution_plan, found["methods"], strict=True):
@@ -340,7 +340,7 @@ class Model:
 
 @pytest.mark.parametrize("backend", ["xnnpack", "portable"])
 def test_macs_of_other_convolutions_and_products(tmp_path: Path, backend: str):
-    """Transposed, grouped, dilated and depthwise convolutions with unequal sizes, and products of matrices."""
+    """Tests transposed, grouped, dilated and depthwise convolutions with unequal sizes, and matrix products."""
     (tmp_path / "net.py").write_text(OTHER_WORK)
     target = f"{tmp_path / 'net.py'}:Model"
     request = Request(target, backend, outdir=tmp_path, name="net", command=["pytest"])
@@ -365,7 +365,7 @@ def test_a_weight_outside_the_file_is_said_to_be(tmp_path: Path):
     assert method["macs"] == 12
 
 
-# A process of its own, since what is measured counts from the size of the one that starts it.
+# A separate process starts etprof, because the peak memory of a child counts from the size of its parent.
 PEAK_KILOBYTES = """
 import os, sys
 child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, 1, 0)])
@@ -384,7 +384,7 @@ def test_a_file_of_half_a_gigabyte_is_inspected_without_reading_it(tmp_path: Pat
     large = tmp_path / "large.pte"
     with large.open("wb") as file:
         file.write(data)
-        file.truncate(size)  # mostly a hole; to read it would take memory all the same
+        file.truncate(size)  # the file is sparse, but reading it would take memory
     assert inspect(large)["file_bytes"] == size
     command = [sys.executable, "-c", PEAK_KILOBYTES, ETPROF, "inspect", large, "--json"]
     completed = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Operators joined to the modules of the model: against models whose layers are slow one at a time, and PyTorch's count."""
+"""Operators joined to the modules of the model, tested with models that have one slow layer each, and PyTorch's count."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("needs_build")
 
 
 def trace(pte: Path, etdump: Path) -> Path:
-    # The portable kernels take half a second for what XNNPACK does in 5 ms.
+    # The portable kernels take half a second for a run that takes XNNPACK 5 ms.
     runs = "3" if "_portable_" in pte.name else "20"
     command = [RUNNER, "--model_path", pte, "--num_executions", runs, "--cpu_threads", "1", "--etdump_path", etdump]
     subprocess.run(command, check=True, capture_output=True)
@@ -58,7 +58,8 @@ def test_nearly_all_time_belongs_to_a_module(exported: Exported, tmp_path: Path,
     assert program["problem"] is None
     assert program["no_sources"] is None
     assert program["attributed_share"] >= 0.99
-    # The tree adds up: a module's time is its own and that of the modules in it, and with what has none it is all.
+    # The time of a module is its own time plus that of its submodules. The root and operators without a module add up to the
+    # total.
     layers = program["layers"]
     totals = [layer["self_ns"] for layer in layers]
     for index in reversed(range(1, len(layers))):
@@ -68,7 +69,7 @@ def test_nearly_all_time_belongs_to_a_module(exported: Exported, tmp_path: Path,
     paths = {layer["path"] for layer in layers}
     outside_ns = sum(row["total_ns"] for row in program["by_layer"]["rows"] if row["name"] not in paths)
     assert layers[0]["total_ns"] + outside_ns == program["by_layer"]["total_ns"] == experiment["groups"]["total_ns"]
-    # Every module is one of the model's.
+    # Every module exists in the model.
     built = find.build_model(find.find_model(options["model"]))
     modules = dict(built.module.named_modules())
     for layer in layers:
@@ -135,7 +136,7 @@ def test_the_slow_layer_is_found(tmp_path: Path, slow: int, backend: str):
     experiment = analyze(pte, etdump)
     times = {layer["path"]: layer["total_ns"] for layer in experiment["program"]["layers"]}
     name = ["first", "second", "third"][slow]
-    # 256 times the work of the others.
+    # This layer has 256 times the work of the others.
     assert times[name] > 5 * sum(times[other] for other in ("first", "second", "third") if other != name)
     line = (
         source.read_text()
@@ -147,7 +148,7 @@ def test_the_slow_layer_is_found(tmp_path: Path, slow: int, backend: str):
 
 
 def test_a_record_of_another_program_is_refused(exported: Exported, tmp_path: Path):
-    """Of every two of these, and none refuses its own."""
+    """Each program refuses the records of the others, and accepts its own."""
     names = ["toy_cnn", "transformer_layer", "mobilenet_v3_small", "vit_block", "image_encoder", "llm_decoder"]
     programs = {name: exported(model=name) for name in names}
     programs["toy_cnn portable"] = exported(model="toy_cnn", backend="portable")

@@ -1,4 +1,4 @@
-"""Methods that only give constants (`get_max_seq_len`): their values are shown and compared, and they have no limits."""
+"""Methods that only return constants (`get_max_seq_len`): etprof shows and compares their values, and applies no limits."""
 
 import json
 import subprocess

@@ -1,6 +1,6 @@
-"""`etprof inspect --model-explorer`: what it writes, read by Model Explorer's own Python and compared with ExecuTorch's.
+"""Files of `etprof inspect --model-explorer`, read by Model Explorer's own Python and compared with ExecuTorch's reader.
 
-That Model Explorer's page draws it is tested in web/e2e/model_explorer.test.ts.
+web/e2e/model_explorer.test.ts tests that Model Explorer's page shows them.
 """
 
 import json
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("needs_build")
 
 
 def loaded(path: Path, kind: str):
-    """A file as Model Explorer's own classes: a key or a type that they do not have is an error."""
+    """Reads a file with Model Explorer's own classes, and fails for unknown keys and types."""
     try:
         from dacite import Config, from_dict
         from model_explorer import graph_builder, node_data_builder
@@ -86,7 +86,7 @@ def test_the_graph_is_that_of_the_program(model: Path, tmp_path: Path):
     assert edges == {(id_of(a), id_of(b)) for a, b in program.edges()}
     by_id = {node.id: node for node in graph.nodes}
     for step, node in ((step, by_id[id_of(step)]) for step in program.reads):
-        # Each edge goes out of an output that there is, and into an input of its own.
+        # Each edge starts at an existing output and ends at a separate input.
         for edge in node.incomingEdges:
             assert edge.sourceNodeOutputId in {output.id for output in by_id[edge.sourceNodeId].outputsMetadata}
         inputs = [edge.targetNodeInputId for edge in node.incomingEdges]
@@ -136,13 +136,13 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
         assert nodes[node].namespace == (source["layer"] or "").replace(".", "/")
         if source["source"]:
             assert shown["source"] == Path(source["source"]).name
-        # Of fused nodes the time stands on the first, and the others say so.
+        # The first of several fused nodes has the time, and the others refer to it.
         for fused in source["nodes"][1:]:
             fused_node = f"forward/{instruction}/node/{fused}"
             assert fused_node not in found
             assert attributes(nodes[fused_node])["ran as part of"].nodeIds == [node]
     assert {node: found[node] for node in expected} == pytest.approx(dict(expected), abs=1e-6)
-    # An operator of which several nodes may be the one: on the first of them, the others lead there.
+    # If several nodes match an operator, the first has the time, and the others refer to it.
     x = set(found) - set(expected)
     assert len(x) == len(without)
     linked = {
@@ -150,7 +150,7 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
     }
     assert linked == x
     assert {*owner.values(), *(first for first, _ in pairs), *without} == set(means)
-    # Groups add up what is in them; the graph says what is not on nodes.
+    # Groups have the sum of their nodes. The graph has the time that is on no node.
     groups = graph.groupNodeAttributes
     layers = {layer["path"]: layer["total_ns"] for layer in experiment["program"]["layers"]}
     runs = experiment["groups"]["runs"]
@@ -178,7 +178,7 @@ def test_two_sides(tmp_path: Path):
     labels = [experiment["label"] for experiment in document["experiments"]]
     names = ["g.json", *(f"g.{label}.json" for label in labels), f"g.{labels[1]}_against_{labels[0]}.json"]
     assert [Path(line).name for line in completed.stdout.splitlines()] == names
-    # On a busy machine it may be contended, which is no ratio.
+    # On a busy machine the comparison may be contended, and then has no ratio.
     results = {}
     for of_graph in loaded(tmp_path / names[3], "node data").values():
         results |= of_graph.results
@@ -195,7 +195,7 @@ def test_two_sides(tmp_path: Path):
             assert results[node].value == pytest.approx(row["ratio"])
             assert results[node].bgColor == colors.get(row["verdict"], "#e0e0e0")
         assert row["verdict"] in shown[node][f"{labels[1]} against {labels[0]}"]
-    # Ctrl-C while it works leaves no part of a file.
+    # Ctrl-C leaves no partial file.
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]
 
 
@@ -228,7 +228,7 @@ def test_what_cannot_be_drawn_is_refused(exported: Exported, tmp_path: Path):
     etprof("inspect", TOY_CNN, "--run", real, code=2)
     etprof("inspect", TOY_CNN, "--by", "delegate", code=2)
     assert list(tmp_path.iterdir()) == []
-    # A record that is named instead of the one next to the model.
+    # --etrecord replaces the record next to the model.
     record = Path(f"{exported(model='toy_cnn')}.etrecord")
     etprof("inspect", exported(model="toy_cnn"), "--model-explorer", out, "--etrecord", record)
     (graph,) = loaded(out, "graphs").graphs

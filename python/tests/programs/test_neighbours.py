@@ -1,4 +1,4 @@
-"""What operators give to each other, against the program as ExecuTorch's Python reads it and against PyTorch's graph."""
+"""Data flow between operators, compared with the program in ExecuTorch's Python reader and with PyTorch's graph."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ def operators_of(pte: Path, folder: Path) -> list[dict]:
 
 
 def edges_of(operators: list[dict]) -> Edges:
-    """Pairs of keys; both lists of an operator say the same."""
+    """Returns pairs of keys, and checks that the lists of producers and consumers agree."""
     consumers = {(op["key"], other) for op in operators for other in op["program"]["consumers"]}
     assert consumers == {(other, op["key"]) for op in operators for other in op["program"]["producers"]}
     return consumers
@@ -48,7 +48,7 @@ def test_neighbors_are_those_of_the_program(pte: Path, tmp_path: Path):
     operators = sorted(operators_of(pte, tmp_path), key=lambda op: [int(part) for part in op["key"].split("/")[1::2]])
     program = PythonsProgram(pte, tmp_path)
     owner, pairs, without = steps_of(operators)
-    # An operator of which only the kind is known, not the node, is taken out on both sides.
+    # Operators with a known kind and an unknown node are removed from both graphs.
     steps = contract_edges(program.edges(), set(program.reads) - set(owner))
     second = dict(pairs)
     expected = set(pairs)
@@ -63,7 +63,7 @@ def test_neighbors_are_those_of_the_program(pte: Path, tmp_path: Path):
 
 
 def merge_groups(groups: Iterable[Iterable[int]]) -> dict[int, int]:
-    """A name for each number, the same for all that stand in one group together, directly or over others."""
+    """Merges groups that have a number in common, and returns the name of the merged group for each number."""
     name: dict[int, int] = {}
     for group in map(list, groups):
         group_names = {name.setdefault(number, number) for number in group}
@@ -73,7 +73,7 @@ def merge_groups(groups: Iterable[Iterable[int]]) -> dict[int, int]:
 
 def test_neighbors_are_those_of_pytorchs_graph(pte: Path, tmp_path: Path):
     operators = operators_of(pte, tmp_path)
-    # What stands for a node of PyTorch's graph; the conversions between stand for none.
+    # Conversions between operators have no node in PyTorch's graph.
     handles = {op["key"]: op["program"]["debug_handles"] for op in operators if not op["program"]["between"]}
     handles = {key: own for key, own in handles.items() if own}
     name = merge_groups(handles.values())

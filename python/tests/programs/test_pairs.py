@@ -1,4 +1,4 @@
-"""Pairs of models that differ in one known way: the comparison of two programs names that change, and nothing else."""
+"""The comparison of two programs that differ in one known way reports this change and no other."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ CONVOLUTIONS = [
 
 @dataclass(frozen=True)
 class Pair:
-    """Two variants, or forms of one, and how the comparison words what differs, in the order of the program."""
+    """Two variants, or two forms of one, and the text of the differences in the order of the program."""
 
     baseline: str
     candidate: str
@@ -38,14 +38,14 @@ def changes_only_type(changes: list[str]) -> bool:
 
 
 def changes_for_quantization(changes: list[str]) -> bool:
-    """Everything that computes has another type; conversions stand where integers begin and end."""
+    """Returns whether all operators have another type, with conversions where integers begin and end."""
     inserted = [change for change in changes if change.startswith("+ ")]
     retyped = [change for change in changes if ": type fp32 → qint8" in change]
     return len(inserted) + len(retyped) == len(changes) and all(change.endswith(" Convert") for change in inserted)
 
 
 def changes_to_portable(changes: list[str]) -> bool:
-    """Every convolution and product has its counterpart among the portable kernels."""
+    """Returns whether the counterparts of all convolutions and products are portable kernels."""
     moved = [change for change in changes if change.endswith(": delegate XnnpackBackend → portable")]
     expected = [
         *(f"{path} Conv2d" for path in CONVOLUTIONS),
@@ -126,7 +126,7 @@ OTHER_WEIGHTS = {
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory, variant: Callable[[str], Path]) -> Path:
-    """Every variant, measured once: times do not matter."""
+    """A results directory with each variant, measured shortly, because the tests ignore times."""
     folder = tmp_path_factory.mktemp("pairs")
     experiments = [
         {"name": side.replace(" ", "_"), "model": str(variant(side))}
@@ -170,7 +170,7 @@ def test_the_match_names_exactly_the_change(compared: Callable[[Pair], dict], na
         assert sorted(changes) == sorted(pair.changes)
 
 
-# An export in another type or for another backend differs in other nodes than those that run.
+# Exports in another type or for another backend also differ in nodes that do not run.
 @pytest.mark.parametrize("name", [name for name, pair in PAIRS.items() if not callable(pair.changes)])
 def test_diff_names_exactly_the_change(run: Path, variant: Callable[[str], Path], name: str) -> None:
     pair = PAIRS[name]
@@ -209,10 +209,10 @@ def test_every_delta_adds_up(compared: Callable[[Pair], dict], name: str) -> Non
 
 
 def test_a_gate_holds_an_operator_against_its_counterpart_alone(tmp_path: Path, variant: Callable[[str], Path]) -> None:
-    """What was inserted has none: it is named, and neither it nor what follows it fails a limit."""
+    """An inserted operator has no counterpart. The gate reports it, and neither it nor its successors fail a limit."""
     variants = [variant(side) for side in ("Base", "InsertedConv")]
     junit = tmp_path / "junit.xml"
-    # Limits that nothing reaches, since the launches are too few to tell anything.
+    # These limits never fail, since few launches are inconclusive.
     limits = ["--max-slowdown", "100000%", "--max-operator-slowdown", "100000%"]
     short = ["--launches", "2", "--runs", "2", "--budget", "5", "--output-root", tmp_path / "out"]
     command = [ETPROF, "check", *variants, *limits, *short, "--junit", junit, "--json"]

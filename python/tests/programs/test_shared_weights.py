@@ -1,4 +1,4 @@
-"""Weights that several operators share, and that XNNPACK packs for each of them."""
+"""Weights that several operators share, and that XNNPACK packs once per operator."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ WIDTH = 64
 
 
 class Net(torch.nn.Module):
-    """A linear layer that is applied several times, with what XNNPACK does not take in between."""
+    """Applies a linear layer several times, with operators in between that XNNPACK does not take."""
 
     def __init__(self, times: int) -> None:
         super().__init__()

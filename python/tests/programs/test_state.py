@@ -1,4 +1,4 @@
-"""What a program keeps from one inference to the next, found from the file alone, against the modules' own buffers."""
+"""The state that a program keeps between inferences, found from the file alone, compared with the buffers of the modules."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ def states(pte: Path) -> dict[str, Any]:
     completed = program.run("inspect", pte, "--json")
     assert completed.returncode == 0, completed.stderr
     methods = json.loads(completed.stdout)["methods"]
-    for method in methods:  # what is in use at once lies in what is planned
+    for method in methods:  # tensors in use are part of the planned memory
         assert method["planned_peak"] is None or method["planned_peak"]["bytes"] <= method["planned_bytes"]
     return {method["name"]: method["state"] for method in methods}
 
@@ -56,7 +56,7 @@ def test_a_cache_by_its_size_for_each_token(tmp_path: Path):
     assert by_method["get_max_context_len"] == {"tensors": 0, "bytes": 0, "tokens": None, "bytes_per_token": None}
     shown = " ".join(program.run("inspect", pte).stdout.split())
     assert f"2 tensors kept between inferences, 65.5 kB: 512 B for each of {context} tokens" in shown
-    # A number that is no size of the cache is not its room.
+    # A constant that equals no size of the cache is not its capacity.
     other = states(attention(tmp_path / "b.pte", {"get_max_context_len": 999}))["forward"]
     assert other == {"tensors": 2, "bytes": size, "tokens": None, "bytes_per_token": None}
 

@@ -1,4 +1,4 @@
-"""The static gate: of pairs of programs with one known change it names that change, what got worse, and nothing else."""
+"""The static gate reports exactly the known change between two programs, and exactly the facts that got worse."""
 
 import json
 import subprocess
@@ -27,11 +27,11 @@ Changes = tuple[str, ...] | Callable[[list[str]], bool]
 
 
 def is_around_transposes(changes: list[str]) -> bool:
-    """A delegate for each operator transposes what it takes and gives, or keeps the layout."""
+    """Returns whether all changes are transposes around delegates, or other layouts of outputs."""
     return bool(changes) and all(change.endswith(" Transpose") or ": output " in change for change in changes)
 
 
-# Baseline, candidate, what gets worse, and what changed.
+# Baseline, candidate, the facts that get worse, and the changes.
 WORSE: dict[str, tuple[str, str, set[str], Changes]] = {
     "divided by a portable kernel": (
         "Base",
@@ -80,7 +80,7 @@ WORSE: dict[str, tuple[str, str, set[str], Changes]] = {
     "memory planned without reuse": ("Split", "Split unplanned", {"planned"}, ()),
     "a method less": ("two methods", "one method", {"methods"}, ()),
 }
-# What changed, and nothing is worse for it.
+# Changes that make no fact worse.
 HARMLESS = [
     "other weights",
     "removed",
@@ -102,7 +102,7 @@ def plan_without_reuse(edge, _quantized: bool):
 
 
 class Exports:
-    """Each program is exported when it is first asked for."""
+    """Exports each program at its first use."""
 
     def __init__(self, folder: Path, variant: Callable[[str], Path]) -> None:
         self.folder = folder
@@ -157,7 +157,7 @@ def changed_operators(found: dict) -> list[str]:
 
 
 def count_by_method(pte: Path) -> list[dict[str, int]]:
-    """By method what ExecuTorch's own Python reads."""
+    """Returns counts of each method, read by ExecuTorch's own Python."""
     return [
         {
             "delegates": len(plan.delegates),
@@ -173,7 +173,7 @@ def count_by_method(pte: Path) -> list[dict[str, int]]:
 
 
 def delegated_bytes(pte: Path) -> int:
-    """Payloads, each once, and named data."""
+    """Returns the bytes of all payloads (each counted once) and of named data."""
     file = deserialize_pte_binary(pte.read_bytes())
     payloads = {
         (delegate.processed.location, delegate.processed.index)
@@ -195,7 +195,7 @@ def test_it_names_what_is_worse_and_the_change(exports: Exports, name: str) -> N
         changes(changed_operators(found)) if callable(changes) else sorted(changed_operators(found)) == sorted(changes)
     )
     assert found["result"] == "fail"
-    # A gate over programs knows lines of the model wherever its export does.
+    # The static gate reports lines of the model if the export knows them.
     assert all(change["source"].startswith("pairs.py:") for change in found["changes"])
 
 
@@ -235,7 +235,7 @@ def test_why_an_operator_is_not_delegated_is_said_with_its_module_and_line(expor
 
 
 def test_limits_of_one_program() -> None:
-    """At a limit it passes, and beyond it fails: the numbers are those of `etprof inspect`."""
+    """The gate passes at a limit and fails beyond it. The numbers are those of `etprof inspect`."""
     (method,) = json.loads(program.run("inspect", MIXED, "--json").stdout)["methods"]
     portable = sum(operator["calls"] for operator in method["operators"])
     nodes = sum(delegate["nodes"] * delegate["calls"] for delegate in method["delegates"])
@@ -303,7 +303,7 @@ LIMITS = jsonschema.Draft202012Validator(
 
 
 def test_what_the_schema_of_limits_takes_is_read(tmp_path: Path) -> None:
-    """Each key of the schema, with a value of each of its forms."""
+    """The gate accepts each key of the schema with a value of each of its forms."""
     properties = LIMITS.schema["properties"]
     values = {"require": ["99.5%", "100 %", "0%"], "max": [0, 7, "3"], "tolerance": [{"planned": "2.5%"}]}
     sizes = ["300kB", "2 MB", "1.5MiB", "12 b", "4GB"]
@@ -392,7 +392,7 @@ def test_methods_have_results_of_their_own(exports: Exports) -> None:
 
 
 def test_without_a_file_of_limits_none_is_read(tmp_path: Path) -> None:
-    """Whatever lies in the current folder."""
+    """The gate ignores a thresholds.json in the current folder."""
     (tmp_path / "thresholds.json").write_text("{")
     command = [program.etprof(), "check", "--static", MIXED, MIXED]
     completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -1,9 +1,9 @@
 """Durations of an ETDump's events by ExecuTorch's Inspector and by etprof's timeline CSV, made comparable.
 
-Inspector groups runs that hold the same events and the same index of a bundled input, and forgets which run of the
-process was which. Both sides are grouped by the sorted names of a run's events, the runs of a group in their order (of
-several bundled inputs: in that of their start). Within a run an event is known by its name and its occurrence: XNNPACK
-gives the same name to operators of different delegates.
+Inspector groups runs that have the same events and the same index of a bundled input, and drops the number of the run in
+the process. So both readers' runs are grouped by the sorted names of their events. The runs of a group keep their order
+(with several bundled inputs: the order of their start). In a run, the name and the occurrence identify an event, because
+XNNPACK gives operators of different delegates the same name.
 """
 
 import csv
@@ -14,7 +14,7 @@ from pathlib import Path
 from executorch.devtools import Inspector
 from executorch.devtools.inspector import TimeScale
 
-LOAD_BLOCK = "Default"  # ExecuTorch's block of load time, which belongs to no run
+LOAD_BLOCK = "Default"  # ExecuTorch's block of the load time, which is not part of a run
 
 Run = dict[tuple[str, int], Decimal]  # (name, occurrence) to nanoseconds
 Groups = dict[tuple[str, ...], list[Run]]  # sorted names to runs
@@ -23,7 +23,7 @@ _ROUNDING = Decimal("1e-3")  # nanoseconds; times below 2**53 ns are exact in In
 
 
 def inspector_runs(etdump: Path) -> Groups:
-    """The runs by ExecuTorch's own reader, from a file whose times are nanoseconds."""
+    """Returns the runs as ExecuTorch's own reader reads them, from a file whose times are nanoseconds."""
     inspector = Inspector(etdump_path=str(etdump), source_time_scale=TimeScale.NS, target_time_scale=TimeScale.NS)
     blocks = [block for block in inspector.event_blocks if block.name != LOAD_BLOCK]
     runs = []
@@ -38,7 +38,7 @@ def inspector_runs(etdump: Path) -> Groups:
 
 
 def timeline_runs(timeline: Path) -> Groups:
-    """The runs by a `*_exec_all_runs_timeline.csv`: one row an event, in the file's order within a run."""
+    """Returns the runs of a `*_exec_all_runs_timeline.csv`, which has one row per event, in the file's order."""
     rows_of_run = defaultdict(list)
     with timeline.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -49,7 +49,7 @@ def timeline_runs(timeline: Path) -> Groups:
 
 
 def differences(inspector: Groups, timeline: Groups) -> list[str]:
-    """What the two do not agree on, a line each; empty when every event of every run has the same duration."""
+    """Returns one message for each difference. All events have equal durations if there are none."""
     messages = (
         [f"events that only one side has: {sorted(_differing_names(inspector, timeline))}"]
         if inspector.keys() != timeline.keys()
@@ -85,6 +85,6 @@ def _grouped(runs: list[Run]) -> Groups:
 
 
 def _differing_names(inspector: Groups, timeline: Groups) -> set[str]:
-    """The names whose number differs between the sides' groups, or all names where only the runs' make-up differs."""
+    """Returns the names whose counts differ, or all names if only the grouping into runs differs."""
     counts = [Counter(name for names in variant for name in names) for variant in (inspector, timeline)]
     return {name for name in counts[0] | counts[1] if counts[0][name] != counts[1][name]} or set(counts[0])

@@ -1,4 +1,4 @@
-"""The category table knows every operator that ExecuTorch's own libraries can name."""
+"""The category table contains every operator name in ExecuTorch's own libraries."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def program() -> Path:
 
 
 def texts(library: str, pattern: bytes) -> set[str]:
-    """The NUL-terminated texts of a library that match a pattern as a whole."""
+    """Returns the NUL-terminated texts of a library that match a pattern completely."""
     found = sorted(libraries().glob(f"{library}.*"))
     assert found, f"the wheel has no {library}"
     data = found[0].read_bytes()
@@ -40,10 +40,10 @@ def categories(names: set[str]) -> dict[str, tuple[str, str, bool]]:
 
 
 def xnnpack_operators() -> set[str]:
-    # What xnn_operator_type_to_string, xnn_unary_operator_to_string and xnn_binary_operator_to_string return.
+    # Results of xnn_operator_type_to_string, xnn_unary_operator_to_string, and xnn_binary_operator_to_string.
     names = texts("libexecutorch_backend_xnnpack", rb"[A-Z][A-Za-z0-9 -]+ \([A-Z0-9, ]+\)")
     names |= texts("libexecutorch_backend_xnnpack", rb"Invalid (?:Unary|Binary) Op")
-    # The linker keeps a text that ends another one only inside that one, so these have no start of their own.
+    # The linker merges a text into another one with the same end, so these texts have no separate start.
     for name in list(names):
         for end in ("GELU (NC)", "ELU (NC)", "Square Root (NC)"):
             if name.endswith(end):

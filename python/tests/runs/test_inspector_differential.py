@@ -1,4 +1,4 @@
-"""etprof's reading of an ETDump against ExecuTorch's own Inspector: the same events, the same nanoseconds."""
+"""etprof and ExecuTorch's own Inspector read the same events and the same nanoseconds from an ETDump."""
 
 import csv
 import json
@@ -27,12 +27,12 @@ MODELS = [
     {"model": "mixed_delegates"},
     {"model": "transformer_layer"},
 ]
-FOREIGN_ETDUMPS = sorted(DATA.rglob("*.etdump"))  # written by other runners than ours
+FOREIGN_ETDUMPS = sorted(DATA.rglob("*.etdump"))  # written by third-party runners
 
 
 @pytest.fixture
 def needs_build() -> None:
-    """Skips where the programs are not built; on CI, where they must be, fails."""
+    """Skips the test if the programs are not built. On CI, fails instead."""
     missing = [str(path.relative_to(REPOSITORY)) for path in (ETPROF, RUNNER) if not path.is_file()]
     if missing:
         message = f"not built: {', '.join(missing)} (script/bootstrap builds them)"
@@ -47,7 +47,7 @@ def run_program(*arguments: object) -> None:
 
 
 def analyze(etdump: Path, folder: Path) -> Path:
-    """The timeline that `etprof analyze` writes."""
+    """Returns the timeline that `etprof analyze` writes."""
     run_program(ETPROF, "analyze", etdump, "-o", folder)
     (timeline,) = folder.rglob("*_exec_all_runs_timeline.csv")
     return timeline
@@ -82,7 +82,7 @@ def test_other_runners_traces(tmp_path: Path, etdump: Path):
 
 
 def write_timeline(etdump: Path, timeline: Path, change=lambda rows: rows) -> Path:
-    """A timeline straight from the file's fields, by `change` made wrong: what the comparison itself is tested on."""
+    """Writes a timeline directly from the fields of the file, with an error from `change`, to test the comparison itself."""
     rows = []
     run_index = 0
     for block in deserialize_from_etdump_flatcc(etdump.read_bytes()).run_data:
@@ -143,7 +143,7 @@ def test_the_comparison_refuses_a_wrong_timeline(tmp_path: Path, change):
 
 @pytest.fixture(scope="module")
 def two_methods(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An ETDump of one program with two methods that took turns, written by ExecuTorch's own Python runtime."""
+    """An ETDump of a program whose two methods ran alternately, written by ExecuTorch's own Python runtime."""
     import torch
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import to_edge_transform_and_lower

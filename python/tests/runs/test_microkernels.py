@@ -1,4 +1,4 @@
-"""Every microkernel that ExecuTorch's own libraries name is taken apart by etprof."""
+"""etprof parses the name of every microkernel in ExecuTorch's own libraries."""
 
 import os
 import re
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-# A microkernel of XNNPACK's, or a function of KleidiAI's with the kernel's name in it.
+# A microkernel of XNNPACK, or a function of KleidiAI that contains the name of the kernel.
 NAME = re.compile(rb"(?<![A-Za-z0-9_])(?:xnn_[a-z0-9_]+_ukernel(?:_[a-z0-9]+)*__[a-z0-9_]+|kai_[a-z0-9_]+)(?=\0)")
-# Not microkernels: helpers that several share, and the questions about a microkernel's tile.
+# Functions that are not microkernels: shared helpers, and functions that return the tile of a microkernel.
 HELPERS = re.compile(r"kai_(commit_za|get_sme_vector_length\w*)$")
 QUESTION = re.compile(r"(xnn_\w+)_get_[mn]r$")
 
@@ -24,9 +24,9 @@ def program() -> Path:
 
 
 def libraries() -> list[Path]:
-    """The installed wheel's, and those of other Linux platforms that were fetched for `etprof build` and the tests.
+    """Returns the libraries of the installed wheel, and those that `etprof build` and the tests fetched for other platforms.
 
-    (macOS keeps exported names in a trie of pieces.)
+    Only Linux platforms: macOS stores exported names in a trie.
     """
     executorch = pytest.importorskip("executorch", reason="the executorch wheel is not installed")
     folders = [Path(next(iter(executorch.__path__))) / "lib", *sorted((ROOT / "build" / "bundles").glob("*"))]
@@ -53,13 +53,13 @@ def test_every_name_in_the_libraries():
     assert found
     for library in found:
         found_names = names(library)
-        # The x86-64 library keeps the names of some only; the others export KleidiAI's functions, too.
+        # The x86-64 library has few names. The others also export KleidiAI's functions.
         assert len(found_names) >= 50, library
         rows = parse_names(found_names)
         assert sorted(name for name, row in rows.items() if not row) == [], library
         for name, (family, operation, data_types, shape, isa, variant) in rows.items():
             assert family and operation and data_types, name
-            # Nothing of the name is lost: every word of the tail is in one of the parts.
+            # Every word of the end of the name is in one of the parts.
             if name.startswith("xnn_"):
                 tail = name.split("__", 1)[1].split("_")
                 parts = "_".join([shape, isa, variant]).split("_")

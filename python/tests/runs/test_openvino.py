@@ -1,4 +1,4 @@
-"""OpenVINO: exports against PyTorch, the layers that the runner reports against OpenVINO's own list, and beside XNNPACK."""
+"""OpenVINO: exports compared with PyTorch, reported layers compared with OpenVINO's own list, and runs next to XNNPACK."""
 
 import csv
 import importlib.util
@@ -15,7 +15,7 @@ from exports import Exported
 REPOSITORY = Path(__file__).parents[3]
 ETPROF = REPOSITORY / "build" / "etprof"
 RUNNER = REPOSITORY / "build" / "etprof-runner"
-TOY = REPOSITORY / "tests" / "data" / "toy_cnn.pte"  # of XNNPACK
+TOY = REPOSITORY / "tests" / "data" / "toy_cnn.pte"  # delegated to XNNPACK
 MODELS = ["toy_cnn", "vit_block", "image_encoder"]
 RUNS = 4
 
@@ -60,7 +60,7 @@ class Parts(torch.nn.Module):
 
 
 def openvino_layers(pte: Path) -> dict[str, bool]:
-    """In the order of its graph: "type: node (implementation)", and whether it ran for at least a microsecond."""
+    """Returns whether each layer ran for at least a microsecond, by "type: node (implementation)", in graph order."""
     import openvino
     from executorch.exir._serialize._program import deserialize_pte_binary
 
@@ -119,7 +119,7 @@ def test_layers_are_openvinos_and_lie_in_the_call(exported: Exported, tmp_path: 
 
 
 def test_parts_of_a_program_have_no_modules(exported: Exported, tmp_path: Path) -> None:
-    """OpenVINO numbers the nodes of each part anew: aten_convolution_default is the name of both."""
+    """OpenVINO numbers the nodes of each part from the start, so both convolutions are named aten_convolution_default."""
     (tmp_path / "parts.py").write_text(PARTS)
     pte = exported(f"{tmp_path / 'parts.py'}:Parts", backend="openvino")
     etdump = tmp_path / "a.etdump"
@@ -132,7 +132,7 @@ def test_parts_of_a_program_have_no_modules(exported: Exported, tmp_path: Path) 
     assert len({row["operator"] for row in rows}) == 1
     inspected = json.loads(run(ETPROF, "inspect", "--json", pte).stdout)
     (expm1,) = inspected["methods"][0]["operators"]
-    assert not expm1["why_not_delegated"]  # it is OpenVINO that did not
+    assert not expm1["why_not_delegated"]  # reasons are known for XNNPACK only
 
 
 def test_beside_xnnpack(exported: Exported, tmp_path: Path) -> None:
@@ -153,19 +153,19 @@ def test_beside_xnnpack(exported: Exported, tmp_path: Path) -> None:
     compared = {(comparison["baseline"], comparison["candidate"]): comparison for comparison in summary["comparisons"]}
     comparison = compared["xnnpack", "openvino"]
     latency = comparison["latency"]
-    # Beside other processes too few runs may be clean; then there is no ratio.
+    # Next to other processes, too few runs may be clean for a ratio.
     assert latency["verdict"] == "contended" or latency["ratio_low"] < latency["ratio"] < latency["ratio_high"]
     assert ("xnnpack", "portable") in compared
     for name in ("xnnpack", "openvino"):
         assert name in completed.stdout
 
-    # What they name differently is a counterpart only in the same module, and there are such.
+    # Operators with different names match only within the same module, and some do.
     pairs = [op for op in comparison["operators"] if op.get("baseline_key") and op.get("candidate_key")]
     layers = [op for op in pairs if "/backend/" in op["candidate_key"]]
     assert len(layers) > 10
     assert all("module" in op["match_evidence"] for op in layers)
     assert {"block.attn.qkv", "block.mlp.0"} <= {layer["name"] for layer in comparison["layers"]}
-    # The table of categories knows all of them.
+    # The category table contains all layers.
     (details,) = (tmp_path / "out" / "openvino").glob("*_operator_details.csv")
     rows = list(csv.DictReader(details.open(encoding="utf-8")))
     assert {row["delegate_backend"] for row in rows if ": " in row["operator"]} == {"OpenvinoBackend"}

@@ -1,4 +1,4 @@
-"""Operators against the machine's peaks: a real run's numbers, worked out again from its own peaks.json."""
+"""The roofline of a real run, computed again from its own peaks.json."""
 
 import json
 import os
@@ -51,13 +51,13 @@ def test_rows_follow_from_the_work_and_the_roofs(exported: Exported, tmp_path: P
         assert seconds[row["bound"]] == max(seconds.values())
         assert row["share_of_roof"] == pytest.approx(row["roof_ms"] / row["time_ms"], rel=1e-9)
         assert row["would_save_ms"] == pytest.approx(row["time_ms"] - row["roof_ms"], rel=1e-9, abs=1e-12)
-        # Beside other processes one launch may be left, which has no interval.
+        # Next to other processes, only one launch may be clean, and then there is no interval.
         if row["time_low_ms"] is not None:
             assert row["time_low_ms"] <= row["time_ms"] <= row["time_high_ms"]
         assert row["macs_per_s"] == pytest.approx(row["macs"] / row["time_ms"] * 1e3, rel=1e-9)
         if row["macs"] > 0:
             dtypes.add(row["dtype"])
-    # A few tens of nanoseconds may be the same in every run; what computes is not.
+    # Times of a few tens of nanoseconds may be equal in all runs. Times of computing operators are not.
     computing = [row for row in rows if row["macs"] > 0 and row["time_low_ms"] is not None]
     assert not computing or any(row["time_low_ms"] < row["time_ms"] < row["time_high_ms"] for row in computing)
     assert dtypes == {"int8" if options.get("quantize") else "fp32"}
@@ -73,7 +73,7 @@ def test_rows_follow_from_the_work_and_the_roofs(exported: Exported, tmp_path: P
     assert f" {rows[0]['bound']} " in first
     assert operators[rows[0]["key"]]["program"]["layer"] in first
     assert "## Roofline" in (run / "report.md").read_text()
-    # A trace alone says nothing of the machine.
+    # A trace alone does not describe the machine.
     trace_report = etprof("analyze", next((run).rglob("*.etdump")), "--by", "roofline")
     assert "nothing to show" in trace_report
     assert "compute" not in trace_report

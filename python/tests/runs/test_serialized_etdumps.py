@@ -1,5 +1,5 @@
-"""ETDumps that ExecuTorch's own Python serializer wrote, with every optional field absent, empty, at its default, or set:
-etprof reads what ExecuTorch's Inspector reads, to the nanosecond."""
+"""ETDumps of ExecuTorch's own Python serializer, with each optional field absent, empty, at its default, or set. etprof and
+ExecuTorch's Inspector read the same values, to the nanosecond."""
 
 import os
 import random
@@ -19,7 +19,7 @@ DUMPS = int(os.environ.get("ETPROF_TEST_DUMPS", "25"))
 
 
 class Writer:
-    """A dump of some runs whose spans lie one after the other."""
+    """Writes an ETDump of some runs with consecutive spans."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)  # noqa: S311
@@ -78,7 +78,7 @@ class Writer:
 @pytest.mark.parametrize("seed", range(DUMPS))
 def test_reads_what_inspector_reads(seed: int, tmp_path: Path):
     data = Writer(seed).dump()
-    prefixed = tmp_path / "prefixed.etdump"  # as Inspector wants it
+    prefixed = tmp_path / "prefixed.etdump"  # Inspector needs this prefix
     prefixed.write_bytes(struct.pack("<I", len(data)) + data)
     expected = inspector_runs(prefixed)
     assert differences(expected, timeline_runs(analyze(prefixed, tmp_path / "a"))) == []
@@ -91,7 +91,7 @@ def test_reads_what_inspector_reads(seed: int, tmp_path: Path):
 def test_delegates_have_a_clock_of_their_own():
     writer = Writer(0)
     events = []
-    # The delegate's own in microseconds, ExecuTorch's in nanoseconds.
+    # The delegate's events have microseconds, and ExecuTorch's have nanoseconds.
     for name, start, end in [(None, 1_000, 2_500), ("DELEGATE_CALL", 900_000, 2_600_000)]:
         writer.clock = end
         events.append(writer.event(name, start, 0, None if name else "Add (ND) #1"))

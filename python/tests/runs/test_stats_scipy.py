@@ -1,4 +1,4 @@
-"""etprof's statistics against SciPy's and numpy's, on seeded random cases: equal to 1e-9."""
+"""etprof's statistics agree with SciPy's and numpy's to 1e-9, on seeded random cases."""
 
 import json
 import math
@@ -16,7 +16,7 @@ RELATIVE = 1e-9
 
 
 def run_oracle(questions: list[dict]) -> list:
-    """The oracle's answers to all questions, by one process."""
+    """Returns the oracle's answers to all questions, from one process."""
     program = Path(os.environ.get("ETPROF_STATS_ORACLE", BUILT))
     if not program.is_file():
         message = f"{program} is not there: build etprof_stats_oracle, or name it by ETPROF_STATS_ORACLE"
@@ -29,7 +29,7 @@ def run_oracle(questions: list[dict]) -> list:
 
 
 def samples() -> list[numpy.ndarray]:
-    """Latencies as they occur: skewed, with outliers, tied by a coarse clock, hardly varying, of every small size."""
+    """Returns realistic latencies: skewed, with outliers, with ties of a coarse clock, nearly constant, and of each small size."""
     random = numpy.random.default_rng(20240611)
     cases = [random.lognormal(15, 0.1, n) for n in range(1, 60)]
     for n in (2, 3, 10, 20, 40, 100, 1000, 5001):
@@ -61,7 +61,7 @@ def test_distributions():
         assert is_close(actual["trimmed_mean_5"], stats.trim_mean(x, 0.05), 1e-6 * scale)
         assert is_close(actual["trimmed_mean_10"], stats.trim_mean(x, 0.10), 1e-6 * scale)
         if len(x) > 1:
-            sd = numpy.std(x - x[0], ddof=1)  # shifted, since numpy's own sum would lose digits of 1e9 + 0.01
+            sd = numpy.std(x - x[0], ddof=1)  # shifted, because numpy's sum would lose digits of 1e9 + 0.01
             assert is_close(actual["sd"], sd)
             assert is_close(actual["cv"], sd / abs(math.fsum(x) / len(x)), RELATIVE)
         else:

@@ -1,4 +1,4 @@
-"""The machine code that the runner saw in matrix products, against the level of instructions that it was allowed."""
+"""The machine code in matrix products, as the runner observed it, matches the enabled instruction set."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ ETPROF = REPOSITORY / "build" / "etprof"
 RUNNER = REPOSITORY / "build" / "etprof-runner"
 
 SKX = "=avx512bw,+avx512dq,+avx512vl"
-# A mask, a feature that the CPU needs for it, and the class of XNNPACK's products in fp32 and int8 at that level.
+# A mask, a CPU feature that it needs, and the classes of XNNPACK's matrix products in fp32 and int8 at this level.
 LEVELS = [
     ("none", None, "SSE2", "SSE2"),
     ("=sse4_1", "sse4_1", "SSE2", "SSE4.1"),
@@ -30,7 +30,7 @@ LEVELS = [
 
 @pytest.fixture(scope="module")
 def features() -> set[str]:
-    """What this machine's CPU has."""
+    """The features of this machine's CPU."""
     if not ETPROF.is_file() or not RUNNER.is_file():
         message = "etprof is not built (script/bootstrap builds it)"
         if os.environ.get("CI", "") == "true":
