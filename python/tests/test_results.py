@@ -180,7 +180,7 @@ def test_methods_without_delegates_or_macs():
     )
 
 
-def drawn(svg: str) -> tuple[list[float], list[tuple[float, float]], str]:
+def read_plot(svg: str) -> tuple[list[float], list[tuple[float, float]], str]:
     """Returns the places of the points and of the intervals (px), and the texts."""
     root = ElementTree.fromstring(svg)  # noqa: S314  our own
     points = [float(circle.get("cx")) for circle in root.iter("circle")]
@@ -190,19 +190,19 @@ def drawn(svg: str) -> tuple[list[float], list[tuple[float, float]], str]:
 
 def test_notebooks_get_a_plot_of_medians_with_intervals(run):
     rows = [("a", 1.0, 0.5, 2.0), ("<b>", 4.0, None, None), ("none", None, None, None), ("c", 3.0, 3.0, 3.0)]
-    points, intervals, texts = drawn(plot(rows, " ms"))
+    points, intervals, texts = read_plot(plot(rows, " ms"))
     zero, scale = 240, 380 / 4
     assert points == [zero + scale * value for value in (1, 4, 3)]
     assert intervals == [(zero + scale * 0.5, zero + scale * 2), (zero + scale * 3, zero + scale * 3)]
     assert "1 ms [0.5, 2]" in texts and "<b>" in texts and "none" not in texts
     # The reference is on the axis, also where no value is on its other side.
-    points, _, texts = drawn(plot([("a", 0.5, None, None)], "x", 1))
+    points, _, texts = read_plot(plot([("a", 0.5, None, None)], "x", 1))
     assert points == [zero] and texts.split()[-2:] == ["0.5", "1"]
     assert plot([], "x") == plot([("a", None, None, None)], "x") == plot([("a", 1.0, 1.0, 1.0)], "x", 1) == ""
 
     for shown, count in ((etprof.analyze(run), 2), (etprof.compare(run / "plain", run / "fast"), None)):
         (svg,) = re.findall("<svg .*?</svg>", shown._repr_html_())
-        points, intervals, texts = drawn(svg)
+        points, intervals, texts = read_plot(svg)
         assert len(points) == (count or 1 + sum(group["ratio"] is not None for group in shown.data["groups"]))
         assert ("fast" in texts and "0.5 ms" in texts) if count else "2x [2, 2]" in texts
         if count:

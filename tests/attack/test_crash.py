@@ -109,9 +109,9 @@ def test_of_a_measurement(crash):
     # Each launch repeats the same calls, and a resumed measurement repeats those of the reports. test_of_what_recovers lets
     # each of these calls fail, so here a third of them is enough.
     assert len(KINDS) % 3 != 0  # thus every third call still has all kinds
-    tried = [point for point in failure_points(calls) if ALL or point[0] % 3 == 0]
-    assert {calls[number - 1].split()[1] for number, _ in tried} >= {"open", "write", "rename"}
-    for number, kind in tried:
+    attempts = [point for point in failure_points(calls) if ALL or point[0] % 3 == 0]
+    assert {calls[number - 1].split()[1] for number, _ in attempts} >= {"open", "write", "rename"}
+    for number, kind in attempts:
         crash.reset()
         failed = crash.run("run", crash.config, at=number, kind=kind)
         assert "Traceback" not in failed.stderr and "terminate called" not in failed.stderr, failed.stderr
@@ -122,7 +122,7 @@ def test_of_a_measurement(crash):
             crash.check(before)
         except AssertionError as error:
             raise AssertionError(f"call {calls[number - 1]!r}, {kind}: {error}") from error
-    print(f"{len(tried)} points of a measurement")
+    print(f"{len(attempts)} points of a measurement")
 
 
 def measure_and_kill(crash) -> None:
@@ -143,8 +143,8 @@ def test_of_what_recovers(crash, command):
     arguments = ("run", crash.config, "--resume") if command == "resume" else ("recover", crash.bench.out)
     calls = crash.calls(*arguments)
     assert calls
-    tried = failure_points(calls)
-    for number, kind in tried:
+    attempts = failure_points(calls)
+    for number, kind in attempts:
         crash.reset()
         shutil.copytree(start, crash.bench.out)
         before = crash.launches()
@@ -155,7 +155,7 @@ def test_of_what_recovers(crash, command):
             crash.check(before)
         except AssertionError as error:
             raise AssertionError(f"call {calls[number - 1]!r}, {kind}: {error}") from error
-    print(f"{len(tried)} points of {command}")
+    print(f"{len(attempts)} points of {command}")
 
 
 def test_of_what_reads(crash):

@@ -19,7 +19,7 @@ def etprof(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Path:
+def work_folder(tmp_path: Path) -> Path:
     completed = etprof(tmp_path, "new-model", "my_net")
     assert completed.returncode == 0, completed.stderr
     assert completed.stdout.splitlines() == [
@@ -29,12 +29,12 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_it_makes_exports_profiles_and_passes_its_own_test(here: Path):
+def test_what_it_makes_exports_profiles_and_passes_its_own_test(work_folder: Path):
     # Its test needs pytest, the package etprof that registers models, and the program.
     environment = {**ENVIRONMENT, "ETPROF": str(program.etprof()), "PYTHONPATH": str(program.ROOT / "python")}
     completed = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp=kept", "my_net"],
-        cwd=here,
+        cwd=work_folder,
         env=environment,
         capture_output=True,
         text=True,
@@ -42,16 +42,23 @@ def test_what_it_makes_exports_profiles_and_passes_its_own_test(here: Path):
     )
     assert completed.returncode == 0, completed.stdout + completed.stderr
     assert "1 passed" in completed.stdout
-    (pte,) = (here / "kept").rglob("my_net_xnnpack_fp32.pte")
+    (pte,) = (work_folder / "kept").rglob("my_net_xnnpack_fp32.pte")
     manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
-    assert (manifest["model"], manifest["source"]) == ("my_net", str(here / "my_net" / "__init__.py"))
+    assert (manifest["model"], manifest["source"]) == ("my_net", str(work_folder / "my_net" / "__init__.py"))
     assert manifest["delegation"][0]["not_delegated"] == []
     assert manifest["check"]["verdict"] == "pass"
     completed = etprof(
-        here, "profile", str(pte), "--launches=2", "--runs=3", "--no-peaks", "--max-seconds=2", "--output-root=run"
+        work_folder,
+        "profile",
+        str(pte),
+        "--launches=2",
+        "--runs=3",
+        "--no-peaks",
+        "--max-seconds=2",
+        "--output-root=run",
     )
     assert completed.returncode == 0, completed.stderr
-    assert json.loads((here / "run" / "manifest.json").read_text())["status"] == "complete"
+    assert json.loads((work_folder / "run" / "manifest.json").read_text())["status"] == "complete"
 
 
 FAKE = """#!/bin/bash
@@ -70,14 +77,16 @@ exit {code}
         ("pass", "{}", 0, "failed: nothing of it is delegated"),
     ],
 )
-def test_its_test_runs_without_pytest_and_can_fail(here: Path, verdict: str, calls: str, code: int, message: str):
+def test_its_test_runs_without_pytest_and_can_fail(
+    work_folder: Path, verdict: str, calls: str, code: int, message: str
+):
     """Runs the test of the package with a fake etprof that prints a given result."""
-    fake = here / "etprof"
+    fake = work_folder / "etprof"
     fake.write_text(FAKE.format(verdict=verdict, calls=calls, code=code))
     fake.chmod(0o755)
     completed = subprocess.run(
         [sys.executable, "-I", "my_net/test_my_net.py"],
-        cwd=here,
+        cwd=work_folder,
         env={**ENVIRONMENT, "ETPROF": str(fake)},
         capture_output=True,
         text=True,
@@ -87,18 +96,18 @@ def test_its_test_runs_without_pytest_and_can_fail(here: Path, verdict: str, cal
     assert (completed.stdout + completed.stderr).startswith(message), completed.stderr
 
 
-def test_what_does_not_do_is_refused_in_two_lines(here: Path):
+def test_what_does_not_do_is_refused_in_two_lines(work_folder: Path):
     for arguments, code, message in [
         (["my_net"], 3, "`my_net` exists"),
         (["--", "-x"], 2, "`-x` is not a Python identifier"),
         (["toy_cnn"], 2, "an example model of etprof"),
         (["other_net", "--output", "my_net/model.py"], 3, "File exists: my_net/model.py"),
     ]:
-        completed = etprof(here, "new-model", *arguments)
+        completed = etprof(work_folder, "new-model", *arguments)
         assert (completed.returncode, completed.stdout) == (code, ""), completed.stderr
         assert len(completed.stderr.splitlines()) == 2
         assert message in completed.stderr
-    assert etprof(here, "new-model").returncode == 2
-    completed = etprof(here, "new-model", "a_net", "--outputs", "x")
+    assert etprof(work_folder, "new-model").returncode == 2
+    completed = etprof(work_folder, "new-model", "a_net", "--outputs", "x")
     assert (completed.returncode, "--output" in completed.stderr) == (2, True)
-    assert sorted(entry.name for entry in here.iterdir()) == ["my_net"]
+    assert sorted(entry.name for entry in work_folder.iterdir()) == ["my_net"]

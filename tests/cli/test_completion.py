@@ -20,13 +20,13 @@ COMMANDS = re.findall(r"^  ([a-z][a-z-]*) +[A-Z]", program.run("--help").stdout,
 
 
 @functools.cache
-def options_of(command: str) -> set[str]:
+def read_options(command: str) -> set[str]:
     """Returns the options in --help, which stand at the start of a line, short names first."""
     text = program.run(*command.split(), "--help").stdout
     found: set[str] = set()
     if command == "fleet":  # each of its actions has options
         actions = re.findall(r"^ {4}([a-z]+) +[A-Z]", text, re.MULTILINE)
-        found = set().union(*(options_of(f"fleet {action}") for action in actions))
+        found = set().union(*(read_options(f"fleet {action}") for action in actions))
     for line in text.partition("Example:")[0].splitlines():
         names = re.match(r" {2}((?:-[\w-]+(?:, ?)?)+)", line)
         if names:
@@ -46,7 +46,7 @@ def shell(name: str) -> str:
 
 
 @pytest.fixture
-def here(tmp_path) -> Path:
+def work_folder(tmp_path) -> Path:
     """A folder with files and folders to be completed."""
     for name in ("net work.pte", "config.json"):
         (tmp_path / name).touch()
@@ -64,7 +64,7 @@ def scripts(tmp_path_factory) -> dict[str, Path]:
     return {name: folder / name for name in ("bash", "zsh", "fish")}
 
 
-def bash(scripts, here: Path, *arguments: str) -> set[str]:
+def bash(scripts, work_folder: Path, *arguments: str) -> set[str]:
     """Returns bash's completions of the last word. Words are split as bash does ("=" is a separate word)."""
     line = " ".join(shlex.quote(word) for word in ("etprof", *arguments))
     text = (
@@ -73,83 +73,85 @@ def bash(scripts, here: Path, *arguments: str) -> set[str]:
         "_etprof\n"
         """for word in "${COMPREPLY[@]}"; do printf '%s\\n' "$word"; done\n"""  # echo takes "-n" for its own option
     )
-    completed = subprocess.run([shell("bash"), "--norc", "-u", "-c", text], cwd=here, capture_output=True, text=True)
+    completed = subprocess.run(
+        [shell("bash"), "--norc", "-u", "-c", text], cwd=work_folder, capture_output=True, text=True
+    )
     assert (completed.returncode, completed.stderr) == (0, "")
     return set(completed.stdout.splitlines())
 
 
-def test_every_command_and_option_of_the_help_is_completed(scripts, here):
+def test_every_command_and_option_of_the_help_is_completed(scripts, work_folder):
     assert {"run", "quick-test", "completion"} < set(COMMANDS)
-    assert bash(scripts, here, "") == set(COMMANDS)
+    assert bash(scripts, work_folder, "") == set(COMMANDS)
     for command in ["", *COMMANDS]:
         arguments = (command, "-") if command else ("-",)
-        assert bash(scripts, here, *arguments) == options_of(command), command
-    assert "--dry-run" in bash(scripts, here, "run", "--")
-    assert {"--help", "-h", "--quantize", "--no-check"} < bash(scripts, here, "export", "-")
+        assert bash(scripts, work_folder, *arguments) == read_options(command), command
+    assert "--dry-run" in bash(scripts, work_folder, "run", "--")
+    assert {"--help", "-h", "--quantize", "--no-check"} < bash(scripts, work_folder, "export", "-")
 
 
-def test_values_are_completed(scripts, here):
+def test_values_are_completed(scripts, work_folder):
     modes = {"unconstrained-boost", "app-developer"}
-    assert bash(scripts, here, "run", "c.json", "--power-mode", "") == modes
-    assert bash(scripts, here, "run", "c.json", "--power-mode", "=", "") == modes
-    assert bash(scripts, here, "run", "c.json", "--power-mode", "=") == modes
-    assert bash(scripts, here, "profile", "--power-mode", "app") == {"app-developer"}
-    assert bash(scripts, here, "trace", "x", "--format", "") == {"perfetto", "chrome"}
-    assert {"layer", "source", "roofline"} < bash(scripts, here, "analyze", "--by", "")
-    assert "comparison" in bash(scripts, here, "compare", "a", "b", "--csv", "=", "")
-    assert bash(scripts, here, "completion", "") == {"bash", "zsh", "fish"}
+    assert bash(scripts, work_folder, "run", "c.json", "--power-mode", "") == modes
+    assert bash(scripts, work_folder, "run", "c.json", "--power-mode", "=", "") == modes
+    assert bash(scripts, work_folder, "run", "c.json", "--power-mode", "=") == modes
+    assert bash(scripts, work_folder, "profile", "--power-mode", "app") == {"app-developer"}
+    assert bash(scripts, work_folder, "trace", "x", "--format", "") == {"perfetto", "chrome"}
+    assert {"layer", "source", "roofline"} < bash(scripts, work_folder, "analyze", "--by", "")
+    assert "comparison" in bash(scripts, work_folder, "compare", "a", "b", "--csv", "=", "")
+    assert bash(scripts, work_folder, "completion", "") == {"bash", "zsh", "fish"}
     # Options of the exporter, which is written in Python.
-    assert bash(scripts, here, "export", "--dtype", "") == {"fp32", "fp16", "bf16", "int8", "int8dyn", "8da4w"}
-    assert bash(scripts, here, "export", "--quantize", "s") == {"static"}
-    assert bash(scripts, here, "export", "--backend", "") == set(BUILT_IN)
+    assert bash(scripts, work_folder, "export", "--dtype", "") == {"fp32", "fp16", "bf16", "int8", "int8dyn", "8da4w"}
+    assert bash(scripts, work_folder, "export", "--quantize", "s") == {"static"}
+    assert bash(scripts, work_folder, "export", "--backend", "") == set(BUILT_IN)
     # Only etprof's own models are offered, because only a Python with PyTorch knows ExecuTorch's examples.
-    offered = bash(scripts, here, "export", "--model", "") - {path.name for path in here.iterdir()}
+    offered = bash(scripts, work_folder, "export", "--model", "") - {path.name for path in work_folder.iterdir()}
     assert {"toy_cnn", "llm_decoder"} < offered <= set(program.run("export", "--list-models").stdout.split())
-    assert bash(scripts, here, "export", "--model", "toy") == {"toy_cnn"}
-    assert bash(scripts, here, "export", "--name", "") == set()
+    assert bash(scripts, work_folder, "export", "--model", "toy") == {"toy_cnn"}
+    assert bash(scripts, work_folder, "export", "--name", "") == set()
     # A number cannot be completed: no files and no commands are offered.
-    assert bash(scripts, here, "run", "--launches", "") == set()
+    assert bash(scripts, work_folder, "run", "--launches", "") == set()
     # A flag takes no value, so the next word is the configuration.
-    assert "config.json" in bash(scripts, here, "run", "--resume", "")
+    assert "config.json" in bash(scripts, work_folder, "run", "--resume", "")
     # The name of a table is only accepted behind "=".
-    assert "config.json" in bash(scripts, here, "analyze", "--csv", "")
+    assert "config.json" in bash(scripts, work_folder, "analyze", "--csv", "")
 
 
-def test_files_and_folders_are_completed_where_they_are_expected(scripts, here):
+def test_files_and_folders_are_completed_where_they_are_expected(scripts, work_folder):
     all_files = {"net work.pte", "config.json", "runs"}
-    assert bash(scripts, here, "run", "") == all_files
-    assert bash(scripts, here, "profile", "net") == {"net work.pte"}
-    assert bash(scripts, here, "profile", "net work.pte", "--runner", "") == all_files
-    assert bash(scripts, here, "run", "--output-root", "") == {"runs"}
-    assert all_files < bash(scripts, here, "export", "")
-    assert bash(scripts, here, "export", "net") == {"net work.pte"}
-    assert bash(scripts, here, "export", "--calibrate", "") == all_files
-    assert bash(scripts, here, "export", "--outdir", "") == {"runs"}
-    assert bash(scripts, here, "isa", "--threads", "") == set()
-    assert bash(scripts, here, "doctor", "") == set()
+    assert bash(scripts, work_folder, "run", "") == all_files
+    assert bash(scripts, work_folder, "profile", "net") == {"net work.pte"}
+    assert bash(scripts, work_folder, "profile", "net work.pte", "--runner", "") == all_files
+    assert bash(scripts, work_folder, "run", "--output-root", "") == {"runs"}
+    assert all_files < bash(scripts, work_folder, "export", "")
+    assert bash(scripts, work_folder, "export", "net") == {"net work.pte"}
+    assert bash(scripts, work_folder, "export", "--calibrate", "") == all_files
+    assert bash(scripts, work_folder, "export", "--outdir", "") == {"runs"}
+    assert bash(scripts, work_folder, "isa", "--threads", "") == set()
+    assert bash(scripts, work_folder, "doctor", "") == set()
 
 
-def test_a_value_that_is_offered_is_taken(scripts, here):
+def test_a_value_that_is_offered_is_taken(scripts, work_folder):
     """Uses the parser as an oracle: a value that is not offered is refused."""
-    for value in sorted(bash(scripts, here, "trace", "--format", "")):
+    for value in sorted(bash(scripts, work_folder, "trace", "--format", "")):
         assert "--format" not in program.run("trace", "nowhere", "--format", value).stderr
     assert program.run("trace", "nowhere", "--format", "svg").returncode == 2
     assert program.run("completion", "tcsh").returncode == 2
 
 
-def test_fish(scripts, here):
+def test_fish(scripts, work_folder):
     fish = shell("fish")
 
     def complete(line: str) -> dict[str, str]:
         text = f"source {scripts['fish']}; complete -C {shlex.quote(line)}"
-        completed = subprocess.run([fish, "--no-config", "-c", text], cwd=here, capture_output=True, text=True)
+        completed = subprocess.run([fish, "--no-config", "-c", text], cwd=work_folder, capture_output=True, text=True)
         assert (completed.returncode, completed.stderr) == (0, "")
         return dict((line + "\t").split("\t")[:2] for line in completed.stdout.splitlines())
 
     assert set(complete("etprof ")) == set(COMMANDS)
     assert complete("etprof va")["validate"].startswith("Verify the integrity")
     for command in COMMANDS:
-        longs = {name for name in options_of(command) if name.startswith("--")}
+        longs = {name for name in read_options(command) if name.startswith("--")}
         assert {name.rstrip("=") for name in complete(f"etprof {command} --")} == longs, command
     assert set(complete("etprof run --power-mode ")) == {"unconstrained-boost", "app-developer"}
     assert set(complete("etprof completion ")) >= {"bash", "zsh", "fish"}
@@ -205,8 +207,8 @@ class Zsh:
         os.waitpid(self.pid, 0)
 
 
-def test_zsh(scripts, here):
-    zsh = Zsh(shell("zsh"), scripts["zsh"], here)
+def test_zsh(scripts, work_folder):
+    zsh = Zsh(shell("zsh"), scripts["zsh"], work_folder)
     try:
         assert zsh.complete("etprof valid") == "etprof validate "
         assert zsh.complete("etprof quick") == "etprof quick-test "

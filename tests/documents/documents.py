@@ -55,7 +55,7 @@ def all_marks() -> dict[str, Marks]:
     return marks
 
 
-def marks_of(document: pathlib.Path) -> Marks:
+def find_marks(document: pathlib.Path) -> Marks:
     return all_marks().get(str(document.relative_to(ROOT)), Marks())
 
 
@@ -79,7 +79,7 @@ class Block:
         return re.split(r"\s+#\s", first)[0].strip()
 
 
-def fenced(text: str) -> list[Block]:
+def find_fenced_blocks(text: str) -> list[Block]:
     """Returns all fenced blocks in the order of the text."""
     found = []
     for match in BLOCK.finditer(text):
@@ -94,7 +94,7 @@ def fenced(text: str) -> list[Block]:
 def blocks(text: str, marks: Marks = Marks()) -> list[Block]:
     """Returns all blocks and setups in the order in which they run."""
     found = []
-    for block in fenced(text):
+    for block in find_fenced_blocks(text):
         found += [Block("setup", "", s.commands, block.line) for s in marks.setups if s.before == block.key]
         found.append(dataclasses.replace(block, why_not=marks.not_run.get(block.key, "")))
     last = text.count("\n") + 1
@@ -103,7 +103,7 @@ def blocks(text: str, marks: Marks = Marks()) -> list[Block]:
 
 def wrong_marks(text: str, marks: Marks) -> list[str]:
     """Returns the keys that do not name exactly one block of the text."""
-    keys = [block.key for block in fenced(text)]
+    keys = [block.key for block in find_fenced_blocks(text)]
     named = [*marks.not_run, *(setup.before for setup in marks.setups if setup.before is not None)]
     return [key for key in named if keys.count(key) != 1]
 

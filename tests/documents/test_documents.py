@@ -4,13 +4,13 @@ import pathlib
 import re
 
 import pytest
-from documents import ROOT, all_marks, blocks, marks_of, run, stray_commands, wrong_marks
+from documents import ROOT, all_marks, blocks, find_marks, run, stray_commands, wrong_marks
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("skills/**/*.md")])
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
-def name_of(document: pathlib.Path) -> str:
+def relative_name(document: pathlib.Path) -> str:
     return str(document.relative_to(ROOT))
 
 
@@ -34,20 +34,20 @@ def find_dead_links(document: pathlib.Path) -> list[str]:
     return broken_links
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=relative_name)
 def test_commands_are_marked_and_links_lead_somewhere(document):
-    if name_of(document) != "docs/reference/cli.md":  # test_examples.py runs its commands
-        assert stray_commands(document.read_text(), marks_of(document)) == []
-    assert wrong_marks(document.read_text(), marks_of(document)) == []
+    if relative_name(document) != "docs/reference/cli.md":  # test_examples.py runs its commands
+        assert stray_commands(document.read_text(), find_marks(document)) == []
+    assert wrong_marks(document.read_text(), find_marks(document)) == []
     assert find_dead_links(document) == []
 
 
 def test_every_mark_is_of_a_document():
-    assert all_marks().keys() - {name_of(document) for document in DOCUMENTS} == set()
+    assert all_marks().keys() - {relative_name(document) for document in DOCUMENTS} == set()
 
 
 GENERATED = [f"docs/reference/{name}.md" for name in ("cli", "csv", "fleet", "json")]
-LONGEST = 100
+MAX_LINE_LENGTH = 100
 
 
 def long_lines(text: str) -> list[str]:
@@ -56,10 +56,10 @@ def long_lines(text: str) -> list[str]:
     text = re.sub(r"\A---\n.*?^---$|^ *```.*?^ *```|^<!--.*?-->", "", text, flags=re.M | re.S)
     prose = [line for line in text.splitlines() if not re.match(r" {4,}\S| *\|", line)]
     unbreakable = re.compile(r"^ *- |`[^`]*`|\[[^\]]*\]\([^)]*\)")
-    return [line for line in prose if len(line) > LONGEST and " " in unbreakable.sub("", line).strip()]
+    return [line for line in prose if len(line) > MAX_LINE_LENGTH and " " in unbreakable.sub("", line).strip()]
 
 
-@pytest.mark.parametrize("document", [d for d in DOCUMENTS if name_of(d) not in GENERATED], ids=name_of)
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if relative_name(d) not in GENERATED], ids=relative_name)
 def test_lines_are_short(document):
     assert long_lines(document.read_text()) == []
 
@@ -85,11 +85,13 @@ RUN = [
     document
     for document in DOCUMENTS
     if ROOT / "skills" not in document.parents
-    and any(block.is_run for block in blocks(document.read_text(), marks_of(document)))
+    and any(block.is_run for block in blocks(document.read_text(), find_marks(document)))
 ]
 
 
-@pytest.mark.parametrize("document", RUN, ids=name_of)
+@pytest.mark.parametrize("document", RUN, ids=relative_name)
 def test_commands_work(document, measured, tmp_path):
-    completed = run(document.read_text(), tmp_path, measured, marks_of(document))
-    assert completed.returncode == 0, f"{name_of(document)}: {completed.stdout[-2000:]}\n{completed.stderr[-2000:]}"
+    completed = run(document.read_text(), tmp_path, measured, find_marks(document))
+    assert completed.returncode == 0, (
+        f"{relative_name(document)}: {completed.stdout[-2000:]}\n{completed.stderr[-2000:]}"
+    )

@@ -7,11 +7,11 @@ import pathlib
 import re
 
 import pytest
-from documents import ROOT, blocks, marks_of
+from documents import ROOT, blocks, find_marks
 
 KIT = (pathlib.Path(__file__).parent / "kit.md").read_text()
 GUIDE = (ROOT / "docs/project/migration.md").read_text()
-MARKS = dataclasses.replace(marks_of(ROOT / "docs/project/migration.md"), setups=())
+MARKS = dataclasses.replace(find_marks(ROOT / "docs/project/migration.md"), setups=())
 ROWS = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|(?![a-z])", row)[1:-1]]
     for row in KIT.splitlines()

@@ -8,7 +8,7 @@ import sys
 
 import program
 import pytest
-from documents import ROOT, fenced
+from documents import ROOT, find_fenced_blocks
 
 import etprof
 
@@ -44,7 +44,7 @@ def shorten_measurements(code: str) -> str:
 
 def test_the_examples_work(folder, capfd):
     names: dict[str, object] = {}
-    blocks = [block for block in fenced(GUIDE.read_text()) if block.language == "python"]
+    blocks = [block for block in find_fenced_blocks(GUIDE.read_text()) if block.language == "python"]
     assert len(blocks) == 4
     for block in blocks:
         exec(compile(shorten_measurements(block.body), GUIDE, "exec"), names)  # noqa: S102  our own document

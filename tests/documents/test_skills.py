@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 import yaml
-from documents import ROOT, Marks, blocks, marks_of, run_in, script, workspace
+from documents import ROOT, Marks, blocks, find_marks, run_in, script, workspace
 
 SKILLS = ROOT / "skills"
 NAMES = [
@@ -36,18 +36,18 @@ SECTIONS = [
 ]
 
 
-def text_of(name: str) -> str:
+def read_skill(name: str) -> str:
     return (SKILLS / name / "SKILL.md").read_text()
 
 
 def marks(name: str) -> Marks:
-    return marks_of(SKILLS / name / "SKILL.md")
+    return find_marks(SKILLS / name / "SKILL.md")
 
 
 def runs(name: str, section: str) -> list[str]:
     """Returns the commands of a section, block by block."""
     no_setups = dataclasses.replace(marks(name), setups=())
-    found = blocks(sections(text_of(name))[section], no_setups)
+    found = blocks(sections(read_skill(name))[section], no_setups)
     return [block.body for block in found if block.is_run]
 
 
@@ -93,7 +93,7 @@ def test_every_skill_is_in_the_catalog():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_an_agent_loads(name):
-    text = text_of(name)
+    text = read_skill(name)
     matter = front_matter(text)
     assert set(matter) == {"name", "description"}
     assert matter["name"] == name
@@ -106,16 +106,16 @@ def test_what_an_agent_loads(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_sections(name):
-    found = sections(text_of(name))
+    found = sections(read_skill(name))
     assert [title for title in found if title in SECTIONS] == SECTIONS
     for title in ("Prerequisites", "Verification"):
         assert runs(name, title), f"{title}: nothing is run"
-    assert messages(text_of(name)), "explains no failure"
+    assert messages(read_skill(name)), "explains no failure"
 
 
 def test_each_names_the_next():
     order = ["setup-workspace"]
-    while (following := find_next_skill(text_of(order[-1]))) not in order:
+    while (following := find_next_skill(read_skill(order[-1]))) not in order:
         order.append(following)
     assert order == NAMES
 
@@ -133,7 +133,7 @@ def chain(tmp_path_factory) -> Chain:
     folder = workspace(tmp_path_factory.mktemp("skills") / "workspace")
     completed = {}
     for name in [*NAMES, "README.md"]:
-        commands = script((SKILLS / name).read_text()) if name == "README.md" else script(text_of(name), marks(name))
+        commands = script((SKILLS / name).read_text()) if name == "README.md" else script(read_skill(name), marks(name))
         completed[name] = run_in(folder, commands)
         if completed[name].returncode != 0:
             break
@@ -151,12 +151,12 @@ def test_its_commands_work_after_those_before(chain, name):
 def test_its_messages_are_etprofs_own(chain, name):
     assert name in chain.completed, "one before it failed"
     output = chain.completed[name].stdout + chain.completed[name].stderr
-    assert [message for message in messages(text_of(name)) if not contains_message(message, output)] == []
+    assert [message for message in messages(read_skill(name)) if not contains_message(message, output)] == []
 
 
 RUN = "out_toy_cnn/runs/isa"
 STEM = "toy_cnn_xnnpack_fp32"
-NOT_THERE = "rm -rf out_* executorch models/edgetam_encoder"
+REMOVE_OUTPUTS = "rm -rf out_* executorch models/edgetam_encoder"
 CHANGED = "import json, pathlib, sys; p = pathlib.Path('{file}'); d = json.loads(p.read_text()); {change}; p.write_text(json.dumps(d))"
 
 
@@ -169,20 +169,20 @@ def edit_command(file: str, change: str) -> str:
 DAMAGES = {
     "setup-workspace": ["rm build/etprof", "sed -i '2i export ETPROF_RUNNER=/nowhere' build/etprof"],
     "build-runners": [
-        NOT_THERE,
+        REMOVE_OUTPUTS,
         "sed -i '2i export ETPROF_RUNNER=/nowhere' build/etprof",
         "echo >> executorch/cmake-out/native/executor_runner",
         "cp executorch/cmake-out/native/etprof-build.json executorch/cmake-out/native-xnnlog",
     ],
     "export-model": [
-        NOT_THERE,
+        REMOVE_OUTPUTS,
         f"cp tests/data/toy_cnn.pte out_toy_cnn/artifacts/{STEM}.pte",
         f"rm out_toy_cnn/artifacts/{STEM}.pte.etrecord",
         edit_command(f"out_toy_cnn/artifacts/{STEM}.pte.json", "d['check']['verdict'] = 'fail'"),
         edit_command(f"out_toy_cnn/artifacts/{STEM}.pte.json", "d['delegation'][0]['delegated_share_of_macs'] = 0.5"),
     ],
     "run-profiling": [
-        NOT_THERE,
+        REMOVE_OUTPUTS,
         f": > {RUN}/isa_on/{STEM}_isa_on_t1.etdump",
         f"sed -i '$d' {RUN}/isa_off/{STEM}_isa_off_t1_latency.csv",
         edit_command(f"{RUN}/manifest.json", "d['status'] = 'interrupted'"),
@@ -191,7 +191,7 @@ DAMAGES = {
         edit_command("out_toy_cnn/runs/kernels/manifest.json", "d['results'][0]['trace_enabled'] = False"),
     ],
     "analyze-results": [
-        NOT_THERE,
+        REMOVE_OUTPUTS,
         edit_command(f"{RUN}/analysis_summary.json", "d['experiments'][0]['groups']['rows'][0]['total_ns'] += 1"),
         edit_command(
             f"{RUN}/analysis_summary.json",
@@ -203,14 +203,14 @@ DAMAGES = {
         "head -n 1 out_toy_cnn/operators.csv > short && mv short out_toy_cnn/operators.csv",
     ],
     "validate-workflow": [
-        NOT_THERE,
+        REMOVE_OUTPUTS,
         f"head -c 3000 {RUN}/isa_on/{STEM}_isa_on_t1.etdump > cut && mv cut {RUN}/isa_on/{STEM}_isa_on_t1.etdump",
         "echo 'all is well' > out_toy_cnn/damaged.csv",
         edit_command("out_toy_cnn/quick_test.json", "d['passed'] = False"),
         edit_command("out_toy_cnn/itself.json", "d['result'] = 'fail'"),
     ],
     "report-generation": [
-        NOT_THERE,
+        REMOVE_OUTPUTS,
         f"cp out_quick_test/runs/quick_test/report.html {RUN}",
         f"sed -i -E '/^\\*\\*/s/faster|slower|same|inconclusive|contended/unsure/' {RUN}/report.md",
         # A contended comparison has no interval to change.
@@ -219,7 +219,7 @@ DAMAGES = {
         edit_command("out_toy_cnn/devices.json", "d['devices'].pop()"),
     ],
     "onboard-edgetam": [
-        NOT_THERE,
+        REMOVE_OUTPUTS,
         "cp out_edgetam/artifacts/edgetam_xnnpack_fp32.pte.json"
         " out_edgetam_encoder/artifacts/edgetam_encoder_xnnpack_fp32.pte.json",
         "cp out_edgetam/artifacts/edgetam_xnnpack_fp32.pte"

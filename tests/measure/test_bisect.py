@@ -201,7 +201,7 @@ class Started:
         return err
 
 
-def noisy_pair(repository: Repository) -> None:
+def add_noisy_pair(repository: Repository) -> None:
     """Adds two commits. The second is so noisy that its measurement uses the whole time limit."""
     repository.commit(1_000_000)
     repository.commit(1_050_000, ",".join(["0.8", "1.4"] * 200))
@@ -209,7 +209,7 @@ def noisy_pair(repository: Repository) -> None:
 
 @pytest.mark.parametrize("measures", [False, True], ids=["in a build", "in a measurement"])
 def test_ctrl_c_leaves_the_repository_as_it_was(bench, repository, measures):
-    noisy_pair(repository)
+    add_noisy_pair(repository)
     (repository.folder / "runner").write_text("what the user is working on")
     state = [("status", "--porcelain", "--branch"), ("worktree", "list"), ("rev-parse", "HEAD"), ("stash", "list")]
     before = [repository.git(*arguments) for arguments in state]
@@ -242,7 +242,7 @@ def test_what_was_measured_before_ctrl_c_is_not_measured_again(bench, repository
 
 
 def test_what_a_killed_one_left_goes_with_the_next(bench, repository):
-    noisy_pair(repository)
+    add_noisy_pair(repository)
     # git keeps a worktree of the user that is not reachable.
     user_worktree = bench.folder / "mine"
     repository.git("worktree", "add", "-q", str(user_worktree))

@@ -195,7 +195,7 @@ def test_equal_sides_are_the_same_at_once(bench, monkeypatch):
     assert check(bench, *variants, "--runs", "4", code=PASS)["pairs"][0]["launches"] == 10
 
 
-def folder_of(bench, name: str, models: dict[str, bytes]) -> None:
+def make_folder(bench, name: str, models: dict[str, bytes]) -> None:
     for model, more in models.items():
         path = bench.folder / name / model
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -205,8 +205,8 @@ def folder_of(bench, name: str, models: dict[str, bytes]) -> None:
 def test_two_folders_of_models(bench, monkeypatch):
     monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
     monkeypatch.setenv("FAKE_MODEL_FACTORS", '{"change/sub/slow.pte": 1.1}')
-    folder_of(bench, "main", {"same.pte": b"", "sub/slow.pte": b"", "other.pte": b"", "gone.pte": b""})
-    folder_of(bench, "change", {"same.pte": b"", "sub/slow.pte": b"1", "other.pte": b"1", "new.pte": b""})
+    make_folder(bench, "main", {"same.pte": b"", "sub/slow.pte": b"", "other.pte": b"", "gone.pte": b""})
+    make_folder(bench, "change", {"same.pte": b"", "sub/slow.pte": b"1", "other.pte": b"1", "new.pte": b""})
     junit = bench.folder / "junit.xml"
     found = check(bench, "main/", "change", "--runs", "10", "--max-seconds", "200", "--junit", junit, code=FAIL)
     results = {one["name"]: (one["result"], one["launches"] > 0) for one in found["pairs"]}
@@ -225,8 +225,8 @@ def test_two_folders_of_models(bench, monkeypatch):
 
 
 def test_folders_that_cannot_be_compared(bench):
-    folder_of(bench, "main", {"a.pte": b""})
-    folder_of(bench, "change", {"b.pte": b""})
+    make_folder(bench, "main", {"a.pte": b""})
+    make_folder(bench, "change", {"b.pte": b""})
     (bench.folder / "empty").mkdir()
     for arguments, says in (
         (("main", "change"), "`main` and `change` have no model of the same name"),
@@ -445,7 +445,7 @@ def test_one_message_for_what_makes_no_sense(bench):
     assert "is cut short: 1000 of" in refused("cut.pte", "cut.pte", code=BAD_INPUT)
     assert "none of the CPUs" in refused(MODEL, MODEL, "--cpus", "1023", code=BAD_INPUT)
     for variant, more in (("old", b""), ("new", b"\0")):  # also if another pair is measured
-        folder_of(bench, variant, {"net.pte": more})
+        make_folder(bench, variant, {"net.pte": more})
         shutil.copyfile(bench.folder / "cut.pte", bench.folder / variant / "cut.pte")
     assert "is cut short: 1000 of" in refused("old", "new", code=BAD_INPUT)
     assert "no pair" in refused(run, code=BAD_INPUT)

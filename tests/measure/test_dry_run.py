@@ -11,7 +11,7 @@ from measure_bench import MODEL
 DONE, USAGE, BAD_INPUT = 0, 2, 3
 
 
-def plan_of(bench, config, *arguments) -> dict:
+def read_plan(bench, config, *arguments) -> dict:
     completed = bench.run("run", config, "--dry-run", "--json", *arguments)
     assert completed.returncode == DONE, completed.stderr
     assert completed.stderr == ""
@@ -73,7 +73,7 @@ def test_a_person_is_told_everything(bench):
 
 def test_the_plan_is_what_is_then_measured(bench):
     config = bench.write([bench.experiment("a", isa="-sse3"), bench.experiment("b")], max_seconds=30, peaks=False)
-    (device,) = plan_of(bench, config, "--launches", "3")["devices"]
+    (device,) = read_plan(bench, config, "--launches", "3")["devices"]
     assert not bench.out.exists()
     assert bench.run("run", config, "--launches", "3").returncode == DONE
     manifest = bench.manifest()
@@ -106,7 +106,7 @@ def test_the_plan_is_what_is_then_measured(bench):
 )
 def test_the_time_and_where_it_is_from(bench, arguments, keys, launches, at_least, at_most, message):
     config = bench.write([bench.experiment("a", **keys), bench.experiment("b", **keys)])
-    plan = plan_of(bench, config, *arguments)
+    plan = read_plan(bench, config, *arguments)
     (device,) = plan["devices"]
     assert (device["launches"]["at_least"], device["launches"]["at_most"]) == launches
     # With a short time limit, the measurements use all of it, except for the peaks of two experiments, which get a quarter
@@ -135,7 +135,7 @@ def test_nothing_is_started(bench, marking_program):
             bench.experiment("b", exec_wrapper=str(marking_program)),
         ]
     )
-    plan_of(bench, config)
+    read_plan(bench, config)
     assert not (marking_program.parent / "started").exists()
     assert bench.run("run", config).returncode != DONE
     assert (marking_program.parent / "started").exists()  # the check above can fail

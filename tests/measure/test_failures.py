@@ -16,7 +16,7 @@ DONE, USAGE, BAD_INPUT, DEVICE, INTERRUPTED = 0, 2, 3, 4, 130
 HANGS = 6  # seconds; on a busy machine a worker may take some to answer
 
 
-def launches_of(bench, name: str) -> list:
+def read_launches(bench, name: str) -> list:
     return bench.result(name)["launches"]
 
 
@@ -64,10 +64,12 @@ def test_a_worker_that_dies_once_is_tried_again(bench):
     config = bench.write(experiments, max_seconds=600)  # enough time for ten launches on a slow machine
     result = bench.run("run", config)
     assert result.returncode == DONE, result.stderr
-    states = [launch["status"] for launch in launches_of(bench, "b")]
+    states = [launch["status"] for launch in read_launches(bench, "b")]
     assert states.count("failed") == 1
     assert states.count("complete") >= 10
-    assert "killed by signal 9" in next(launch["problem"] for launch in launches_of(bench, "b") if "problem" in launch)
+    assert "killed by signal 9" in next(
+        launch["problem"] for launch in read_launches(bench, "b") if "problem" in launch
+    )
     assert any("was tried again" in warning for warning in bench.result("b")["warnings"])
     assert bench.manifest()["status"] == "complete"
 
@@ -94,7 +96,7 @@ def test_an_experiment_that_always_fails_is_given_up_and_the_others_go_on(bench,
     assert result.returncode == DEVICE
     assert message in bench.last_error(result)
     assert "Experiment `bad` failed" in bench.last_error(result)
-    assert len([launch for launch in launches_of(bench, "good") if launch["status"] == "complete"]) >= 3
+    assert len([launch for launch in read_launches(bench, "good") if launch["status"] == "complete"]) >= 3
     assert bench.result("good")["median_ms"] == pytest.approx(1, rel=1e-4)  # the fake adds a few ns to every run
     assert message in bench.result("bad")["error"]
     assert (bench.out / bench.result("good")["etdump"]).stat().st_size > 0
@@ -106,7 +108,7 @@ def test_a_third_party_runner_that_fails_once_after_complete_launches_is_tried_a
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env=environment)
     result = bench.run("run", bench.write([experiment], launches=4))
     assert result.returncode == DONE, result.stderr
-    states = [launch["status"] for launch in launches_of(bench, "a")]
+    states = [launch["status"] for launch in read_launches(bench, "a")]
     assert states.count("failed") == 1 and states.count("complete") == 4, states
     assert any("out of memory" in warning for warning in bench.result("a")["warnings"])
 
@@ -122,18 +124,18 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(bench):
     with held_worker(bench) as hold:
         config = bench.write([bench.experiment("a", env=hold), bench.experiment("b")], launches=6)
         process = bench.start("run", config)
-        wait_until(lambda: (bench.out / "manifest.json").exists() and len(launches_of(bench, "a")) >= 2)
+        wait_until(lambda: (bench.out / "manifest.json").exists() and len(read_launches(bench, "a")) >= 2)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=240)
     assert process.returncode == INTERRUPTED
     assert "\nInterrupted. Partial results are in " in f"\n{err}"
     assert bench.manifest()["status"] == "interrupted"
     assert not any(alive(pid) for pid in workers(bench))
-    before = launches_of(bench, "a")
+    before = read_launches(bench, "a")
     assert bench.run("analyze", bench.out).returncode == DONE
 
     assert bench.run("run", config, "--resume").returncode == DONE
-    after = launches_of(bench, "a")
+    after = read_launches(bench, "a")
     assert bench.manifest()["status"] == "complete"
     assert after[: len(before)] == before
     assert sum(launch["status"] == "complete" for launch in after) == 6
@@ -169,7 +171,7 @@ def test_a_worker_that_the_signal_reaches_first_is_no_failure(bench, command, la
         assert not (bench.out / "manifest.json").exists()
         return
     assert bench.manifest()["status"] == "interrupted"
-    assert [entry["status"] for entry in launches_of(bench, "a")] == ["complete"] * (launch - 2) + ["partial"]
+    assert [entry["status"] for entry in read_launches(bench, "a")] == ["complete"] * (launch - 2) + ["partial"]
     assert not any("tried again" in warning for warning in bench.result("a")["warnings"])
 
 
@@ -189,7 +191,7 @@ def test_etprof_itself_is_killed(bench):
     with held_worker(bench) as hold:
         config = bench.write([bench.experiment("a", env=hold)], launches=8)
         process = bench.start("run", config)
-        wait_until(lambda: (bench.out / "manifest.json").exists() and len(launches_of(bench, "a")) >= 2)
+        wait_until(lambda: (bench.out / "manifest.json").exists() and len(read_launches(bench, "a")) >= 2)
         process.kill()
         process.communicate()
         wait_until(lambda: not any(alive(pid) for pid in workers(bench)))
@@ -244,7 +246,7 @@ def test_a_full_disk(bench, tmp_path):
         result = bench.run("run", config)
         assert result.returncode == DEVICE, result.stderr
         assert "cannot be written" in bench.last_error(result)
-        assert len(launches_of(bench, "a")) >= 1
+        assert len(read_launches(bench, "a")) >= 1
         assert (bench.out / "a").is_dir()
     finally:
         subprocess.run([shutil.which("umount"), str(disk)], check=True)

@@ -10,7 +10,7 @@ from measure_bench import FAKE_RUNNER, MODEL
 DONE, DEVICE = 0, 4
 
 
-def rows_of(bench, name: str) -> list:
+def read_rows(bench, name: str) -> list:
     with (bench.out / bench.result(name)["latency_csv"]).open() as file:
         return list(csv.DictReader(file))
 
@@ -31,7 +31,7 @@ def test_rounds_have_every_experiment_once_in_changing_order(bench):
             orders.append(one["order"])
     assert 20 < sum(orders) < 50
     for name in "ab":
-        rows = rows_of(bench, name)
+        rows = read_rows(bench, name)
         assert sum(row["phase"] == "traced" for row in rows) == 10
         assert sum(row["phase"] == "first" for row in rows) == 10
         assert {row["launch"] for row in rows} == {str(i) for i in range(10)}
@@ -70,7 +70,7 @@ def test_a_foreign_runner(bench, stream):
     assert data["foreign"] and data["tracer_always_on"]
     assert bench.manifest()["schedule"]["rounds"] == 1
     assert len(data["launches"]) >= 3  # a launch without a clean run is repeated
-    rows = rows_of(bench, "a")
+    rows = read_rows(bench, "a")
     assert sum(row["phase"] == "warmup" for row in rows) == len(data["launches"]) * 4
     assert rows[0]["phase"] == "first" and rows[0]["latency_ns"] == "2000000"
     assert {row["latency_ns"] for row in rows} <= {str(2_000_000 + 1000 * i) for i in range(len(rows))}
@@ -84,7 +84,7 @@ def test_a_foreign_runner_that_leaves_no_etdump_has_the_times_of_its_log(bench):
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_ETDUMP": "0"})
     result = bench.run("run", bench.write([experiment], launches=2))
     assert result.returncode == DONE, result.stderr
-    rows = rows_of(bench, "a")
+    rows = read_rows(bench, "a")
     assert {row["latency_ns"] for row in rows} <= {str(2_000_000 + 1000 * i) for i in range(len(rows))}
     assert len(rows) >= 2 * 11
 

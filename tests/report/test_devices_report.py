@@ -64,8 +64,8 @@ def test_as_a_page_it_has_every_table(runs, tmp_path):
         completed = program.run("report", *runs, "--out", tmp_path / name)
         assert completed.returncode == 0, completed.stderr
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    held = re.search(r'id="etprof-document">([^<]*)<', page)
-    document = json.loads(gzip.decompress(base64.b64decode(held[1])))
+    embedded = re.search(r'id="etprof-document">([^<]*)<', page)
+    document = json.loads(gzip.decompress(base64.b64decode(embedded[1])))
     tables = [part["table"] for section in document["sections"] for part in section["parts"] if "table" in part]
     assert {"devices", "latency", "categories"} <= {table["id"] for table in tables}
     text = (tmp_path / "report.md").read_text(encoding="utf-8").replace("\\", "")  # removes escapes

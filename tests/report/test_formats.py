@@ -95,7 +95,8 @@ def markdown_tables(text: str) -> list[list[dict[str, str]]]:
         while end < len(lines) and lines[end].startswith("|"):
             end += 1
         cells = [
-            [plain(cell) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in [lines[at], *lines[at + 2 : end]]
+            [unescape(cell) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            for line in [lines[at], *lines[at + 2 : end]]
         ]
         header: list[str] = []
         for name in cells[0]:
@@ -105,7 +106,7 @@ def markdown_tables(text: str) -> list[list[dict[str, str]]]:
     return tables
 
 
-def plain(cell: str) -> str:
+def unescape(cell: str) -> str:
     return re.sub(r"\\(.)", r"\1", cell.strip()).replace("&lt;", "<").replace("&gt;", ">")
 
 
@@ -188,7 +189,7 @@ def test_the_ratio_its_interval_and_its_verdict(folder, pair, variants):
     page = (folder / "report.md").read_text(encoding="utf-8")
     answer = re.search(r"^\*\*(.*)\*\*(?: 95% CI (.*))?$", page, flags=re.MULTILINE)
     assert answer, page
-    sentence, interval = plain(answer[1]), plain(answer[2] or "")
+    sentence, interval = unescape(answer[1]), unescape(answer[2] or "")
     assert sentence in program.run("report", folder, "--all", width=200).stdout
     before, after = variants[0]["label"], variants[1]["label"]
     if latency["verdict"] == "contended":  # other processes used the processor
@@ -301,8 +302,8 @@ def test_operator_times(folder, pair, variants, report_md):
 
 
 def test_the_page_holds_the_json(folder):
-    held = program.read_page_json(folder / "report.html", "etprof-report")
-    assert held == (folder / "analysis_summary.json").read_bytes()
+    embedded = program.read_page_json(folder / "report.html", "etprof-report")
+    assert embedded == (folder / "analysis_summary.json").read_bytes()
 
 
 def test_the_plot_counts_every_run(summary):

@@ -30,7 +30,7 @@ def durations(etdump: Path) -> np.ndarray:
     return np.array(raw) * 1e-6
 
 
-def experiment_of(etdump: Path) -> dict:
+def analyze_experiment(etdump: Path) -> dict:
     completed = program.run("analyze", etdump, "--json")
     assert completed.returncode == 0, completed.stderr
     (experiment,) = program.parse_with_schema("analysis_summary", completed.stdout)["experiments"]
@@ -39,7 +39,7 @@ def experiment_of(etdump: Path) -> dict:
 
 def test_a_prefill_and_decode_steps_have_no_median_in_common():
     expected = durations(FOLDER / "prefill_decode.etdump")
-    experiment = experiment_of(FOLDER / "prefill_decode.etdump")
+    experiment = analyze_experiment(FOLDER / "prefill_decode.etdump")
     assert experiment["latency_ms"]["p50"] is None
     decode, prefill = experiment["run_classes"]
     assert decode["latency_ms"]["n"] + prefill["latency_ms"]["n"] == experiment["latency_ms"]["n"]
@@ -50,7 +50,7 @@ def test_a_prefill_and_decode_steps_have_no_median_in_common():
 
 def test_a_growing_context_is_shown_by_stretches():
     expected = durations(FOLDER / "growing.etdump")
-    experiment = experiment_of(FOLDER / "growing.etdump")
+    experiment = analyze_experiment(FOLDER / "growing.etdump")
     assert experiment["latency_ms"]["p50"] is None
     classes = experiment["run_classes"]
     assert len(classes) in (2, 4)
@@ -66,12 +66,12 @@ def test_a_growing_context_is_shown_by_stretches():
 def test_the_screen_has_a_row_for_each_class(name: str):
     shown = program.run("analyze", FOLDER / f"{name}.etdump").stdout
     assert "Median latency" not in shown
-    for run_class in experiment_of(FOLDER / f"{name}.etdump")["run_classes"]:
+    for run_class in analyze_experiment(FOLDER / f"{name}.etdump")["run_classes"]:
         assert f"{name}, {run_class['name']}" in shown
 
 
 def test_runs_of_one_size_have_a_median():
-    experiment = experiment_of(program.DATA / "toy_cnn.t1.etdump")
+    experiment = analyze_experiment(program.DATA / "toy_cnn.t1.etdump")
     assert experiment["run_classes"] == []
     assert experiment["latency_ms"]["p50"] is not None
 

@@ -17,7 +17,7 @@ MODEL = program.DATA / "toy_cnn.pte"
 ETDUMP = program.DATA / "toy_cnn.t1.etdump"
 VARIANTS = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
 # Lines of a report that only --all shows. The last one appears only if there is a finding.
-ONLY_ALL = [
+LINES_OF_ALL = [
     r"^  (All|Most expensive) operators",
     r"^  By category",
     r"^  By delegate",
@@ -65,10 +65,10 @@ def test_all_of_a_report(command):
         brief_screen = run_screen(*command)
         assert len(brief_screen.splitlines()) <= FULL_SCREEN
         assert "Use --all for every operator" in brief_screen
-        assert not any(find_lines(pattern, brief_screen) for pattern in ONLY_ALL)
+        assert not any(find_lines(pattern, brief_screen) for pattern in LINES_OF_ALL)
     before = sorted(ETDUMP.parent.iterdir())
     full_screen = run_screen(*command, "--all")
-    for pattern in ONLY_ALL:
+    for pattern in LINES_OF_ALL:
         assert find_lines(pattern, full_screen), pattern
     assert "--all" not in full_screen
     assert sorted(ETDUMP.parent.iterdir()) == before, "nothing is written"
@@ -87,13 +87,13 @@ def test_profile_and_run_and_what_they_left(folder, tmp_path):
         brief_screen = run_screen(*command)
         full_screen = run_screen(*command, "--all")
         # The numbers of findings and warnings depend on other load of this machine.
-        for pattern in ONLY_ALL[:-1]:
+        for pattern in LINES_OF_ALL[:-1]:
             assert find_lines(pattern, full_screen) and not find_lines(pattern, brief_screen), pattern
         assert "  Roofline: " in full_screen
         assert "FLOP/s\n" in full_screen
     options = ["--launches", 2, "--max-seconds", 2, "--no-peaks", "--output-root", tmp_path / "out"]
     measured = run_screen("profile", MODEL, *options, "--all")
-    for pattern in ONLY_ALL[:-1]:
+    for pattern in LINES_OF_ALL[:-1]:
         assert find_lines(pattern, measured), pattern
 
 

@@ -28,14 +28,14 @@ def experiment(path: Path) -> dict:
     return {key: value for key, value in summary.items() if key not in ELSEWHERE}
 
 
-def timeline_of(etdump: Path, folder: Path) -> Path:
+def write_timeline(etdump: Path, folder: Path) -> Path:
     assert program.run("analyze", etdump, "-o", folder, "--quiet").returncode == 0
     return folder / f"{etdump.stem}_exec_all_runs_timeline.csv"
 
 
 @pytest.mark.parametrize("etdump", ETDUMPS, ids=lambda path: path.stem)
 def test_a_timeline_gives_what_its_etdump_gives(etdump, tmp_path):
-    timeline = timeline_of(etdump, tmp_path)
+    timeline = write_timeline(etdump, tmp_path)
     assert experiment(timeline) == experiment(etdump)
     assert analysis(timeline)["insights"] == [
         insight for insight in analysis(etdump)["insights"] if insight["kind"] != "first_run"
@@ -44,7 +44,7 @@ def test_a_timeline_gives_what_its_etdump_gives(etdump, tmp_path):
 
 def test_two_timelines_compare_as_their_etdumps(tmp_path):
     variants = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
-    timelines = [timeline_of(variant, tmp_path) for variant in variants]
+    timelines = [write_timeline(variant, tmp_path) for variant in variants]
     results = []
     for pair in (variants, timelines):
         completed = program.run("compare", *pair, "--json")
@@ -56,7 +56,7 @@ def test_two_timelines_compare_as_their_etdumps(tmp_path):
 
 
 def test_a_timeline_is_not_written_over(tmp_path):
-    timeline = timeline_of(program.DATA / "toy_cnn.t1.etdump", tmp_path)
+    timeline = write_timeline(program.DATA / "toy_cnn.t1.etdump", tmp_path)
     with timeline.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     with timeline.open("w", newline="", encoding="utf-8") as file:
@@ -73,7 +73,7 @@ def test_a_folder_of_timelines_is_a_run(tmp_path):
     for variant in ("off", "on"):
         etdump = program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{variant}.etdump"
         out = tmp_path / "out" / variant
-        shutil.copy(timeline_of(etdump, out), tmp_path / f"toy_cnn_sme2_{variant}_t1_exec_all_runs_timeline.csv")
+        shutil.copy(write_timeline(etdump, out), tmp_path / f"toy_cnn_sme2_{variant}_t1_exec_all_runs_timeline.csv")
     shutil.rmtree(tmp_path / "out")
     completed = program.run("analyze", tmp_path, "--json")
     assert completed.returncode == 0, completed.stderr
@@ -160,7 +160,7 @@ def test_an_odd_csv_is_one_clear_message(text, message, tmp_path):
 
 
 def test_a_timeline_has_its_own_time_scale(tmp_path):
-    timeline = timeline_of(program.DATA / "toy_cnn.t1.etdump", tmp_path)
+    timeline = write_timeline(program.DATA / "toy_cnn.t1.etdump", tmp_path)
     completed = program.run("analyze", timeline, "--time-scale", "us")
     assert completed.returncode == 2
     assert "has microseconds, and `--time-scale` is for ETDumps" in completed.stderr

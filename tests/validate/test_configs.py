@@ -20,9 +20,9 @@ TEMPLATES = sorted((CONFIGS / "templates").glob("*.json"))
 MODEL = program.DATA / "toy_cnn.pte"
 SCHEMA = program.ROOT / "docs" / "schema" / "config.schema.json"
 # Configurations for this machine.
-HERE = ["examples/isa_on_off.json", "examples/threads.json", "templates/linux_template.json"]
+LOCAL_CONFIGS = ["examples/isa_on_off.json", "examples/threads.json", "templates/linux_template.json"]
 # Keys without meaning on a platform, and the profiling kit's other names.
-ELSEWHERE = {"mac": {"cpu_affinity", "power_mode", "max_temp", "max_temp_wait"}, "android": set()}
+PLATFORM_KEYS = {"mac": {"cpu_affinity", "power_mode", "max_temp", "max_temp_wait"}, "android": set()}
 ALIASES = {"num_runs", "num_threads"}
 
 
@@ -95,7 +95,7 @@ def test_it_fits_the_schema_that_it_names(path):
     assert (path.parent / config["$schema"]).resolve() == SCHEMA
 
 
-def keys_of(text: str) -> list[str]:
+def list_keys(text: str) -> list[str]:
     return re.findall(r'"([\w$]+)":', text)
 
 
@@ -110,7 +110,7 @@ def test_every_key_is_explained_once(path):
         if (match := re.match(r'  (?:// )?"([\w$]+)":', line)) and not line.startswith("    ")
     ]
     assert len(top) == len(set(top))
-    expected = set(schema()["properties"]) - ALIASES - ELSEWHERE.get(platform_, set())
+    expected = set(schema()["properties"]) - ALIASES - PLATFORM_KEYS.get(platform_, set())
     if platform_ != "android":
         expected -= {"power_mode"}
     assert set(top) == expected
@@ -122,7 +122,7 @@ def test_every_key_is_explained_once(path):
     for alias in ALIASES:
         assert len(re.findall(rf"\b{alias}\b", text)) == 1
     for key in ("name", "label", "mode", "baseline", "candidate", "experiment", "compare_pairs"):
-        assert key in keys_of(text)
+        assert key in list_keys(text)
 
 
 def uncommented(path: Path) -> str:
@@ -152,7 +152,7 @@ def skip_without(feature: str) -> None:
         pytest.skip(f"this CPU has no {feature}")
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", LOCAL_CONFIGS)
 def test_those_for_this_machine_run(name, tmp_path):
     if platform.machine() == "x86_64":
         skip_without({"examples/isa_on_off.json": "avx", "templates/linux_template.json": "avx2"}.get(name, "sse3"))
@@ -229,7 +229,7 @@ def test_a_key_of_another_place_is_refused_by_both(level, tmp_path):
         assert refused(tmp_path, config) == ""
 
 
-def values_of(property_: dict[str, Any]) -> Iterator[Any]:
+def make_values(property_: dict[str, Any]) -> Iterator[Any]:
     """Returns values on both sides of the schema's bounds, valid and invalid words, and values of rare types."""
     for option in property_.get("anyOf", [property_]):
         if "minimum" in option:
@@ -243,7 +243,7 @@ def values_of(property_: dict[str, Any]) -> Iterator[Any]:
 
 
 # Messages about values that are valid by themselves, but not together with the others, or not on this machine.
-ELSE_WRONG = r"has no run with|none of the CPUs|no model is given|settings of Android"
+INVALID_TOGETHER = r"has no run with|none of the CPUs|no model is given|settings of Android"
 
 
 @pytest.mark.parametrize("level", ["whole", "experiment", "pair", "side"])
@@ -252,11 +252,11 @@ def test_schema_and_parser_allow_the_same_values(level, tmp_path):
     for key, property_ in schema_values(level).items():
         if key in ("experiments", "analysis", "compare_pairs", "baseline", "candidate", "experiment"):
             continue
-        for value in values_of(property_):
+        for value in make_values(property_):
             config = make_config(level, {key: value})
             by_schema = not errors(config)
             error = refused(tmp_path, config)
-            assert by_schema == (not error or bool(re.search(ELSE_WRONG, error))), (
+            assert by_schema == (not error or bool(re.search(INVALID_TOGETHER, error))), (
                 f"{key}: {value!r}: {error or 'taken'}"
             )
             count += 1

@@ -42,7 +42,9 @@ OPTIONAL = {
     "timeline": {"watched"},  # only with --watch
 }
 # Objects whose keys are names, or whose format belongs to others.
-FREE = re.compile(r"(\.|^)(node_types|category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)")
+FREE_FORM = re.compile(
+    r"(\.|^)(node_types|category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)"
+)
 
 
 def schema(name: str) -> jsonschema.Draft202012Validator:
@@ -102,7 +104,7 @@ def mutations(name: str, document: dict) -> Iterator[str]:
     Before the next damage, the document is restored.
     """
     for path, (parent, member) in list(places(document)):
-        if FREE.search(path):
+        if FREE_FORM.search(path):
             continue
         original = dict(parent)
         kinds = {
@@ -209,7 +211,7 @@ def kernels_document(folder: Path) -> dict:
     return json.loads(program.run("kernels", run, "--filter-op", "IGEMM", "--json").stdout)
 
 
-def document_of(name: str, measured: Path, devices_report_file: Path) -> dict:
+def make_document(name: str, measured: Path, devices_report_file: Path) -> dict:
     if name == "check":  # with checks of operators
         completed = program.run(
             "check", measured, "--max-operator-slowdown", "5%", "--max-memory-growth", "5%", "--json"
@@ -232,7 +234,7 @@ def document_of(name: str, measured: Path, devices_report_file: Path) -> dict:
     "name", [*RUN_DOCUMENTS, *SUFFIXES, "check", "devices_report", "dry_run", "inspect", "kernels", "timeline"]
 )
 def test_whatever_is_spoilt_is_refused(name, measured, devices_report_file):
-    document = without_repeats(document_of(name, measured, devices_report_file))
+    document = without_repeats(make_document(name, measured, devices_report_file))
     assert errors(name, document) == []
     accepted = []
     count = 0

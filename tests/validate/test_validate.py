@@ -69,10 +69,10 @@ def spoil_a_latency(run: Path) -> None:
 
 
 def add_runs_to_the_manifest(run: Path) -> None:
-    def more(manifest: dict) -> None:
+    def damage(manifest: dict) -> None:
         manifest["results"][0]["etdump_runs"][0]["runs"] += 1
 
-    edit(run / "manifest.json", more)
+    edit(run / "manifest.json", damage)
 
 
 def truncate_last_byte(path: Path) -> None:
@@ -81,21 +81,21 @@ def truncate_last_byte(path: Path) -> None:
 
 def add_a_nanosecond(table: str):
     def apply(run: Path) -> None:
-        def more(summary: dict) -> None:
+        def damage(summary: dict) -> None:
             rows_of = summary["experiments"][0][table]
             (rows_of if table == "operators" else rows_of["rows"])[0]["total_ns"] += 1
 
-        edit(run / "analysis_summary.json", more)
+        edit(run / "analysis_summary.json", damage)
 
     return apply
 
 
 def move_a_delta(table: str, key: str = "delta_numerator_ns"):
     def apply(run: Path) -> None:
-        def more(summary: dict) -> None:
+        def damage(summary: dict) -> None:
             summary["comparisons"][0][table][0][key] += 1
 
-        edit(run / "analysis_summary.json", more)
+        edit(run / "analysis_summary.json", damage)
 
     return apply
 
@@ -111,10 +111,10 @@ def lengthen_each_operator(run: Path) -> None:
 
 
 def metrics_of_another_run(run: Path) -> None:
-    def more(metrics: dict) -> None:
+    def damage(metrics: dict) -> None:
         metrics["results"][1]["runs"] += 1
 
-    edit(run / "metrics.json", more)
+    edit(run / "metrics.json", damage)
 
 
 def forget_an_experiment(run: Path) -> None:
@@ -125,13 +125,13 @@ def set_value(file: str, *path: str | int, to):
     """Changes the value at a place of a JSON file."""
 
     def apply(run: Path) -> None:
-        def more(document) -> None:
+        def damage(document) -> None:
             for key in path[:-1]:
                 document = document[key]
             assert document[path[-1]] != to
             document[path[-1]] = to
 
-        edit(run / file, more)
+        edit(run / file, damage)
 
     return apply
 
@@ -168,30 +168,30 @@ def change_verdict(file: str, *path: str | int):
     def apply(run: Path) -> None:
         (name,) = run.glob(file)
 
-        def more(document) -> None:
+        def damage(document) -> None:
             for key in path:
                 document = document[key]
             document["verdict"] = "slower" if document["verdict"] == "faster" else "faster"
 
-        edit(name, more)
+        edit(name, damage)
 
     return apply
 
 
 def move_between_groups(run: Path) -> None:
-    def more(summary: dict) -> None:
+    def damage(summary: dict) -> None:
         first, second = summary["experiments"][0]["groups"]["rows"][:2]
         first["total_ns"] += 1000
         second["total_ns"] -= 1000
 
-    edit(run / "analysis_summary.json", more)
+    edit(run / "analysis_summary.json", damage)
 
 
 def add_busy_time(run: Path) -> None:
-    def more(watch: dict) -> None:
+    def damage(watch: dict) -> None:
         watch["operators"][0]["threads"][0]["busy_ns"] += 1
 
-    edit(experiment_file(run, "_watch.json"), more)
+    edit(experiment_file(run, "_watch.json"), damage)
 
 
 def truncate_page(run: Path) -> None:
@@ -276,7 +276,7 @@ DAMAGE = {
 
 # Checks that also fail if threads of the measurement waited for a CPU: the error of the latency ratio, and thus the
 # p-value of the summary, then depends on the times of the operators.
-WHERE_THREADS_WAITED = {"ETDump of another experiment": {"pipeline_summary"}}
+CHECKS_OF_WAITING_THREADS = {"ETDump of another experiment": {"pipeline_summary"}}
 
 
 def test_a_good_run_is_good(run):
@@ -324,7 +324,7 @@ def test_one_broken_promise_is_one_failure(damage, run):
     completed = program.run("validate", run)
     assert completed.returncode == CHECK_FAILED
     broken = findings(run, "broken")
-    assert {finding["check"] for finding in broken} - WHERE_THREADS_WAITED.get(damage, set()) == checks, broken
+    assert {finding["check"] for finding in broken} - CHECKS_OF_WAITING_THREADS.get(damage, set()) == checks, broken
     assert file in {finding["file"] for finding in broken}
     assert f"{run}: {len(broken)} broken" in " ".join(completed.stdout.split())
     table = program.run("validate", run, "--csv", "findings")

@@ -10,15 +10,15 @@ from wheel_tools import RELEASE, ROOT, call
 
 
 @pytest.fixture(scope="session")
-def built() -> dict[Path, int]:
+def built_programs() -> dict[Path, int]:
     """The programs of build/release and their modification times, before the wheel is built."""
     return {file: file.stat().st_mtime_ns for name in ("etprof", "etprof-runner") if (file := RELEASE / name).exists()}
 
 
 @pytest.fixture(scope="session")
-def wheel(built: dict[Path, int], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(built_programs: dict[Path, int], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Builds the wheel as `pip wheel .` does, reusing build/release, which has the same sources, options, and compiler."""
-    assert len(built) == 2, f"{RELEASE} holds no programs (script/bootstrap builds them)"
+    assert len(built_programs) == 2, f"{RELEASE} holds no programs (script/bootstrap builds them)"
     folder = tmp_path_factory.mktemp("wheel")
     # PATH gives pip the same tools that configured the folder.
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -30,7 +30,7 @@ def wheel(built: dict[Path, int], tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="session")
-def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment that contains only the wheel."""
     folder = tmp_path_factory.mktemp("empty")
     venv.create(folder, with_pip=False, symlinks=True)

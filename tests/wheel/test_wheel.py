@@ -12,7 +12,7 @@ from wheel_tools import ROOT, call
 
 TOY = ROOT / "tests" / "data" / "toy_cnn.pte"
 # Libraries that every Linux system has (the same as in auditwheel's policies).
-OF_THE_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-[\w-]+)\.so\.\d+$")
+SYSTEM_LIBRARIES = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-[\w-]+)\.so\.\d+$")
 
 
 def read_dependencies(binary: Path) -> tuple[set[str], list[str]]:
@@ -29,11 +29,11 @@ def binaries(folder: Path) -> list[Path]:
     return [file for file in files if file.read_bytes()[:4] == b"\x7fELF"]
 
 
-def test_it_is_made_of_what_was_built(built, wheel):
+def test_it_is_made_of_what_was_built(built_programs, wheel):
     """A wheel build that links the programs again would replace them while others run them."""
     assert wheel.exists()
-    times_after = {file: file.stat().st_mtime_ns for file in built}
-    assert times_after == built, (
+    times_after = {file: file.stat().st_mtime_ns for file in built_programs}
+    assert times_after == built_programs, (
         "was it up to date (script/bootstrap), and are the wheel's options those of the preset release?"
     )
 
@@ -52,7 +52,7 @@ def test_its_binaries_need_nothing_that_a_plain_system_has_not(wheel, tmp_path):
         )  # the runner has already loaded all libraries that this one needs
         if loaded_before:
             neighbors |= {other.name for other in (file.parent / "torch-stand-ins").iterdir()}
-        assert {name for name in libraries if not OF_THE_SYSTEM.match(name)} <= neighbors, file
+        assert {name for name in libraries if not SYSTEM_LIBRARIES.match(name)} <= neighbors, file
         # It finds libraries in its own folder, and searches no folder of the machine that built it.
         assert all(path.startswith("$ORIGIN") for path in paths), (file, paths)
         if libraries & neighbors and not loaded_before:
@@ -71,8 +71,8 @@ def test_it_brings_licenses_stubs_and_no_folder_of_the_build(wheel):
         assert str(ROOT).encode() not in archive.read("etprof/bin/etprof")
 
 
-def test_it_profiles_a_model_in_an_empty_environment(empty, tmp_path):
-    environment = {"PATH": f"{empty / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+def test_it_profiles_a_model_in_an_empty_environment(empty_environment, tmp_path):
+    environment = {"PATH": f"{empty_environment / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     model = tmp_path / TOY.name
     model.write_bytes(TOY.read_bytes())
     arguments = ["profile", model, "--vs", "threads=1", "--launches", "2", "--runs", "3", "--no-peaks"]
@@ -80,33 +80,33 @@ def test_it_profiles_a_model_in_an_empty_environment(empty, tmp_path):
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["status"] == "complete"
     for result in manifest["results"]:
-        assert Path(result["runner_path"]).is_relative_to(empty)
+        assert Path(result["runner_path"]).is_relative_to(empty_environment)
     assert (tmp_path / "run" / "report.html").exists()
     call("etprof", "validate", tmp_path / "run", cwd=tmp_path, env=environment)
 
 
-def test_it_runs_llm_kernels_without_torch(empty, tmp_path):
+def test_it_runs_llm_kernels_without_torch(empty_environment, tmp_path):
     source = f"{ROOT / 'tests' / 'cached_attention.py'}:CachedAttention"
     call(ROOT / "build" / "etprof", "export", "--model", source, "--outdir", tmp_path, cwd=ROOT)
     (model,) = tmp_path.glob("*.pte")
-    environment = {"PATH": f"{empty / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    environment = {"PATH": f"{empty_environment / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     arguments = ["profile", model, "--launches", "2", "--runs", "3", "--no-peaks", "--output-root", tmp_path / "run"]
     call("etprof", *arguments, cwd=tmp_path, env=environment)
     (experiment,) = json.loads((tmp_path / "run" / "analysis_summary.json").read_text())["experiments"]
     assert "llama::custom_sdpa.out" in {operator["name"] for operator in experiment["operators"]}
 
 
-def test_it_makes_a_new_model_without_torch(empty, tmp_path):
-    environment = {"PATH": f"{empty / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+def test_it_makes_a_new_model_without_torch(empty_environment, tmp_path):
+    environment = {"PATH": f"{empty_environment / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     files = call("etprof", "new-model", "my_net", cwd=tmp_path, env=environment).splitlines()
     assert files == [f"my_net/{name}" for name in ("README.md", "__init__.py", "model.py", "test_my_net.py")]
     assert "my_net" in call("etprof", "export", "--list-models", cwd=tmp_path, env=environment).splitlines()
 
 
-def test_what_it_lacks_is_said(empty, tmp_path):
-    environment = {**os.environ, "PATH": f"{empty / 'bin'}:/usr/bin:/bin", "PYTHONPATH": ""}
+def test_what_it_lacks_is_said(empty_environment, tmp_path):
+    environment = {**os.environ, "PATH": f"{empty_environment / 'bin'}:/usr/bin:/bin", "PYTHONPATH": ""}
     completed = subprocess.run(
-        [empty / "bin" / "etprof", "export", "--model", "toy_cnn", "--outdir", tmp_path],
+        [empty_environment / "bin" / "etprof", "export", "--model", "toy_cnn", "--outdir", tmp_path],
         env=environment,
         capture_output=True,
         text=True,
@@ -115,6 +115,8 @@ def test_what_it_lacks_is_said(empty, tmp_path):
     assert "Traceback" not in completed.stderr
     assert "torch" in completed.stderr
     completed = subprocess.run(
-        [empty / "bin" / "python", "-c", "import etprof; etprof.read_etdump('x')"], capture_output=True, text=True
+        [empty_environment / "bin" / "python", "-c", "import etprof; etprof.read_etdump('x')"],
+        capture_output=True,
+        text=True,
     )
     assert "numpy" in completed.stderr.lower()

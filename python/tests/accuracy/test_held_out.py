@@ -78,7 +78,7 @@ def test_inputs_that_cannot_be_drawn_again_are_noted(tmp_path: Path, capfd: pyte
     )
 
 
-def built(draw: object) -> BuiltModel:
+def make_built_model(draw: object) -> BuiltModel:
     return BuiltModel(torch.nn.Identity(), (torch.zeros(2, 3), 7), {}, None, draw)
 
 
@@ -89,12 +89,12 @@ def test_draws_are_brought_into_the_examples_form_and_leave_the_generator():
 
     state = torch.random.get_rng_state()
     seed = torch.manual_seed
-    first, second = held_out.cases("forward", built(draw), 2)
+    first, second = held_out.cases("forward", make_built_model(draw), 2)
     assert torch.equal(state, torch.random.get_rng_state()) and torch.manual_seed is seed
     assert (first.name, second.name) == ("held-out 1", "held-out 2")
     assert (first.args[0].shape, first.args[0].dtype, first.args[1]) == ((2, 3), torch.float32, 7)
     assert not torch.equal(first.args[0], second.args[0])
-    (redrawn, _) = held_out.cases("forward", built(draw), 2)
+    (redrawn, _) = held_out.cases("forward", make_built_model(draw), 2)
     assert held_out.equal_inputs(inputs.flatten(redrawn.args, {}), inputs.flatten(first.args, {}))
 
 
@@ -113,4 +113,4 @@ def test_what_cannot_be_drawn_gives_no_cases():
         # Both draws are equal.
         lambda: ((torch.ones(2, 3), 7), {}),
     ]
-    assert [held_out.cases("forward", built(draw)) for draw in undrawn] == [[]] * len(undrawn)
+    assert [held_out.cases("forward", make_built_model(draw)) for draw in undrawn] == [[]] * len(undrawn)

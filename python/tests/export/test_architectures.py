@@ -111,7 +111,7 @@ def check_modules_and_macs(experiment: dict, model: str, delegation: dict):
     )
 
 
-def delegation_of(pte: Path, *, too_coarse: bool = False) -> dict:
+def read_delegation(pte: Path, *, too_coarse: bool = False) -> dict:
     manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
     check = manifest["check"]
     if too_coarse:
@@ -130,7 +130,7 @@ def test_an_architecture(exported: Exported, tmp_path: Path, name: str, kind: st
     etdump = tmp_path / "x.etdump"
     run(RUNNER, "--model_path", pte, "--num_executions", 5, "--cpu_threads", 1, "--etdump_path", etdump)
     (experiment,) = json.loads(run(ETPROF, "analyze", etdump, "--model", pte, "--json"))["experiments"]
-    check_modules_and_macs(experiment, model, delegation_of(pte, too_coarse=(name, kind) in TOO_COARSE))
+    check_modules_and_macs(experiment, model, read_delegation(pte, too_coarse=(name, kind) in TOO_COARSE))
 
 
 def test_edgetam_is_profiled(exported: Exported, tmp_path: Path):
@@ -140,7 +140,7 @@ def test_edgetam_is_profiled(exported: Exported, tmp_path: Path):
     summary = json.loads((tmp_path / "analysis_summary.json").read_text())
     (experiment,) = summary["experiments"]
     assert experiment["all_runs"] > 0
-    check_modules_and_macs(experiment, "edgetam", delegation_of(pte))
+    check_modules_and_macs(experiment, "edgetam", read_delegation(pte))
     (undelegated,) = [operator["type"] for operator in experiment["operators"] if operator["portable"]]
     assert undelegated == "upsample_nearest2d.vec_out"
 

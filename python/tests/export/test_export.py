@@ -40,7 +40,7 @@ EXPORTS = [
 ]
 
 
-def manifest_of(pte: Path) -> dict:
+def read_manifest(pte: Path) -> dict:
     return json.loads(pte.with_name(f"{pte.name}.json").read_text())
 
 
@@ -89,7 +89,7 @@ def test_an_export_computes_what_the_model_computes(exported: Exported, options:
 def test_files_have_the_kits_names_and_the_manifests_hashes(exported: Exported, options: dict, name: str):
     pte = exported(**options)
     assert pte.name == name
-    manifest = manifest_of(pte)
+    manifest = read_manifest(pte)
     assert list(manifest["files"]) == [name, f"{name}.etrecord", f"{name}.inputs"]
     for file_name, entry in manifest["files"].items():
         path = pte.with_name(file_name)
@@ -98,7 +98,7 @@ def test_files_have_the_kits_names_and_the_manifests_hashes(exported: Exported, 
 
 
 def test_the_manifest_says_what_was_exported_by_what(exported: Exported):
-    manifest = manifest_of(exported(**TOY_FP32))
+    manifest = read_manifest(exported(**TOY_FP32))
     assert manifest["schema_version"] == 1
     assert (manifest["model"], manifest["backend"], manifest["dtype"]) == ("toy_cnn", "xnnpack", "fp32")
     assert (manifest["quantized"], manifest["quantization"]) == (False, None)
@@ -110,7 +110,7 @@ def test_the_manifest_says_what_was_exported_by_what(exported: Exported):
     assert len(manifest["versions"]["executorch_git_sha"]) == 40
     assert list(manifest["methods"]) == ["forward"]
     assert manifest["methods"]["forward"]["outputs"] == manifest["outputs"]
-    quantized = manifest_of(exported("toy_cnn", quantize="static"))
+    quantized = read_manifest(exported("toy_cnn", quantize="static"))
     assert (quantized["quantized"], quantized["quantization"]) == (True, "static")
 
 
@@ -119,13 +119,13 @@ def test_toy_cnn_is_the_size_of_the_one_measured_before(exported: Exported):
 
 
 def test_delegates_and_portable_operators_are_counted(exported: Exported):
-    delegated = manifest_of(exported(**TOY_FP32))
+    delegated = read_manifest(exported(**TOY_FP32))
     assert (delegated["delegate_calls"], delegated["portable_operators"]) == ({"XnnpackBackend": 1}, {})
-    mixed = manifest_of(exported("mixed_delegates"))
+    mixed = read_manifest(exported("mixed_delegates"))
     assert mixed["delegate_calls"]["XnnpackBackend"] >= 3
     assert mixed["portable_operators"]["aten::cumsum.out"] == 2
-    assert manifest_of(exported("transformer_layer"))["delegate_calls"]["XnnpackBackend"] >= 2
-    portable = manifest_of(exported("toy_cnn", backend="portable"))
+    assert read_manifest(exported("transformer_layer"))["delegate_calls"]["XnnpackBackend"] >= 2
+    portable = read_manifest(exported("toy_cnn", backend="portable"))
     assert portable["delegate_calls"] == {}
     assert portable["portable_operators"]["aten::convolution.out"] == 3
 
@@ -133,7 +133,7 @@ def test_delegates_and_portable_operators_are_counted(exported: Exported):
 def test_fp16_converts_weights_and_floating_inputs(exported: Exported):
     pte = exported("toy_cnn", dtype="fp16")
     assert read_inputs(pte.with_name(f"{pte.name}.inputs"))[0].dtype == torch.float16
-    assert manifest_of(pte)["inputs"][0]["dtype"] == "float16"
+    assert read_manifest(pte)["inputs"][0]["dtype"] == "float16"
     assert pte.stat().st_size < 0.9 * exported(**TOY_FP32).stat().st_size
 
 
@@ -148,7 +148,7 @@ def test_an_export_is_used_again_only_while_it_is_current(exported: Exported, tm
     pte = exported("mixed_delegates")
     copies = {path.name: Path(shutil.copy(path, tmp_path)) for path in pte.parent.glob(f"{pte.name}*")}
     assert is_current(copies[pte.name])
-    manifest = manifest_of(pte)
+    manifest = read_manifest(pte)
     manifest["versions"]["torch"] = "1.0"
     copies[f"{pte.name}.json"].write_text(json.dumps(manifest))
     assert not is_current(copies[pte.name])
@@ -193,9 +193,9 @@ def test_a_users_file_with_nested_and_other_inputs(tmp_path: Path, capfd: pytest
     ]
     inputs = read_inputs(pte.with_name(f"{pte.name}.inputs"))
     assert [type(value) for value in inputs] == [torch.Tensor, int, bool, type(None), torch.Tensor, torch.Tensor]
-    kinds = [entry["type"] for entry in manifest_of(pte)["inputs"]]
+    kinds = [entry["type"] for entry in read_manifest(pte)["inputs"]]
     assert kinds == ["tensor", "int", "bool", "none", "tensor", "tensor"]
-    assert manifest_of(pte)["command"] == ["etprof", "export", *arguments]
+    assert read_manifest(pte)["command"] == ["etprof", "export", *arguments]
     assert "forward" in pte.with_name(f"{pte.name}.graph.txt").read_text()
 
 

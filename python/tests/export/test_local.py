@@ -25,7 +25,7 @@ HEAD = "from etprof.models import register_model\n"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Changes to an empty folder. Afterwards, removes models and modules that were registered or imported there."""
     before = set(sys.modules)
     monkeypatch.chdir(tmp_path)
@@ -52,54 +52,54 @@ def find_error(spec: str) -> ExportError:
     return raised.value
 
 
-def width_of(spec: str) -> int:
+def read_width(spec: str) -> int:
     return find.build_model(find.find_model(spec)).module.in_features
 
 
-def test_a_package_in_the_current_folder_is_found_by_the_name_it_registers(here: Path):
-    package(here / "mine_a", HEAD + "register_model('net-a', f'{__name__}.model:Model')")
-    package(here / "mine_b", HEAD + "from .model import Model\nregister_model('net-b', Model)", width=4)
-    assert (width_of("net-a"), width_of("net-b")) == (3, 4)
-    assert width_of("net-a") == 3  # the second time, the model is in the registry
-    assert find.find_model("net-a").source == str(here / "mine_a" / "__init__.py")
-    assert (width_of("mine_a/"), width_of(str(here / "mine_b"))) == (3, 4)
+def test_a_package_in_the_current_folder_is_found_by_the_name_it_registers(work_folder: Path):
+    package(work_folder / "mine_a", HEAD + "register_model('net-a', f'{__name__}.model:Model')")
+    package(work_folder / "mine_b", HEAD + "from .model import Model\nregister_model('net-b', Model)", width=4)
+    assert (read_width("net-a"), read_width("net-b")) == (3, 4)
+    assert read_width("net-a") == 3  # the second time, the model is in the registry
+    assert find.find_model("net-a").source == str(work_folder / "mine_a" / "__init__.py")
+    assert (read_width("mine_a/"), read_width(str(work_folder / "mine_b"))) == (3, 4)
 
 
-def test_the_kits_form_a_folder_of_models_that_registers_them(here: Path):
-    package(here / "models" / "your_model", "from .model import Model as YourModelClass")
-    (here / "models" / "__init__.py").write_text(
+def test_the_kits_form_a_folder_of_models_that_registers_them(work_folder: Path):
+    package(work_folder / "models" / "your_model", "from .model import Model as YourModelClass")
+    (work_folder / "models" / "__init__.py").write_text(
         HEAD + "from . import your_model\nregister_model('your_model', your_model.YourModelClass)"
     )
-    assert width_of("your_model") == 3
+    assert read_width("your_model") == 3
 
 
-def test_a_folder_of_models_that_is_no_package(here: Path):
-    package(here / "models" / "mine_c", HEAD + "register_model('mine_c', f'{__name__}.model:Model')", width=5)
-    assert width_of("mine_c") == 5
+def test_a_folder_of_models_that_is_no_package(work_folder: Path):
+    package(work_folder / "models" / "mine_c", HEAD + "register_model('mine_c', f'{__name__}.model:Model')", width=5)
+    assert read_width("mine_c") == 5
 
 
-def test_listing_imports_nothing(here: Path, capfd: pytest.CaptureFixture):
-    package(here / "mine_d", HEAD + "raise SystemExit('imported')\nregister_model('net-d', int)")
-    (here / "binary").mkdir()
-    (here / "binary" / "__init__.py").write_bytes(b"register_model\0\xff")
-    (here / "broken").mkdir()
-    (here / "broken" / "__init__.py").write_text("register_model('x', \n")
-    (here / "loop").mkdir()
-    (here / "loop" / "__init__.py").symlink_to("__init__.py")
+def test_listing_imports_nothing(work_folder: Path, capfd: pytest.CaptureFixture):
+    package(work_folder / "mine_d", HEAD + "raise SystemExit('imported')\nregister_model('net-d', int)")
+    (work_folder / "binary").mkdir()
+    (work_folder / "binary" / "__init__.py").write_bytes(b"register_model\0\xff")
+    (work_folder / "broken").mkdir()
+    (work_folder / "broken" / "__init__.py").write_text("register_model('x', \n")
+    (work_folder / "loop").mkdir()
+    (work_folder / "loop" / "__init__.py").symlink_to("__init__.py")
     assert main(["--list-models"]) == 0
     listed = capfd.readouterr().out.splitlines()
     assert listed[-1] == "net-d"
     assert {"toy_cnn", "mv3"} < set(listed)
-    assert list(local.registered(here)) == ["net-d"]
+    assert list(local.registered(work_folder)) == ["net-d"]
 
 
-def test_two_models_of_one_name_are_refused(here: Path):
+def test_two_models_of_one_name_are_refused(work_folder: Path):
     for name in ("mine_e", "mine_f"):
-        package(here / name, HEAD + "register_model('net-e', int)")
+        package(work_folder / name, HEAD + "register_model('net-e', int)")
     why = find_error("net-e").reason
     assert "two models have the name net-e" in why
     assert "mine_e/__init__.py" in why and "mine_f/__init__.py" in why
-    package(here / "mine_g", HEAD + "register_model('toy_cnn', int)\nregister_model('mv3', int)")
+    package(work_folder / "mine_g", HEAD + "register_model('toy_cnn', int)\nregister_model('mv3', int)")
     assert "etprof's example and the one of" in find_error("toy_cnn").reason
     assert find_error("toy_cnn").remedy == "say which: mine_g:toy_cnn"
     assert find_error("./mine_g").reason == "mine_g registers several models"
@@ -108,35 +108,35 @@ def test_two_models_of_one_name_are_refused(here: Path):
     assert error.remedy == "name one: mine_g:toy_cnn, mine_g:mv3"
 
 
-def test_ones_own_model_comes_before_executorchs(here: Path):
-    package(here / "mine_m", HEAD + "register_model('mv3', f'{__name__}.model:Model')", width=6)
+def test_ones_own_model_comes_before_executorchs(work_folder: Path):
+    package(work_folder / "mine_m", HEAD + "register_model('mv3', f'{__name__}.model:Model')", width=6)
     assert "mv3" in find.executorch_examples()
-    assert width_of("mv3") == 6
-    package(here / "mine_n", HEAD + "register_model('toy_cnn', f'{__name__}.model:Model')", width=7)
-    assert width_of("mine_n:toy_cnn") == 7
+    assert read_width("mv3") == 6
+    package(work_folder / "mine_n", HEAD + "register_model('toy_cnn', f'{__name__}.model:Model')", width=7)
+    assert read_width("mine_n:toy_cnn") == 7
     assert find.default_name("mine_n:toy_cnn") == "toy_cnn"
 
 
-def test_names_that_a_package_computes(here: Path):
+def test_names_that_a_package_computes(work_folder: Path):
     """Computed names are unknown until the package runs, so the user has to name the package."""
     loop = "for width in (3, 4):\n    register_model(f'net-{width}', f'{__name__}.model:Model')"
-    package(here / "mine_o", HEAD + loop, width=8)
-    assert local.registered(here) == {}
+    package(work_folder / "mine_o", HEAD + loop, width=8)
+    assert local.registered(work_folder) == {}
     assert find_error("net-3").remedy.startswith(
         "mine_o/__init__.py registers models by names that it computes: if this is one of them, give mine_o:net-3. "
     )
-    assert width_of("mine_o:net-3") == width_of("./mine_o:net-4") == 8
+    assert read_width("mine_o:net-3") == read_width("./mine_o:net-4") == 8
     assert find_error("mine_o:net-5").reason == "mine_o/__init__.py registers no model net-5"
     assert find_error("./mine_o").remedy == "name the model: mine_o:NAME"
 
 
-def test_a_package_that_registers_nothing_is_told_how(here: Path):
-    package(here / "mine_h", "")
+def test_a_package_that_registers_nothing_is_told_how(work_folder: Path):
+    package(work_folder / "mine_h", "")
     error = find_error("mine_h")
     assert error.reason == "mine_h/__init__.py registers no model mine_h"
     assert 'register_model("mine_h", f"{__name__}.model:Class")' in error.remedy
     assert "registers no model" in find_error("./mine_h").reason
-    (here / "plain").mkdir()
+    (work_folder / "plain").mkdir()
     assert "without an __init__.py" in find_error("./plain").reason
 
 
@@ -155,25 +155,25 @@ def test_a_package_that_registers_nothing_is_told_how(here: Path):
         ("if False:\n    register_model('net-i', int)", "no class"),
     ],
 )
-def test_a_package_that_fails_is_one_clear_error(here: Path, init: str, message: str):
-    package(here / "mine_i", HEAD + init)
+def test_a_package_that_fails_is_one_clear_error(work_folder: Path, init: str, message: str):
+    package(work_folder / "mine_i", HEAD + init)
     assert message in find_error("net-i").reason
 
 
-def test_a_package_that_another_module_hides(here: Path):
-    package(here / "json", HEAD + "register_model('net-j', f'{__name__}.model:Model')")
+def test_a_package_that_another_module_hides(work_folder: Path):
+    package(work_folder / "json", HEAD + "register_model('net-j', f'{__name__}.model:Model')")
     assert "the name of the package json is taken by" in find_error("net-j").reason
 
 
-def test_a_file_of_a_package_says_to_name_the_package(here: Path):
-    package(here / "mine_k", HEAD + "register_model('net-k', f'{__name__}.model:Model')")
+def test_a_file_of_a_package_says_to_name_the_package(work_folder: Path):
+    package(work_folder / "mine_k", HEAD + "register_model('net-k', f'{__name__}.model:Model')")
     error = find_error("mine_k/model.py:Model")
     assert "relative import" in error.reason and "(mine_k/model.py, line 3)" in error.reason
     assert "give the package's folder" in error.remedy
 
 
-def test_what_a_registered_model_computes(here: Path):
-    package(here / "mine_l", HEAD + "register_model('net-l', f'{__name__}.model:Model')")
+def test_what_a_registered_model_computes(work_folder: Path):
+    package(work_folder / "mine_l", HEAD + "register_model('net-l', f'{__name__}.model:Model')")
     built = find.build_model(find.find_model("net-l"))
     assert torch.equal(built.args[0], torch.ones(1, 3))
     assert built.module(*built.args).shape == (1, 2)

@@ -36,7 +36,7 @@ def export(folder: Path, *arguments: str) -> tuple[int, Path]:
     return code, folder / "net_xnnpack_fp32.pte"
 
 
-def manifest_of(pte: Path) -> dict:
+def read_manifest(pte: Path) -> dict:
     return json.loads(pte.with_name(f"{pte.name}.json").read_text())
 
 
@@ -52,7 +52,7 @@ def test_bounds_are_parsed():
 def test_any_shape_within_the_bounds_runs(tmp_path: Path):
     code, pte = export(tmp_path, "--input-shape", "image=1x3x8..40x20..30", "--input-shape", "1=1x3x8..40x20..30")
     assert code == 0
-    manifest = manifest_of(pte)
+    manifest = read_manifest(pte)
     assert [entry["shape"] for entry in manifest["inputs"]] == [[1, 3, 40, 30], [1, 3, 40, 30]]
     assert all(entry["dynamic"] for entry in manifest["inputs"])
     checked = {case["inputs"]: case["shapes"][0] for case in manifest["check"]["cases"]}
@@ -72,7 +72,7 @@ def test_any_shape_within_the_bounds_runs(tmp_path: Path):
 def test_a_shape_without_ranges_is_another_static_one(tmp_path: Path):
     code, pte = export(tmp_path, "--input-shape", "image=2x3x6x9", "--input-shape", "other=2x3x6x9")
     assert code == 0
-    assert manifest_of(pte)["inputs"][0] == {
+    assert read_manifest(pte)["inputs"][0] == {
         "type": "tensor",
         "dtype": "float32",
         "shape": [2, 3, 6, 9],

@@ -36,12 +36,12 @@ MODELS = [
 Edges = set[tuple]
 
 
-def name_of(options: dict) -> str:
+def model_id(options: dict) -> str:
     """Returns the test id of an entry of MODELS."""
     return "-".join(find.default_name(options["model"]) if key == "model" else str(options[key]) for key in options)
 
 
-def graph_of(payload: bytes, folder: Path) -> dict:
+def read_graph(payload: bytes, folder: Path) -> dict:
     """Returns the graph of an XNNPACK payload, read by flatc with ExecuTorch's schema."""
     header = XNNHeader.from_bytes(payload[: XNNHeader.EXPECTED_LENGTH])
     schema_file = folder / "schema.fbs"
@@ -53,7 +53,7 @@ def graph_of(payload: bytes, folder: Path) -> dict:
     return json.loads(re.sub(r"(: -?)inf\b", r"\1Infinity", text))
 
 
-def inputs_of(node: dict) -> list[int]:
+def node_inputs(node: dict) -> list[int]:
     """Returns the ids of the values that an entry of `xnodes` reads, in the order of its arguments."""
     union = node["xnode_union"]
     used = [field for field in INPUT_FIELDS if field in union]
@@ -77,7 +77,7 @@ def contract_edges(edges: Iterable[tuple], dropped: Iterable) -> Edges:
     return {(a, b) for a, others in after.items() for b in others if a != b}
 
 
-def shape_of(sizes: Iterable[int]) -> str:
+def format_shape(sizes: Iterable[int]) -> str:
     return "x".join(map(str, sizes)) or "scalar"
 
 
@@ -104,14 +104,14 @@ class PythonsProgram:
                 self.add_kernel(index, call)
             elif isinstance(call, schema.DelegateCall):
                 place = self.plan.delegates[call.delegate_index].processed
-                self.add_call(index, call, graph_of(bytes(program.backend_delegate_data[place.index].data), folder))
+                self.add_call(index, call, read_graph(bytes(program.backend_delegate_data[place.index].data), folder))
 
         for index, value in enumerate(self.plan.outputs):
             self.add(("output", index), {("value", value)}, {})
 
     def tensor(self, index: int) -> dict:
         tensor = self.plan.values[index].val
-        return {"shape": shape_of(tensor.sizes), "type": DTYPES[tensor.scalar_type.name]}
+        return {"shape": format_shape(tensor.sizes), "type": DTYPES[tensor.scalar_type.name]}
 
     def tensors(self, index: int) -> list[int]:
         value = self.plan.values[index].val
@@ -134,27 +134,27 @@ class PythonsProgram:
             place = ("value", call.args[tensor["external_id"]]) if external else ("id", index, tensor["id_out"])
             names[tensor["id_out"]] = place
             kind = tensor["datatype"].removeprefix("xnn_datatype_")
-            tensors[tensor["id_out"]] = {"shape": shape_of(tensor["dims"]), "type": kind}
+            tensors[tensor["id_out"]] = {"shape": format_shape(tensor["dims"]), "type": kind}
         for number, node in enumerate(graph["xnodes"]):
-            read = {names[value] for value in inputs_of(node)}
+            read = {names[value] for value in node_inputs(node)}
             output = node["xnode_union"]["output_id"]
             self.add(("node", index, number), read, {names[output]: tensors[output]})
 
-    def place_of(self, value: tuple) -> tuple | None:
+    def memory_place(self, value: tuple) -> tuple | None:
         tensor = self.plan.values[value[1]].val if value[0] == "value" else None
         info = getattr(tensor, "allocation_info", None)
         return info and (info.memory_id, info.memory_offset_low, info.memory_offset_high)
 
     def add(self, step: tuple, read: set, written: dict[tuple, dict]) -> None:
         # A tensor that no step writes is a view of the last tensor in its memory.
-        for view in filter(self.place_of, read - set(self.writers)):
-            self.writers[view] = self.last_in[self.place_of(view)]
+        for view in filter(self.memory_place, read - set(self.writers)):
+            self.writers[view] = self.last_in[self.memory_place(view)]
         self.reads[step] = read
         self.step_outputs[step] = list(written.values())
         for value in written:
             assert value not in self.writers
             self.writers[value] = step
-            self.last_in[self.place_of(value)] = step
+            self.last_in[self.memory_place(value)] = step
 
     def edges(self) -> Edges:
         return {
@@ -162,7 +162,7 @@ class PythonsProgram:
         }
 
 
-def steps_of(operators: list[dict]) -> tuple[dict, list[tuple[str, str]], set[str]]:
+def map_steps(operators: list[dict]) -> tuple[dict, list[tuple[str, str]], set[str]]:
     """Returns the operator of each step, pairs of operators that share a step, and operators without steps."""
     owner, pairs, without = {}, [], set()
     for operator in operators:

@@ -138,7 +138,7 @@ def blocks(*numbers: int) -> Callable[[], nn.Module]:
     return make
 
 
-def inserted() -> nn.Module:
+def make_inserted_block() -> nn.Module:
     """Inserts a convolution between two blocks, so the second block gets another index."""
     two = with_seeded_weights(nn.Sequential(Block(8), Block(8)))
     return nn.Sequential(two[0], with_seeded_weights(conv(), seed=99), two[1])
@@ -159,7 +159,7 @@ VARIANTS: dict[str, Callable[[], nn.Module]] = {
     "Base": lambda: with_seeded_weights(Net()),
     "OtherWeights": lambda: with_seeded_weights(Net(), seed=5),
     "InsertedConv": lambda: with_seeded_weights(Net(layer1=lambda: nn.Sequential(Block(8), Block(8), conv()))),
-    "InsertedBetween": lambda: with_seeded_weights_except(Net(layer1=inserted), "layer1"),
+    "InsertedBetween": lambda: with_seeded_weights_except(Net(layer1=make_inserted_block), "layer1"),
     "InsertedAmongOthers": lambda: with_seeded_weights(
         Net(down=lambda: nn.Sequential(conv(), conv(8, 16), nn.MaxPool2d(2))), seed=3
     ),
@@ -188,7 +188,7 @@ VARIANTS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def model_of(make: Callable[[], nn.Module], variant: int = 16) -> type:
+def make_model_class(make: Callable[[], nn.Module], variant: int = 16) -> type:
     class Variant:
         def get_eager_model(self) -> nn.Module:
             return make().eval()
@@ -199,5 +199,5 @@ def model_of(make: Callable[[], nn.Module], variant: int = 16) -> type:
     return Variant
 
 
-globals().update({name: model_of(make) for name, make in VARIANTS.items()})
-LargerInputs = model_of(VARIANTS["Base"], 32)
+globals().update({name: make_model_class(make) for name, make in VARIANTS.items()})
+LargerInputs = make_model_class(VARIANTS["Base"], 32)

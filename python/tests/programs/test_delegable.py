@@ -75,7 +75,7 @@ FORMS = {
 }
 
 
-def kernels_of(folder: Path, expressions: list[str], dtype: str = "fp32") -> set[tuple[str, str]]:
+def export_and_list_kernels(folder: Path, expressions: list[str], dtype: str = "fp32") -> set[tuple[str, str]]:
     """Returns the operators that are not delegated, each with the reason."""
     model = folder / "forms.py"
     body = """
@@ -105,7 +105,7 @@ def kernels_of(folder: Path, expressions: list[str], dtype: str = "fp32") -> set
     return {(operator["name"], operator["why_not_delegated"]) for operator in method["operators"]}
 
 
-def kernel_of(form: str) -> str:
+def kernel_name(form: str) -> str:
     name = form.split(",")[0]
     return f"dim_order_ops::{name}" if name.startswith("_to_dim_order") else f"aten::{name}"
 
@@ -113,12 +113,12 @@ def kernel_of(form: str) -> str:
 def test_what_the_partitioner_refuses_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     # Without this check, the export refuses programs with 3-D convolutions and negative padding, which do not run.
     monkeypatch.setattr(explain, "no_kernel", lambda _edge: None)
-    refused = kernels_of(tmp_path, [form[0] for form in FORMS.values()])
+    refused = export_and_list_kernels(tmp_path, [form[0] for form in FORMS.values()])
     for form, (_, why, _) in FORMS.items():
-        reasons = [reason for name, reason in refused if name == kernel_of(form)]
+        reasons = [reason for name, reason in refused if name == kernel_name(form)]
         assert any(why in (reason or "") for reason in reasons), f"{form}: {reasons}"
-    delegable_names = {name for name, _ in kernels_of(tmp_path, [form[2] for form in FORMS.values()])}
-    assert not delegable_names & {kernel_of(form) for form in FORMS}
+    delegable_names = {name for name, _ in export_and_list_kernels(tmp_path, [form[2] for form in FORMS.values()])}
+    assert not delegable_names & {kernel_name(form) for form in FORMS}
 
 
 def test_a_linear_layer_of_a_portable_export_is_not_called_one_without_constant_weights():
@@ -132,7 +132,7 @@ def test_a_linear_layer_of_a_portable_export_is_not_called_one_without_constant_
 
 
 def test_gelu_of_half_precision_is_explained(tmp_path: Path):
-    assert ("aten::gelu.out", "XNNPACK takes no GELU of float16") in kernels_of(
+    assert ("aten::gelu.out", "XNNPACK takes no GELU of float16") in export_and_list_kernels(
         tmp_path, ["functional.gelu(x)"], "fp16"
     )
-    assert "aten::gelu.out" not in {name for name, _ in kernels_of(tmp_path, ["functional.gelu(x)"])}
+    assert "aten::gelu.out" not in {name for name, _ in export_and_list_kernels(tmp_path, ["functional.gelu(x)"])}

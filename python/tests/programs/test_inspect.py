@@ -34,7 +34,7 @@ from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
 from etprof.export import Request, export_model
 from etprof.exporting import find
 from exports import Exported
-from graphs import DTYPES, NO_ID, graph_of, inputs_of
+from graphs import DTYPES, NO_ID, node_inputs, read_graph
 
 REPOSITORY = Path(__file__).parents[3]
 ETPROF = REPOSITORY / "build" / "etprof"
@@ -136,7 +136,7 @@ def test_the_file_is_what_executorch_reads(pte: Path):
     assert [method["name"] for method in found["methods"]] == [plan.name for plan in program.execution_plan]
 
 
-def value_of(value: schema.EValue) -> dict:
+def describe_value(value: schema.EValue) -> dict:
     """Returns the fields of ExecuTorch's value under etprof's names."""
     kind = re.sub(r"(?<!^)(?=[A-Z])", " ", type(value.val).__name__).lower().replace("null", "none")
     if not isinstance(value.val, schema.Tensor):
@@ -161,7 +161,7 @@ def test_the_methods_are_what_executorch_reads(pte: Path):
     program = deserialize_pte_binary(pte.read_bytes()).program
     for plan, method in zip(program.execution_plan, inspect(pte)["methods"], strict=True):
         for value, entry in zip(plan.values, method["values"], strict=True):
-            expected = value_of(value)
+            expected = describe_value(value)
             assert {key: entry[key] for key in expected} == expected
             if expected["kind"] == "tensor":
                 bits = torch.empty(0, dtype=getattr(torch, entry["dtype"])).element_size() * 8
@@ -188,7 +188,7 @@ def check_node(node: dict, expected: dict) -> None:
     union = expected["xnode_union"]
     assert node["type"] == expected["xnode_union_type"]
     assert node["debug_handle"] == (None if expected["debug_handle"] == NO_HANDLE else expected["debug_handle"])
-    assert node["inputs"] == inputs_of(expected)
+    assert node["inputs"] == node_inputs(expected)
     assert node["outputs"] == [union["output_id"]]
     assert node["flags"] == union["flags"]
     for key in ("output_min", "output_max"):
@@ -244,7 +244,7 @@ def check_graphs(pte: Path, folder: Path) -> dict:
     for plan, method in zip(program.execution_plan, found["methods"], strict=True):
         for delegate, entry in zip(plan.delegates, method["delegates"], strict=True):
             payload = bytes(program.backend_delegate_data[delegate.processed.index].data)
-            expected = graph_of(payload, folder)
+            expected = read_graph(payload, folder)
             graph = found["xnnpack_graphs"][entry["xnnpack_graph"]]
             assert graph["inputs"] == expected["input_ids"]
             assert graph["outputs"] == expected["output_ids"]

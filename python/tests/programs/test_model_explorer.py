@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from exports import Exported
-from graphs import MODELS, PythonsProgram, name_of, steps_of
+from graphs import MODELS, PythonsProgram, map_steps, model_id
 
 REPOSITORY = Path(__file__).parents[3]
 ETPROF = REPOSITORY / "build" / "etprof"
@@ -30,7 +30,7 @@ def skip_or_fail(reason: str) -> None:
 pytestmark = pytest.mark.usefixtures("needs_build")
 
 
-def loaded(path: Path, kind: str):
+def load_graphs(path: Path, kind: str):
     """Reads a file with Model Explorer's own classes, and fails for unknown keys and types."""
     try:
         from dacite import Config, from_dict
@@ -61,14 +61,14 @@ def attributes(node) -> dict:
     return {attr.key: attr.value for attr in node.attrs}
 
 
-def id_of(step: tuple) -> str:
+def node_id(step: tuple) -> str:
     kind, index, *number = step
     if kind in ("input", "output"):
         return f"forward/{kind}/{index}"
     return "/".join(["forward", str(index), kind, *map(str, number)])
 
 
-@pytest.fixture(scope="module", params=MODELS, ids=name_of)
+@pytest.fixture(scope="module", params=MODELS, ids=model_id)
 def model(request: pytest.FixtureRequest, exported: Exported) -> Path:
     return exported(**request.param)
 
@@ -76,16 +76,16 @@ def model(request: pytest.FixtureRequest, exported: Exported) -> Path:
 def test_the_graph_is_that_of_the_program(model: Path, tmp_path: Path):
     etprof("inspect", model, "--model-explorer", tmp_path / "g.json", "--by", "delegate")
     assert [path.name for path in tmp_path.iterdir()] == ["g.json"]
-    collection = loaded(tmp_path / "g.json", "graphs")
+    collection = load_graphs(tmp_path / "g.json", "graphs")
     assert collection.label == model.name
     (graph,) = collection.graphs
     assert graph.id == "forward"
     program = PythonsProgram(model, tmp_path)
-    assert Counter(node.id for node in graph.nodes) == Counter(map(id_of, program.reads))
+    assert Counter(node.id for node in graph.nodes) == Counter(map(node_id, program.reads))
     edges = {(edge.sourceNodeId, node.id) for node in graph.nodes for edge in node.incomingEdges}
-    assert edges == {(id_of(a), id_of(b)) for a, b in program.edges()}
+    assert edges == {(node_id(a), node_id(b)) for a, b in program.edges()}
     by_id = {node.id: node for node in graph.nodes}
-    for step, node in ((step, by_id[id_of(step)]) for step in program.reads):
+    for step, node in ((step, by_id[node_id(step)]) for step in program.reads):
         # Each edge starts at an existing output and ends at a separate input.
         for edge in node.incomingEdges:
             assert edge.sourceNodeOutputId in {output.id for output in by_id[edge.sourceNodeId].outputsMetadata}
@@ -106,8 +106,8 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
     completed = etprof("inspect", model, "--model-explorer", tmp_path / "g.json", "--run", etdump)
     assert completed.stdout.split() == [str(tmp_path / "g.json"), str(tmp_path / "g.x.json")]
     assert f"model-explorer {tmp_path}/g.json --node_data_paths {tmp_path}/g.x.json" in completed.stderr
-    (graph,) = loaded(tmp_path / "g.json", "graphs").graphs
-    (data,) = loaded(tmp_path / "g.x.json", "node data").values()
+    (graph,) = load_graphs(tmp_path / "g.json", "graphs").graphs
+    (data,) = load_graphs(tmp_path / "g.x.json", "node data").values()
     assert data.name == "x: mean self time, ms"
     found = {node: result.value for node, result in data.results.items()}
     document = json.loads(etprof("analyze", etdump, "--model", model, "--json").stdout)
@@ -117,7 +117,7 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
     assert sum(found.values()) == pytest.approx(sum(means.values()), abs=1e-6 * len(means))
 
     nodes = {node.id: node for node in graph.nodes}
-    owner, pairs, without = steps_of(
+    owner, pairs, without = map_steps(
         sorted(operators, key=lambda own: [int(part) for part in own["key"].split("/")[1::2]])
     )
     expected: Counter[str] = Counter()
@@ -180,9 +180,9 @@ def test_two_sides(tmp_path: Path):
     assert [Path(line).name for line in completed.stdout.splitlines()] == names
     # On a busy machine the comparison may be contended, and then has no ratio.
     results = {}
-    for of_graph in loaded(tmp_path / names[3], "node data").values():
+    for of_graph in load_graphs(tmp_path / names[3], "node data").values():
         results |= of_graph.results
-    (graph,) = loaded(tmp_path / "g.json", "graphs").graphs
+    (graph,) = load_graphs(tmp_path / "g.json", "graphs").graphs
     shown = {node.id: attributes(node) for node in graph.nodes}
     keys = {attributes(node)[f"{labels[0]}: key"]: node.id for node in graph.nodes if "time" in str(node.attrs)}
     rows = [row for row in comparison["operators"] if row.get("baseline_key") in keys]
@@ -203,7 +203,7 @@ def test_operators_that_one_side_has(tmp_path: Path):
     files = [EMULATED / "toy_cnn.sme2_off.etdump", EMULATED / "toy_cnn.sme2_on.etdump"]
     completed = etprof("inspect", TOY_CNN, "--model-explorer", tmp_path / "g.json", "--run", *files)
     assert "grouped by delegate" in completed.stderr
-    (graph,) = loaded(tmp_path / "g.json", "graphs").graphs
+    (graph,) = load_graphs(tmp_path / "g.json", "graphs").graphs
     nodes = {node.id: attributes(node) for node in graph.nodes}
     assert nodes["forward/0/node/1"]["sme2_off: operator"] == "Convolution (NHWC, F32) IGEMM #1"
     assert nodes["forward/0/node/1"]["sme2_on: operator"] == "Convolution (NHWC, PF32) IGEMM #1"
@@ -231,5 +231,5 @@ def test_what_cannot_be_drawn_is_refused(exported: Exported, tmp_path: Path):
     # --etrecord replaces the record next to the model.
     record = Path(f"{exported(model='toy_cnn')}.etrecord")
     etprof("inspect", exported(model="toy_cnn"), "--model-explorer", out, "--etrecord", record)
-    (graph,) = loaded(out, "graphs").graphs
+    (graph,) = load_graphs(out, "graphs").graphs
     assert graph.groupNodeAttributes[""]["groups"] == "modules of the model"

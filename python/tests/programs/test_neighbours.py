@@ -10,7 +10,7 @@ import pytest
 from executorch.devtools import parse_etrecord
 
 from exports import Exported
-from graphs import MODELS, Edges, PythonsProgram, contract_edges, name_of, steps_of
+from graphs import MODELS, Edges, PythonsProgram, contract_edges, map_steps, model_id
 
 REPOSITORY = Path(__file__).parents[3]
 ETPROF = REPOSITORY / "build" / "etprof"
@@ -21,12 +21,12 @@ SCHEMA = REPOSITORY / "docs" / "schema" / "analysis_summary.schema.json"
 pytestmark = pytest.mark.usefixtures("needs_build")
 
 
-@pytest.fixture(params=MODELS, ids=name_of)
+@pytest.fixture(params=MODELS, ids=model_id)
 def pte(request: pytest.FixtureRequest, exported: Exported) -> Path:
     return exported(**request.param)
 
 
-def operators_of(pte: Path, folder: Path) -> list[dict]:
+def trace_operators(pte: Path, folder: Path) -> list[dict]:
     etdump = folder / "x.etdump"
     command = [RUNNER, "--model_path", pte, "--num_executions", "3", "--cpu_threads", "1", "--etdump_path", etdump]
     subprocess.run(command, check=True, capture_output=True)
@@ -37,7 +37,7 @@ def operators_of(pte: Path, folder: Path) -> list[dict]:
     return experiment["operators"]
 
 
-def edges_of(operators: list[dict]) -> Edges:
+def read_edges(operators: list[dict]) -> Edges:
     """Returns pairs of keys, and checks that the lists of producers and consumers agree."""
     consumers = {(op["key"], other) for op in operators for other in op["program"]["consumers"]}
     assert consumers == {(other, op["key"]) for op in operators for other in op["program"]["producers"]}
@@ -45,9 +45,11 @@ def edges_of(operators: list[dict]) -> Edges:
 
 
 def test_neighbors_are_those_of_the_program(pte: Path, tmp_path: Path):
-    operators = sorted(operators_of(pte, tmp_path), key=lambda op: [int(part) for part in op["key"].split("/")[1::2]])
+    operators = sorted(
+        trace_operators(pte, tmp_path), key=lambda op: [int(part) for part in op["key"].split("/")[1::2]]
+    )
     program = PythonsProgram(pte, tmp_path)
-    owner, pairs, without = steps_of(operators)
+    owner, pairs, without = map_steps(operators)
     # Operators with a known kind and an unknown node are removed from both graphs.
     steps = contract_edges(program.edges(), set(program.reads) - set(owner))
     second = dict(pairs)
@@ -56,7 +58,7 @@ def test_neighbors_are_those_of_the_program(pte: Path, tmp_path: Path):
         to = next((first for first, other in pairs if other == owner[b]), owner[b])
         if owner[a] != owner[b]:
             expected.add((owner[a], to))
-    assert contract_edges(edges_of(operators), without) == expected
+    assert contract_edges(read_edges(operators), without) == expected
     assert len(expected) > len(operators) / 2
     assert len(without) <= len(operators) / 10
     assert all(op["program"]["producers"] for op in operators if op["key"] in {*without, *second.values()})
@@ -72,14 +74,14 @@ def merge_groups(groups: Iterable[Iterable[int]]) -> dict[int, int]:
 
 
 def test_neighbors_are_those_of_pytorchs_graph(pte: Path, tmp_path: Path):
-    operators = operators_of(pte, tmp_path)
+    operators = trace_operators(pte, tmp_path)
     # Conversions between operators have no node in PyTorch's graph.
     handles = {op["key"]: op["program"]["debug_handles"] for op in operators if not op["program"]["between"]}
     handles = {key: own for key, own in handles.items() if own}
     name = merge_groups(handles.values())
     named = {key: name[own[0]] for key, own in handles.items()}
     between = {op["key"] for op in operators} - set(handles)
-    found = {(named[a], named[b]) for a, b in contract_edges(edges_of(operators), between) if named[a] != named[b]}
+    found = {(named[a], named[b]) for a, b in contract_edges(read_edges(operators), between) if named[a] != named[b]}
 
     record = parse_etrecord(f"{pte}.etrecord").edge_dialect_program
     nodes = [node for node in record.graph_module.graph.nodes if node.op == "call_function"]
