@@ -109,7 +109,7 @@ def test_a_suite_is_measured_and_read_again(tmp_path):
     assert etprof.suite(tmp_path / "out")["cells"] == result["cells"]
 
 
-def test_what_there_is_to_measure_with():
+def test_isa_devices_and_doctor():
     assert etprof.isa()["features"]
     assert "local" in [device["name"] for device in etprof.devices(timeout=20)["devices"]]
     document = json.loads(program.run("doctor", "--json").stdout)
@@ -165,7 +165,7 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_was_measured(tmp_path):
     assert measured_launches(run) == launches + 3
 
 
-def test_what_progress_raises_ends_the_measurement(tmp_path):
+def test_exceptions_of_progress_end_the_measurement(tmp_path):
     def raise_at_measuring(event: dict) -> None:
         if event["kind"] == "measuring":
             raise ZeroDivisionError(event["kind"])
@@ -234,7 +234,7 @@ def test_other_threads_go_on_and_may_measure(tmp_path):
         (lambda: etprof.profile(TOY, runner="/bin/false", launches=2, runs=1), RuntimeError, "exited with 1"),
     ],
 )
-def test_what_is_wrong_is_an_exception(call, error, match, tmp_path, monkeypatch, capfd):
+def test_errors_are_exceptions(call, error, match, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(error, match=match):
         call()

@@ -136,7 +136,7 @@ def test_a_release_that_pip_does_not_find_is_refused(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("arguments", [["--executorch", "latest"], ["--executorch", "../1.4.1"], ["--wheel", "no.whl"]])
-def test_what_is_no_release_is_refused(arguments: list[str], capfd: pytest.CaptureFixture):
+def test_invalid_releases_are_refused(arguments: list[str], capfd: pytest.CaptureFixture):
     from etprof import export
 
     with pytest.raises(SystemExit) as ended:

@@ -103,10 +103,10 @@ def failure_points(calls: list[str]) -> list[tuple[int, str]]:
     return [(number, KINDS[number % len(KINDS)]) for number in numbers]
 
 
-def test_of_a_measurement(crash):
+def test_a_measurement_survives_failed_calls(crash):
     calls = crash.calls("run", crash.config)
     assert {line.split()[1] for line in calls} >= {"open", "write", "rename", "mkdir", "unlinkat"}
-    # Each launch repeats the same calls, and a resumed measurement repeats those of the reports. test_of_what_recovers lets
+    # Each launch repeats the same calls, and a resumed measurement repeats those of the reports. test_recovery_survives_failed_calls lets
     # each of these calls fail, so here a third of them is enough.
     assert len(KINDS) % 3 != 0  # thus every third call still has all kinds
     attempts = [point for point in failure_points(calls) if ALL or point[0] % 3 == 0]
@@ -136,7 +136,7 @@ def measure_and_kill(crash) -> None:
 
 
 @pytest.mark.parametrize("command", ["resume", "recover"])
-def test_of_what_recovers(crash, command):
+def test_recovery_survives_failed_calls(crash, command):
     measure_and_kill(crash)
     start = crash.bench.folder / "start"
     shutil.copytree(crash.bench.out, start)
@@ -158,7 +158,7 @@ def test_of_what_recovers(crash, command):
     print(f"{len(attempts)} points of {command}")
 
 
-def test_of_what_reads(crash):
+def test_reports_survive_failed_calls(crash):
     """A report that cannot be written loses no measured results, and the next report is complete."""
     assert crash.bench.run("run", crash.config).returncode == 0
     contents = {

@@ -230,7 +230,7 @@ class TestOutputs:
             finally:
                 place.unlink()
 
-    def test_a_full_one(self, bench, command):
+    def test_a_full_output_device(self, bench, command):
         completed = bench.run(*command, "/dev/full")
         assert completed.returncode == 4
         assert "No space left" in completed.stderr
@@ -260,7 +260,7 @@ def test_an_interruption_before_the_first_launch_leaves_a_run_that_validates(ben
     assert completed.returncode == 0, completed.stdout
 
 
-def test_what_a_foreign_runner_started_ends_with_etprof(bench, tmp_path):
+def test_processes_of_a_third_party_runner_end_with_etprof(bench, tmp_path):
     """Kills etprof with -9. The runner is a child of a wrapper, so no signal of the system reaches it."""
     wrapper = tmp_path / "wrapper"
     pid = tmp_path / "pid"

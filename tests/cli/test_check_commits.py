@@ -56,7 +56,7 @@ def test_subjects_of_the_form_pass(check):
         ("Lock the device\nduring a measurement", "is not followed by a blank line"),
     ],
 )
-def test_others_are_named_with_what_is_wrong(check, message, why):
+def test_bad_subjects_are_refused_with_the_reason(check, message, why):
     completed = check("Lock the device", message)
     assert completed.returncode == 1
     lines = completed.stdout.splitlines()
@@ -64,7 +64,7 @@ def test_others_are_named_with_what_is_wrong(check, message, why):
     assert all(message.splitlines()[0] in line for line in lines)
 
 
-def test_a_base_that_is_none_is_one_message():
+def test_an_invalid_base_is_one_message():
     completed = subprocess.run(
         [sys.executable, CHECK, "no-such-name"], cwd=CHECK.parent, capture_output=True, text=True
     )

@@ -29,7 +29,7 @@ def work_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_it_makes_exports_profiles_and_passes_its_own_test(work_folder: Path):
+def test_the_new_package_exports_profiles_and_passes_its_test(work_folder: Path):
     # Its test needs pytest, the package etprof that registers models, and the program.
     environment = {**ENVIRONMENT, "ETPROF": str(program.etprof()), "PYTHONPATH": str(program.ROOT / "python")}
     completed = subprocess.run(
@@ -96,7 +96,7 @@ def test_its_test_runs_without_pytest_and_can_fail(
     assert (completed.stdout + completed.stderr).startswith(message), completed.stderr
 
 
-def test_what_does_not_do_is_refused_in_two_lines(work_folder: Path):
+def test_invalid_arguments_are_refused_in_two_lines(work_folder: Path):
     for arguments, code, message in [
         (["my_net"], 3, "`my_net` exists"),
         (["--", "-x"], 2, "`-x` is not a Python identifier"),

@@ -39,7 +39,7 @@ def test_the_program_that_ran_is_used():
     ],
     ids=["another program", "no program", "an ETDump", "a record without a program", "no record"],
 )
-def test_what_does_not_belong_is_refused(arguments, code, message):
+def test_unrelated_files_are_refused(arguments, code, message):
     completed = analyze(*arguments)
     assert completed.returncode == code, completed.stdout
     assert message in completed.stderr

@@ -46,7 +46,7 @@ def test_the_script_writes_it(tmp_path):
         )
 
 
-def test_what_a_screen_leaves_out_all_shows():
+def test_commands_with_tables_have_all():
     """Commands whose tables may hide columns have the option --all, which the tables mention."""
     sections = re.split(r"^## ", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     with_tables = [section for section in sections if "\n| `--csv` |" in section]
@@ -114,7 +114,7 @@ def test_every_command_and_option_stands_in_it_once():
     assert "reference" not in commands  # the command is hidden, because it is only useful to developers
 
 
-def test_it_says_what_the_help_says():
+def test_the_reference_agrees_with_the_help():
     text = REFERENCE.read_text(encoding="utf-8")
     assert "| `--power-mode` | `unconstrained-boost`, `app-developer` | Power mode of Android" in text
     assert "| `config` (required) | `CONFIG.json` |" in text
@@ -132,7 +132,7 @@ def test_help_is_in_one_form():
         assert not re.search(r"\[[^\]]*\]$", meaning), meaning
 
 
-def test_the_kits_words_are_taken_and_not_shown(tmp_path):
+def test_the_kits_options_are_accepted_and_hidden(tmp_path):
     for arguments in (
         ("analyze", "--run-dir"),
         ("trace", "--etdump"),

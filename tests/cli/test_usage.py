@@ -90,7 +90,7 @@ def test_an_empty_name_of_an_output_is_said():
     "arguments",
     [["report", "--out"], ["analyze", "--html"], ["trace", "-o"], ["analyze", "--document"], ["kernels", "--out"]],
 )
-def test_what_is_read_is_not_written_over(arguments, tmp_path):
+def test_inputs_are_not_overwritten(arguments, tmp_path):
     etdump = tmp_path / "mine.etdump"
     shutil.copy(ETDUMP, etdump)
     command, option = arguments
@@ -113,7 +113,7 @@ def test_what_is_read_is_not_written_over(arguments, tmp_path):
         ["analyze", "a.etdump", "--html", "x", "--markdown", "x"],
     ],
 )
-def test_nothing_that_is_read_or_just_written_is_written_over(arguments, tmp_path):
+def test_inputs_and_new_outputs_are_not_overwritten(arguments, tmp_path):
     for name in (
         "a.etdump",
         "m.pte",
@@ -143,7 +143,7 @@ PRECIOUS = {
 
 @pytest.mark.parametrize("name", PRECIOUS)
 @pytest.mark.parametrize("option", ["--html", "--markdown", "--document", "trace -o", "report --out", "kernels --out"])
-def test_what_was_measured_or_exported_is_not_overwritten(name, option, tmp_path):
+def test_results_and_exports_are_not_overwritten(name, option, tmp_path):
     file = tmp_path / name
     file.parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "run/on").mkdir(parents=True, exist_ok=True)
@@ -227,7 +227,7 @@ def test_an_output_that_is_closed_or_full(command, tmp_path):
             program.one_error(completed.stderr)
 
 
-def test_what_cannot_be_written_down_is_said_before_anything_is_made(tmp_path):
+def test_names_that_json_cannot_contain_are_refused_early(tmp_path):
     """Linux allows file names that are not UTF-8, which a configuration cannot contain, because it is JSON."""
     model = tmp_path / os.fsdecode(b"net\xff.pte")
     shutil.copy(program.DATA / "toy_cnn.pte", model)

@@ -62,7 +62,7 @@ def test_commands_are_run_and_their_failure_shows(tmp_path):
         assert run(f"```sh\n{wrong}\n```\n", tmp_path / wrong.replace("/", "_")).returncode != 0
 
 
-def test_what_has_to_fail_has_to_fail(tmp_path):
+def test_fails_requires_a_failure(tmp_path):
     fails = Marks({}, (Setup(None, "fails etprof analyze nothing.etdump\necho on\n"),))
     completed = run("", tmp_path / "a", marks=fails)
     assert (completed.returncode, completed.stdout) == (0, "on\n")

@@ -92,7 +92,7 @@ def test_every_skill_is_in_the_catalog():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_an_agent_loads(name):
+def test_front_matter_is_well_formed(name):
     text = read_skill(name)
     matter = front_matter(text)
     assert set(matter) == {"name", "description"}

@@ -128,7 +128,7 @@ def test_commits_that_are_not_built_or_cannot_be_told(bench, repository):
     assert [outcomes[n]["outcome"] for n in (6, 7)] == ["good", "bad"]
 
 
-def test_what_is_never_built_leaves_several(bench, repository):
+def test_unbuilt_commits_leave_several_candidates(bench, repository):
     for latency in (1_000_000, None, None, 1_100_000):
         repository.commit(latency)
     result = bisect(bench, repository, "--json", "--launches", "2")
@@ -223,7 +223,7 @@ def test_ctrl_c_leaves_the_repository_as_it_was(bench, repository, measures):
     assert (repository.folder / "runner").read_text() == "what the user is working on"
 
 
-def test_what_was_measured_before_ctrl_c_is_not_measured_again(bench, repository):
+def test_a_resumed_bisection_reuses_measured_steps(bench, repository):
     for latency in (1_000_000, 1_000_000, 1_050_000):
         repository.commit(latency)
     started = Started(bench, repository, "one")  # in the build of the second step
@@ -241,7 +241,7 @@ def test_what_was_measured_before_ctrl_c_is_not_measured_again(bench, repository
     assert json.loads(first.read_text())["results"] == before
 
 
-def test_what_a_killed_one_left_goes_with_the_next(bench, repository):
+def test_the_next_bisection_removes_leftover_worktrees(bench, repository):
     add_noisy_pair(repository)
     # git keeps a worktree of the user that is not reachable.
     user_worktree = bench.folder / "mine"

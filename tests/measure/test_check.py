@@ -99,7 +99,7 @@ def test_a_configuration(bench, factor, limit, code):
     assert (bench.out / "report.md").exists()
 
 
-def test_it_ends_at_the_first_look_that_is_certain_and_the_stored_run_says_the_same(bench):
+def test_a_check_ends_at_the_first_certain_interim_analysis(bench):
     live = check(bench, pair(bench, 1.1, max_seconds=600), code=FAIL)  # enough time for ten launches on a slow machine
     assert live["pairs"][0]["launches"] == 10
     assert bench.manifest()["schedule"]["look_confidence"] == pytest.approx(0.9925)
@@ -108,7 +108,7 @@ def test_it_ends_at_the_first_look_that_is_certain_and_the_stored_run_says_the_s
     check(bench, bench.out, "--max-slowdown", "20%", code=PASS)
 
 
-def test_it_measures_on_until_all_is_decided(bench):
+def test_a_check_measures_until_all_limits_are_decided(bench):
     # At 10 launches the bound at the level of the interim analysis (0.75%) is beyond the limit. At 14 launches it is not.
     factors = ",".join(["0.9782", "1.0218"] * 5 + ["1"])
     config = pair(bench, candidate={"FAKE_LAUNCH_FACTORS": factors})
@@ -120,7 +120,7 @@ def test_it_measures_on_until_all_is_decided(bench):
         assert log.read_text().count("# watch: ") == 1
 
 
-def test_what_cannot_be_decided(bench):
+def test_inconclusive_checks(bench):
     config = pair(bench, candidate={"FAKE_LAUNCH_FACTORS": "1.0,1.04,1.0,1.04"})
     junit = bench.folder / "junit.xml"
     summary = bench.folder / "summary.md"
@@ -251,7 +251,7 @@ def test_only_what_differs_is_measured(bench):
     assert [one["name"] for one in bench.manifest()["configuration"]["experiments"]] == ["base", "slow"]
 
 
-def test_how_the_models_run_is_said_for_both_sides(bench, monkeypatch):
+def test_model_options_apply_to_both_variants(bench, monkeypatch):
     monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
     shutil.copyfile(MODEL, bench.folder / "main.pte")
     (bench.folder / "x.ptd").write_bytes(b"data")
@@ -404,7 +404,7 @@ def test_stored_runs_that_differ_are_refused_and_can_be_accepted(bench, name, ch
     assert bench.run("check", base, other, "--allow-mismatch", wrong).returncode == BAD_INPUT
 
 
-def test_what_neither_run_says_is_no_difference_and_not_alike_either(bench):
+def test_unknown_conditions_are_neither_equal_nor_different(bench):
     base = measure_net(bench, "base", 1)
 
     def forget(manifest):
@@ -418,7 +418,7 @@ def test_what_neither_run_says_is_no_difference_and_not_alike_either(bench):
     assert "accepted: neither run says its device" in found["notes"]
 
 
-def test_one_message_for_what_makes_no_sense(bench):
+def test_invalid_checks_have_one_message(bench):
     run = measure_net(bench, "base", 1)
     config = pair(bench)
 

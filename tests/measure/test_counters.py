@@ -18,7 +18,7 @@ def warnings(bench, name: str) -> list[str]:
     return [w for w in bench.result(name)["warnings"] if w.startswith("counters: ")]
 
 
-def test_what_this_machine_counts_and_why_not_the_rest(bench):
+def test_counters_of_this_machine(bench):
     runner = program("etprof-runner", "ETPROF_RUNNER")
     experiments = [{"name": "one", "threads": [1]}, {"name": "two", "threads": [2]}]
     config = bench.write(experiments, launches=2, rounds=1, runs=4, runner_path=str(runner), peaks=False)
@@ -74,7 +74,7 @@ def test_counters_of_a_machine_that_has_them(bench):
     )
 
 
-def test_who_has_none(bench):
+def test_runners_without_counters(bench):
     broken = bench.experiment("old", env={"FAKE_FAIL": "refuse@counters"})
     foreign = {"name": "foreign", "runner_path": str(FAKE_RUNNER), "runs": 10}
     completed = bench.run("run", bench.write([broken, foreign], launches=2), "--counters", "--no-peaks")
@@ -84,7 +84,7 @@ def test_who_has_none(bench):
     assert not list(bench.out.glob("*/*_counters.csv"))
 
 
-def test_whose_instructions_are_not_counted(bench):
+def test_runners_without_instruction_counts(bench):
     foreign = {"name": "foreign", "runner_path": str(FAKE_RUNNER), "runs": 10}
     old = bench.experiment("old", env={"FAKE_FAIL": "refuse@counters"})
     completed = bench.run("run", bench.write([foreign, old], launches=2), "--instructions", "--no-peaks")

@@ -86,7 +86,7 @@ def test_each_command_waits_and_ctrl_c_leaves_nothing(bench, lock, name):
     assert not list(bench.folder.rglob("manifest.json"))
 
 
-def test_two_at_once_are_measured_one_after_the_other(bench, lock):
+def test_concurrent_measurements_run_one_after_the_other(bench, lock):
     lock.hold()
     processes = []
     hold_file = bench.folder / "held"
@@ -115,7 +115,7 @@ def test_two_at_once_are_measured_one_after_the_other(bench, lock):
     assert lock.names() == []
 
 
-def test_what_a_killed_one_left_is_passed_over(bench, lock):
+def test_the_entry_of_a_killed_measurement_is_ignored(bench, lock):
     log = bench.folder / "state_a"
     config = bench.write([bench.experiment("a", env={"FAKE_SLEEP": "60"})], launches=2, rounds=1, peaks=False)
     process = bench.start("run", config, env=lock.environment)
@@ -132,7 +132,7 @@ def test_what_a_killed_one_left_is_passed_over(bench, lock):
     assert lock.names() == []
 
 
-def test_where_there_can_be_no_lock_it_is_measured_anyway(bench):
+def test_a_measurement_without_a_possible_lock(bench):
     file = bench.folder / "file"
     file.touch()
     config = bench.write([bench.experiment("a")], launches=2, rounds=1, peaks=False)

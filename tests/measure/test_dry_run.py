@@ -41,7 +41,7 @@ def test_each_table_of_the_plan_is_shown_as_csv(bench):
     assert wrong.stderr == "error: `--csv` does not take `operators`\nhint: Give one of plan, experiments.\n"
 
 
-def test_a_person_is_told_everything(bench):
+def test_a_terminal_shows_everything(bench):
     config = bench.write(
         [
             bench.experiment("off", label="avx off", isa="-sse3", cpu_affinity=[0]),
@@ -160,7 +160,7 @@ def test_nothing_is_started(bench, marking_program):
     ],
     ids=str,
 )
-def test_what_is_wrong_is_found_as_in_a_real_run(bench, runner, keys, code, message):
+def test_a_dry_run_finds_the_errors_of_a_real_run(bench, runner, keys, code, message):
     experiment_keys = {"runner_path": str(runner)} | keys  # the real runner, because it applies the mask
     config = bench.write([bench.experiment("a", **experiment_keys)], launches=2, rounds=1, peaks=False)
     dry = bench.run("run", config, "--dry-run")

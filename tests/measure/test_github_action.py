@@ -125,7 +125,7 @@ def test_a_slower_model_fails_and_is_commented_on_once(bench, monkeypatch):
         assert "actions/runs/7" in comment
 
 
-def test_what_is_as_fast_passes(bench, monkeypatch):
+def test_an_equally_fast_model_passes(bench, monkeypatch):
     action_job = job(bench, monkeypatch, "main.pte")
     assert action_job.run("Check").returncode == 0
     assert action_job.read_file("output") == "result=pass\n"
@@ -166,7 +166,7 @@ def test_a_wheel_is_installed_or_the_checkout_built(bench, monkeypatch):
     assert action_job.read_file("path") == ""
 
 
-def test_what_steps_refer_to_is_there():
+def test_references_of_steps_exist():
     text = (ROOT / "action.yml").read_text()
     used = set(re.findall(r"inputs\.([a-z]+)", text))
     assert used == set(ACTION["inputs"])

@@ -50,7 +50,7 @@ def tables(result: subprocess.CompletedProcess) -> list[dict]:
 
 
 @pytest.mark.usefixtures("history")
-def test_it_says_when_and_by_how_much(bench):
+def test_a_change_has_a_commit_and_a_size(bench):
     junit = bench.folder / "history.xml"
     result = bench.run("history", "check", "--csv", "changes", "--junit", junit)
     assert result.returncode == FAIL, result.stderr
@@ -211,7 +211,7 @@ def commits_in(file: pathlib.Path) -> list[tuple]:
         ).fetchall()
 
 
-def test_what_is_measured_is_added_when_it_is_finished(bench):
+def test_finished_measurements_are_added(bench):
     pair = [bench.experiment("fixed"), bench.experiment("net")]
     config = bench.write(pair, launches=2)
     runner = ["--runner", FAKE_WORKER, "--launches", "2", "--runs", "4"]
@@ -381,7 +381,7 @@ def journal_that_deletes(history: pathlib.Path, victim: pathlib.Path) -> bytes:
 
 
 @pytest.mark.parametrize("command", ["show", "check", "export", "add", "run"])
-def test_a_history_of_somebody_else_deletes_nothing(bench, history, series, command):
+def test_a_foreign_history_deletes_nothing(bench, history, series, command):
     victim = bench.folder / "thesis.txt"
     victim.write_text("precious")
     journal = pathlib.Path(f"{history}-journal")

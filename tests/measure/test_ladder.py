@@ -43,7 +43,7 @@ def ladder(etprof, folder) -> dict:
     return json.loads(completed.stdout)["ladder"]
 
 
-def test_all_of_it_on_the_screen(etprof, folder, ladder):
+def test_all_shows_the_whole_ladder(etprof, folder, ladder):
     """--all adds categories, all operators, and a plot of the latencies of all levels."""
     screen, full_screen = run(etprof, "isa", folder).stdout, run(etprof, "isa", folder, "--all").stdout
     assert "▲ median; a column's height" in full_screen and "▲" not in screen
@@ -79,7 +79,7 @@ def test_every_operator_of_every_level_is_in_one_row(folder, ladder):
         )
 
 
-def test_its_run_directory_is_an_ordinary_one(etprof, folder, ladder):
+def test_the_ladder_has_an_ordinary_results_directory(etprof, folder, ladder):
     completed = run(etprof, "validate", folder)
     assert completed.returncode == 0, completed.stdout + completed.stderr
     shown = run(etprof, "analyze", folder)
@@ -105,7 +105,7 @@ def test_the_cpus_features_are_a_table(etprof):
     assert len(rows) >= len(set(found) & {row["feature"] for row in rows}) > 0
 
 
-def test_what_is_no_ladder_is_refused(etprof, tmp_path):
+def test_other_files_than_ladders_are_refused(etprof, tmp_path):
     data = MODEL.parent
     completed = run(etprof, "isa", data / "sme2_emulated")
     assert completed.returncode == 3

@@ -73,7 +73,7 @@ def test_runs_that_take_longer_than_the_period_are_counted(bench):
     assert "took longer (100%)" in " ".join(completed.stdout.split())
 
 
-def test_what_is_no_period_and_who_cannot_keep_one(bench):
+def test_invalid_periods_and_unsuitable_runners(bench):
     for text in ("33", "fast", "-1ms", "2min"):
         result = bench.run("profile", MODEL, f"--period={text}")
         assert result.returncode == 2

@@ -22,7 +22,7 @@ def measure(bench, experiments: list[dict], *options: str, **keys):
     return completed
 
 
-def test_once_for_all_that_have_the_conditions_in_common(bench):
+def test_experiments_with_equal_conditions_share_peaks(bench):
     measure(
         bench,
         [
@@ -38,7 +38,7 @@ def test_once_for_all_that_have_the_conditions_in_common(bench):
     assert validated.returncode == 0, validated.stdout
 
 
-def test_nothing_where_it_is_not_wanted_or_means_nothing(bench):
+def test_no_peaks_if_disabled_or_meaningless(bench):
     emulator = bench.folder / "qemu-none"
     emulator.write_text('#!/bin/sh\nexec "$@"\n')
     emulator.chmod(0o755)
@@ -57,7 +57,7 @@ def test_nothing_where_it_is_not_wanted_or_means_nothing(bench):
     assert len(list(bench.out.glob("previous/*/peaks.json"))) == 1
 
 
-def test_where_the_time_limit_leaves_no_time(bench):
+def test_no_peaks_without_time_for_them(bench):
     left_out = "the time limit left no time to measure the machine's peaks"
     measure(bench, [make_experiment(name="a")], max_seconds=1)
     assert not (bench.out / "peaks.json").exists()

@@ -98,7 +98,7 @@ def test_a_board_is_no_phone(etprof, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_written_is_one_message(etprof, tmp_path):
+def test_an_unwritable_folder_is_one_message(etprof, tmp_path):
     (tmp_path / "file").touch()
     completed = quick_test(etprof, tmp_path, "--model", MODEL, "--outdir", "file/below")
     assert completed.returncode == 4

@@ -33,12 +33,12 @@ def test_a_shared_unit_is_named(bench):
     assert bench.run("validate", bench.out).returncode == 0
 
 
-def test_of_contended_runs_no_reason_is_named(bench):
+def test_contended_runs_have_no_reason(bench):
     text = " ".join(measured(bench, FAKE_WATCH_CONTENDED="1").split())
     assert "no cause is named" in text and "shared" not in text
 
 
-def test_why_threads_do_not_help_stands_beside_the_operator(bench):
+def test_operators_have_the_reason_why_threads_do_not_help(bench):
     env = {"FAKE_WATCH_ORDINAL": "2"}  # this operator has the same time in all runs of the ETDump
     config = bench.write([bench.experiment("a", threads=[1, 2], env=env)], launches=4)
     assert bench.run("run", config, "--watch", "--no-peaks").returncode == 0
@@ -46,7 +46,7 @@ def test_why_threads_do_not_help_stands_beside_the_operator(bench):
     assert "as fast with 2 threads as with 1 (tasks wait for each other: probably one shared matrix unit)" in text
 
 
-def test_what_grew_is_named(bench):
+def test_memory_growth_is_reported(bench):
     pair = [bench.experiment("small"), bench.experiment("large", env={"FAKE_PACKED": "45000000"})]
     config = bench.write(pair, launches=2)
     completed = bench.run("run", config, "--watch", "--no-peaks")
@@ -97,7 +97,7 @@ def test_memory_that_cannot_be_told_is_said(bench):
     )
 
 
-def test_who_cannot_be_watched(bench):
+def test_runners_without_watch(bench):
     refused = bench.experiment("old", env={"FAKE_FAIL": "refuse@watch"})
     otherwise = bench.experiment("static", env={"FAKE_WATCH_WHY_NOT": "is linked in"})
     foreign = {"name": "foreign", "runner_path": str(FAKE_RUNNER), "runs": 10}

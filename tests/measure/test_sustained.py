@@ -81,7 +81,7 @@ def test_a_worker_that_dies_keeps_its_bursts_and_the_next_experiment_runs(bench)
     assert two["launches"][0]["status"] == "complete"
 
 
-def test_what_is_no_time_and_who_cannot(bench):
+def test_invalid_durations_and_unsuitable_runners(bench):
     for text in ("0", "0s", "10", "long", "25h"):
         result = bench.run("profile", MODEL, f"--sustained={text}")
         assert result.returncode == 2

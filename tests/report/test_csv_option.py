@@ -113,7 +113,7 @@ def test_by_selects_the_table():
         (["--csv", str(program.DATA / "sme2_emulated")], "`--csv` shows one report"),
     ],
 )
-def test_what_cannot_be_shown_is_said(arguments, message):
+def test_missing_tables_are_reported(arguments, message):
     completed = program.run("analyze", FILE, *arguments)
     assert completed.returncode == 2
     assert completed.stdout == ""

@@ -208,7 +208,7 @@ def test_values_are_those_that_were_written(delegate_folder):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_without_the_program_only_what_is_certain_is_told(delegate_folder, name):
+def test_without_a_program_only_certain_facts_are_reported(delegate_folder, name):
     experiment = analyzed(delegate_folder, name, False)
     values = experiment.get("delegate_values", [])
     if name in NAMED_BY_EVENTS:
@@ -251,7 +251,7 @@ def test_host_spans_nest(delegate_folder, name):
 
 
 @pytest.mark.parametrize("name", [name for name in BACKENDS if REPORTED[name]])
-def test_nothing_is_concluded_from_what_is_not_host_time(delegate_folder, name):
+def test_findings_use_only_host_time(delegate_folder, name):
     """Regression test: bytes of QNN were read as nanoseconds, and a finding claimed "3.05x more" without them."""
     completed = program.run(
         "analyze", delegate_folder / f"{name}.etdump", "--model", delegate_folder / f"{name}.pte", "--all", "--json"

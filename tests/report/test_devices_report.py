@@ -48,7 +48,7 @@ def test_the_kits_combined_report(runs, tmp_path):
         assert experiment["devices"][1]["against_first"]["verdict"] == "inconclusive"
 
 
-def test_it_lies_in_the_folder_that_holds_the_runs(runs):
+def test_the_report_is_in_the_common_folder_of_the_runs(runs):
     completed = program.run("report", *runs)
     assert completed.returncode == 0, completed.stderr
     assert (runs[0].parent / "devices_report.md").exists() and (runs[0].parent / "devices_report.json").exists()
@@ -59,7 +59,7 @@ def test_it_lies_in_the_folder_that_holds_the_runs(runs):
     assert not (runs[0].parent / "devices_report.md").exists()
 
 
-def test_as_a_page_it_has_every_table(runs, tmp_path):
+def test_the_page_has_every_table(runs, tmp_path):
     for name in ("report.md", "report.html"):
         completed = program.run("report", *runs, "--out", tmp_path / name)
         assert completed.returncode == 0, completed.stderr
@@ -90,7 +90,7 @@ def test_several_have_every_table_and_format_that_others_have(runs, tmp_path):
     assert any("table" in part for section in document["sections"] for part in section["parts"])
 
 
-def test_what_cannot_be_told_of_several_is_said(runs, tmp_path):
+def test_invalid_arguments_for_several_runs(runs, tmp_path):
     assert program.run("report", *runs, "--csv").returncode == 2
     missing = program.run("report", runs[0], tmp_path / "nothing")
     assert missing.returncode == 3 and "nothing" in missing.stderr

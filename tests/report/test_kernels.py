@@ -51,7 +51,7 @@ def with_sme2(tmp_path) -> Path:
     return path
 
 
-def test_what_a_real_log_proves():
+def test_a_real_log():
     (log,) = kernels(LOG, "--etdump", ETDUMP)["logs"]
     assert log["etdump_agrees"] is True
     ran = {op["name"]: op["kernel"] for op in log["operators"]}
@@ -213,7 +213,7 @@ def test_times_of_a_runner_that_was_trace_enabled_are_refused(tmp_path):
     ("content", "message"),
     [("Iteration 1 of 2: 2.0 ms\n", "no line of XNNPACK"), ("", "no line of XNNPACK"), (None, "no such file")],
 )
-def test_what_is_no_log_is_refused_in_a_line(tmp_path, content, message):
+def test_other_files_than_logs_are_refused_in_one_line(tmp_path, content, message):
     path = tmp_path / "some.log"
     if content is not None:
         path.write_text(content, encoding="utf-8")

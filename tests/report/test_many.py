@@ -110,7 +110,7 @@ def test_the_scales_are_those_of_inspector(name, tmp_path):
         ("hz", "is not a unit of time"),
     ],
 )
-def test_what_is_no_unit_is_said(scale, message):
+def test_invalid_units_are_reported(scale, message):
     completed = program.run("analyze", FILE, f"--time-scale={scale}")
     assert completed.returncode == 2
     assert message in completed.stderr

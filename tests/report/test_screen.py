@@ -60,7 +60,7 @@ def folder(tmp_path_factory) -> Path:
     [["analyze", ETDUMP], ["report", ETDUMP], ["compare", *VARIANTS], ["analyze", *VARIANTS]],
     ids=lambda command: " ".join(Path(word).name for word in command),
 )
-def test_all_of_a_report(command):
+def test_all_shows_a_whole_report(command):
     if command[0] != "report":  # this command writes its report and does not show it
         brief_screen = run_screen(*command)
         assert len(brief_screen.splitlines()) <= FULL_SCREEN
@@ -74,7 +74,7 @@ def test_all_of_a_report(command):
     assert sorted(ETDUMP.parent.iterdir()) == before, "nothing is written"
 
 
-def test_all_of_many_is_every_note():
+def test_all_shows_every_note():
     files = [ETDUMP, *VARIANTS]
     brief, full_screen = run_screen("analyze", *files), run_screen("analyze", *files, "--all")
     assert find_lines(r"^  warning  the two variants", brief) and find_lines(r"and 1 more \(--all shows them\)", brief)
@@ -97,7 +97,7 @@ def test_profile_and_run_and_what_they_left(folder, tmp_path):
         assert find_lines(pattern, measured), pattern
 
 
-def test_by_roofline_is_a_picture_above_its_table(folder):
+def test_by_roofline_plots_above_its_table(folder):
     brief_screen = run_screen("analyze", folder, "--by", "roofline", "--no-timeline")
     letters = re.findall(r"^  ([A-Z])  \S", brief_screen, flags=re.MULTILINE)
     picture = [line for line in brief_screen.splitlines() if re.match(r"^.{8}[│┤]", line)]
@@ -107,7 +107,7 @@ def test_by_roofline_is_a_picture_above_its_table(folder):
     assert full_screen.count("FLOP/s\n") == 2 * brief_screen.count("FLOP/s\n"), "both sides"
 
 
-def test_all_of_a_check(folder):
+def test_all_shows_a_whole_check(folder):
     limits = ["--max-slowdown=1000%", "--max-operator-slowdown=100000%"]
     brief_screen = program.run("check", folder, *limits)
     # This width truncates no name, whatever the number of digits.
@@ -164,7 +164,7 @@ def test_without_utf8_the_screen_is_ascii(folder, variables):
     )
 
 
-def test_with_utf8_or_without_a_word_on_it_the_screen_has_bars():
+def test_the_screen_has_bars_with_utf8_or_an_unset_locale():
     for variables in ({"LANG": "en_US.UTF-8"}, {"LC_ALL": "C.UTF-8", "LANG": "C"}, {}):
         assert "█" in with_locale("compare", *VARIANTS, **variables)
 

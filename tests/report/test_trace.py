@@ -128,7 +128,7 @@ def test_one_run_of_several(tmp_path):
     assert not (tmp_path / "none.pftrace").exists()
 
 
-def test_two_sides_are_two_processes(tmp_path):
+def test_two_variants_are_two_processes(tmp_path):
     variants = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
     for form in READERS:
         read = trace(*variants, output=tmp_path / f"out.{form}")
@@ -291,7 +291,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
         ([program.DATA / "toy_cnn.pte"], 3, "toy_cnn.pte"),
     ],
 )
-def test_what_cannot_be_traced_is_said(arguments, code, message, tmp_path):
+def test_inputs_that_cannot_be_traced_are_reported(arguments, code, message, tmp_path):
     completed = program.run("trace", *arguments, "-o", tmp_path / "out.pftrace")
     assert completed.returncode == code
     assert message in completed.stderr and "Traceback" not in completed.stderr

@@ -89,7 +89,7 @@ def test_there_is_a_template_and_an_example_for_every_platform():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_it_fits_the_schema_that_it_names(path):
+def test_a_configuration_fits_its_schema(path):
     config = read(path)
     assert errors(config) == []
     assert (path.parent / config["$schema"]).resolve() == SCHEMA
@@ -130,7 +130,7 @@ def uncommented(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
-def test_what_is_commented_out_is_right_too(path, tmp_path):
+def test_commented_out_keys_are_valid(path, tmp_path):
     """With all keys enabled, the file fits the schema, and etprof accepts it (without the device and its keys)."""
     text = uncommented(path)
     config = json.loads(program.without_comments(text))
@@ -153,7 +153,7 @@ def skip_without(feature: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOCAL_CONFIGS)
-def test_those_for_this_machine_run(name, tmp_path):
+def test_local_configurations_run(name, tmp_path):
     if platform.machine() == "x86_64":
         skip_without({"examples/isa_on_off.json": "avx", "templates/linux_template.json": "avx2"}.get(name, "sse3"))
     elif name != "examples/threads.json":

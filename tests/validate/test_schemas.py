@@ -122,7 +122,7 @@ def mutations(name: str, document: dict) -> Iterator[str]:
             parent.update(original)
 
 
-def test_every_schema_is_one():
+def test_every_schema_is_valid():
     names = {path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")}
     assert names == {
         *RUN_DOCUMENTS,
@@ -233,7 +233,7 @@ def make_document(name: str, measured: Path, devices_report_file: Path) -> dict:
 @pytest.mark.parametrize(
     "name", [*RUN_DOCUMENTS, *SUFFIXES, "check", "devices_report", "dry_run", "inspect", "kernels", "timeline"]
 )
-def test_whatever_is_spoilt_is_refused(name, measured, devices_report_file):
+def test_damaged_documents_are_refused(name, measured, devices_report_file):
     document = without_repeats(make_document(name, measured, devices_report_file))
     assert errors(name, document) == []
     accepted = []
@@ -291,7 +291,7 @@ ONE = {"name": "a"}
     ],
     ids=json.dumps,
 )
-def test_what_the_configurations_schema_refuses_etprof_refuses(keys, tmp_path):
+def test_etprof_refuses_configurations_that_the_schema_refuses(keys, tmp_path):
     config = {"model": str(MODEL)} | keys
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config))
@@ -301,7 +301,7 @@ def test_what_the_configurations_schema_refuses_etprof_refuses(keys, tmp_path):
     assert program.one_error(completed.stderr)
 
 
-def test_what_the_configurations_schema_takes_etprof_takes(tmp_path):
+def test_etprof_accepts_configurations_that_the_schema_accepts(tmp_path):
     config = {
         "_note": "free",
         "$schema": "../config.schema.json",

@@ -318,7 +318,7 @@ def test_validating_changes_nothing(run):
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_one_broken_promise_is_one_failure(damage, run):
+def test_each_damage_fails_its_checks(damage, run):
     apply, checks, file = DAMAGE[damage]
     apply(run)
     completed = program.run("validate", run)
@@ -498,7 +498,7 @@ def test_damage_in_a_foreign_layout_is_broken(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["nothing", "a file", "an empty folder"])
-def test_what_is_no_run_directory_is_bad_input(kind, tmp_path):
+def test_other_paths_than_results_directories_are_bad_input(kind, tmp_path):
     path = tmp_path / "x"
     if kind == "a file":
         path.write_text("x")

@@ -29,7 +29,7 @@ def binaries(folder: Path) -> list[Path]:
     return [file for file in files if file.read_bytes()[:4] == b"\x7fELF"]
 
 
-def test_it_is_made_of_what_was_built(built_programs, wheel):
+def test_the_wheel_contains_the_built_programs(built_programs, wheel):
     """A wheel build that links the programs again would replace them while others run them."""
     assert wheel.exists()
     times_after = {file: file.stat().st_mtime_ns for file in built_programs}
@@ -38,7 +38,7 @@ def test_it_is_made_of_what_was_built(built_programs, wheel):
     )
 
 
-def test_its_binaries_need_nothing_that_a_plain_system_has_not(wheel, tmp_path):
+def test_binaries_need_only_system_libraries(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
     found = binaries(tmp_path / "etprof")
@@ -103,7 +103,7 @@ def test_it_makes_a_new_model_without_torch(empty_environment, tmp_path):
     assert "my_net" in call("etprof", "export", "--list-models", cwd=tmp_path, env=environment).splitlines()
 
 
-def test_what_it_lacks_is_said(empty_environment, tmp_path):
+def test_missing_packages_are_reported(empty_environment, tmp_path):
     environment = {**os.environ, "PATH": f"{empty_environment / 'bin'}:/usr/bin:/bin", "PYTHONPATH": ""}
     completed = subprocess.run(
         [empty_environment / "bin" / "etprof", "export", "--model", "toy_cnn", "--outdir", tmp_path],

@@ -98,7 +98,7 @@ def test_draws_are_brought_into_the_examples_form_and_leave_the_generator():
     assert held_out.equal_inputs(inputs.flatten(redrawn.args, {}), inputs.flatten(first.args, {}))
 
 
-def test_what_cannot_be_drawn_gives_no_cases():
+def test_inputs_that_cannot_be_drawn_give_no_cases():
     def fail_to_draw() -> tuple:
         raise RuntimeError
 

@@ -88,6 +88,6 @@ def test_a_wrong_kernel_is_named_first(tmp_path: Path, capfd: pytest.CaptureFixt
     assert budget["sqnr_db"] > 50 > 20 > budget["device_sqnr_db"]
 
 
-def test_what_cannot_be_compared_says_why(tmp_path: Path):
+def test_missing_comparisons_have_a_reason(tmp_path: Path):
     with pytest.raises(in_place.NotComparedError, match=r"no \.etrecord"):
         in_place.operators(tmp_path / "net.pte", "forward", 30.0)

@@ -253,7 +253,7 @@ def test_a_choice_must_have_the_ratio_and_be_certain_not_to_be_slow():
         (["--quantize", "dynamic", "--calibrate", "a.pt"], "`--calibrate` goes with"),
     ],
 )
-def test_what_contradicts_itself_is_usage(capfd: pytest.CaptureFixture, arguments: list[str], message: str):
+def test_contradictory_options_are_usage_errors(capfd: pytest.CaptureFixture, arguments: list[str], message: str):
     with pytest.raises(SystemExit) as ended:
         accuracy.main(["toy_cnn", *arguments])
     assert ended.value.code == 2

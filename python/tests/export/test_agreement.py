@@ -76,7 +76,7 @@ def test_one_wrong_element_among_many_is_seen():
     assert "an element is off" in found.disagreement(MIN_SQNR_DB["fp16"], exact=False)
 
 
-def test_what_is_not_finite():
+def test_outputs_that_are_not_finite():
     expected = torch.tensor([1.0, math.inf, math.nan, -math.inf, 2.0])
     same = compare(expected.clone(), expected)
     assert (same.nonfinite_mismatches, same.expected.nan, same.actual.inf) == (0, 1, 2)

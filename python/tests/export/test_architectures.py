@@ -74,7 +74,7 @@ def multiply_adds(built: find.BuiltModel) -> int:
     return counter.get_total_flops() // 2 + sum(factors)
 
 
-def test_they_are_twelve_or_more_of_three_libraries():
+def test_three_libraries_have_at_least_twelve_architectures():
     assert len(KINDS) >= 12
     assert {name.removeprefix("Small")[:2] for name in KINDS} == {"Ti", "Tv", "Hf"}
     assert all(kind in SMALL[name].types for name, kind in KINDS.items())

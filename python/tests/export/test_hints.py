@@ -118,7 +118,7 @@ NUMBERS = "Make numbers in arithmetic registered buffers, as wrappers.Hardsigmoi
 
 
 @pytest.mark.parametrize(("dtype", "expected"), [("fp32", EVERYWHERE), ("fp16", EVERYWHERE | IN_HALF)])
-def test_what_is_advised_applies(model, dtype: str, expected: set[str]):
+def test_advice_applies(model, dtype: str, expected: set[str]):
     found, before = find_hints_and_undelegated(model(), dtype)
     code = {named[1] for hint in found if (named := re.match(r"Use `(.*?)`", hint["text"]))}
     assert code == expected

@@ -95,6 +95,6 @@ def test_the_safetensors_package_reads_it():
         (object(), "object"),
     ],
 )
-def test_what_a_pte_cannot_take_is_refused_by_number(value: object, word: str):
+def test_unsupported_inputs_are_refused_by_number(value: object, word: str):
     with pytest.raises(TypeError, match=f"input 1 .*{word}"):
         inputs.flatten((torch.ones(1), value), {})

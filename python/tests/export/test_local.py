@@ -172,7 +172,7 @@ def test_a_file_of_a_package_says_to_name_the_package(work_folder: Path):
     assert "give the package's folder" in error.remedy
 
 
-def test_what_a_registered_model_computes(work_folder: Path):
+def test_a_registered_model_computes_its_outputs(work_folder: Path):
     package(work_folder / "mine_l", HEAD + "register_model('net-l', f'{__name__}.model:Model')")
     built = find.build_model(find.find_model("net-l"))
     assert torch.equal(built.args[0], torch.ones(1, 3))

@@ -62,6 +62,6 @@ def test_executorchs_gelu_is_found_without_being_known(tmp_path: Path, monkeypat
     assert "the first operator that differs is aten.gelu of blocks.2.gate (" in export(tmp_path, *gates).check.why
 
 
-def test_what_torch_export_changed_is_not_the_lowerings(tmp_path: Path):
+def test_changes_of_torch_export_are_not_attributed_to_the_lowering(tmp_path: Path):
     why = export(tmp_path, "ReLU()", "ReLU()", "ReLU()", differs=True).check.why
     assert why.endswith("; torch.export's program differs in PyTorch, too: the lowering is not the cause")

@@ -137,7 +137,7 @@ def test_the_schema_refuses_what_is_spoilt(exported: Exported, spoil: str):
         jsonschema.validate(manifest, SCHEMA)
 
 
-def test_what_the_image_encoder_leaves_is_the_upsampling(exported: Exported):
+def test_only_the_upsampling_of_the_image_encoder_is_not_delegated(exported: Exported):
     pte = exported("image_encoder")
     (method,) = json.loads(pte.with_name(f"{pte.name}.json").read_text())["delegation"]
     assert [(operator["name"], operator["calls"]) for operator in method["not_delegated"]] == [

@@ -78,7 +78,7 @@ def test_a_folder_that_exists_is_left_as_it_is(capfd: pytest.CaptureFixture, wor
         ("torch", "`torch` is the name of a Python module, which the package would hide"),
     ],
 )
-def test_names_that_do_not_do(capfd: pytest.CaptureFixture, work_folder: Path, name: str, message: str):
+def test_invalid_names(capfd: pytest.CaptureFixture, work_folder: Path, name: str, message: str):
     assert refused(capfd, "--", name) == (2, f"error: {message}")
     assert list(work_folder.iterdir()) == []
 

@@ -107,7 +107,7 @@ def test_a_wrong_pte_is_caught(tmp_path: Path, capfd: pytest.CaptureFixture, for
         ("return x[:, :2] if exporting else x", "not comparable"),
     ],
 )
-def test_what_cannot_be_subtracted_is_compared_in_words(
+def test_outputs_that_cannot_be_subtracted_are_compared(
     tmp_path: Path, capfd: pytest.CaptureFixture, forward: str, compared: str
 ):
     code, _ = export(tmp_path, forward)
@@ -196,7 +196,7 @@ def test_nan_and_inf_are_said(tmp_path: Path, capfd: pytest.CaptureFixture):
     assert err.endswith("undecided: forward: it gives no finite number to compare\n")
 
 
-def test_what_fp16_alone_loses_is_told_from_what_the_lowering_loses(tmp_path: Path, capfd: pytest.CaptureFixture):
+def test_losses_of_fp16_and_of_the_lowering_are_distinguished(tmp_path: Path, capfd: pytest.CaptureFixture):
     overflow = "return (self.linear(x) * 300).square().sum(1)"
     code, manifest = export(tmp_path, overflow, "--dtype", "fp16")
     assert code == 1
@@ -210,7 +210,7 @@ def test_what_fp16_alone_loses_is_told_from_what_the_lowering_loses(tmp_path: Pa
     assert code == 0
 
 
-def test_who_is_to_blame_near_the_limit_is_told_by_what_pytorch_loses():
+def test_the_cause_near_the_limit_follows_from_pytorchs_loss():
     def cause(actual_db: float, same_db: float) -> str | None:
         outputs = [[agreement.Agreement([4], "float32", sqnr_db=db)] for db in (actual_db, same_db)]
         case = check.CheckedCase("forward", "example", [[4]], *outputs)
@@ -374,7 +374,7 @@ def test_substitutes_are_pointed_at_where_there_are_some():
     assert not any(line.startswith("hint: ") for line in summary.lines("portable", [portable], None, hints=hints))
 
 
-def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFixture):
+def test_places_of_operators_that_are_not_delegated(tmp_path: Path, capfd: pytest.CaptureFixture):
     """The message has the module, the line, and a hint. Modules whose names differ in a number count as one place."""
     layers = "self.layers = torch.nn.ModuleList([torch.nn.LayerNorm(4) for _ in range(2)])"
     net = NET.format(forward="y = self.linear(x)\n        return self.layers[1](self.layers[0](y)), (y * 3).mean(0)")

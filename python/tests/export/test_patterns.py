@@ -38,7 +38,7 @@ def test_every_pattern_has_an_operator_that_it_is_made_for(search: tuple):
 
 
 @pytest.mark.parametrize(("model", "expected"), [(Softmax, {"sdpa"}), (NoProduct, set()), (Product, set())])
-def test_they_are_made_where_one_may_be_found(monkeypatch: pytest.MonkeyPatch, model: type, expected: set):
+def test_patterns_are_built_if_they_may_match(monkeypatch: pytest.MonkeyPatch, model: type, expected: set):
     used_makers = set()
     before = []
     for file, name, maker, getter, *_ in patterns.SEARCHES:

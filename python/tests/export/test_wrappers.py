@@ -78,7 +78,7 @@ def test_the_guide_has_every_substitute():
 
 
 @pytest.mark.parametrize(("dtype", "column"), [("fp32", 1), ("fp16", 2)])
-def test_what_was_left_out_is_what_the_guide_says_and_nothing_is_left_afterwards(exports, dtype: str, column: int):
+def test_the_guide_lists_the_operators_left_out(exports, dtype: str, column: int):
     before, after = portable(exports("Before", dtype)), portable(exports("After", dtype))
     for row in rows():
         method = METHODS[row[0]]
@@ -143,7 +143,7 @@ def test_replacing_keeps_names_modes_and_sharing_and_leaves_the_original():
         (lambda: wrappers.resized_positions(torch.ones(1, 17, 8), (4, 4)), "not a square"),
     ],
 )
-def test_what_a_substitute_does_not_do_is_refused(make, message: str):
+def test_unsupported_substitutions_are_refused(make, message: str):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -202,7 +202,7 @@ class Attends(nn.Module):
 
 
 @pytest.mark.parametrize(("mask", "left"), [("causal", set()), ("added", set()), ("boolean", {"where"})])
-def test_what_is_left_of_attention_with_a_mask(mask: str, left: set[str], tmp_path: Path):
+def test_operators_left_of_attention_with_a_mask(mask: str, left: set[str], tmp_path: Path):
     """A causal mask is a constant; a boolean one is one operator, which XNNPACK does not have."""
     tensors = attended(KEY_HEADS)
     module = wrappers.Substitute(Attends(mask), {functional.scaled_dot_product_attention: wrappers.attention}).eval()
@@ -279,7 +279,7 @@ def test_positions_are_resized_as_efficientsam_does(grid: tuple[int, int]):
     assert torch.equal(resized[:, :1], positions[:, :1])
 
 
-def test_all_of_it_exports_with_one_conversion_left(exports):
+def test_combined_wrappers_export_with_one_conversion(exports):
     """The model pads uint8 pixels, resizes positions before the export, and returns two of three outputs."""
     completed = exports("Whole", "fp16")
     assert completed.check.verdict == "pass"

@@ -65,7 +65,7 @@ def document(schema: str, *arguments: object) -> dict:
     return parsed
 
 
-def test_as_executorch_reads_it(files: tuple[Path, Path]):
+def test_inspect_agrees_with_executorch(files: tuple[Path, Path]):
     _, ptd = files
     raw = ptd.read_bytes()
     header = FlatTensorHeader.from_bytes(raw[8 : 8 + FlatTensorHeader.EXPECTED_LENGTH])
@@ -114,7 +114,7 @@ def test_another_models_data_lacks_what_it_needs(files: tuple[Path, Path]):
     assert all(f"\n    {name}\n" in screen for name in missing)
 
 
-def test_what_is_none_is_refused_in_a_line(files: tuple[Path, Path], tmp_path: Path):
+def test_truncated_data_files_are_refused_in_one_line(files: tuple[Path, Path], tmp_path: Path):
     pte, ptd = files
     raw = ptd.read_bytes()
     for size in (0, 4, 8, 40, 60, len(raw) - 1):

@@ -110,7 +110,7 @@ def kernel_name(form: str) -> str:
     return f"dim_order_ops::{name}" if name.startswith("_to_dim_order") else f"aten::{name}"
 
 
-def test_what_the_partitioner_refuses_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_refusals_of_the_partitioner_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     # Without this check, the export refuses programs with 3-D convolutions and negative padding, which do not run.
     monkeypatch.setattr(explain, "no_kernel", lambda _edge: None)
     refused = export_and_list_kernels(tmp_path, [form[0] for form in FORMS.values()])

@@ -84,7 +84,7 @@ def inspect(pte: Path) -> dict:
     return json.loads(completed.stdout)
 
 
-def test_what_is_in_use_at_once_has_places_of_its_own(pte: Path) -> None:
+def test_tensors_in_use_have_separate_places(pte: Path) -> None:
     """ExecuTorch's planner gives tensors that are in use at the same time separate places."""
     for method in inspect(pte)["methods"]:
         peak = method["planned_peak"]
@@ -402,7 +402,7 @@ def test_a_file_of_half_a_gigabyte_is_inspected_without_reading_it(tmp_path: Pat
         (TOY_CNN.read_bytes()[:-1], "is cut short: 521255 of 521256 bytes are there"),
     ],
 )
-def test_what_is_no_pte_is_one_error(tmp_path: Path, content: bytes | None, word: str):
+def test_other_files_than_programs_are_one_error(tmp_path: Path, content: bytes | None, word: str):
     path = tmp_path / "x.pte"
     if content is not None:
         path.write_bytes(content)

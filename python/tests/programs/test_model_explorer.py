@@ -163,7 +163,7 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
     assert of_graph.pop("Method::execute") == pytest.approx(sum(of_graph.values()), abs=3e-4)
 
 
-def test_two_sides(tmp_path: Path):
+def test_two_runs_have_separate_times(tmp_path: Path):
     run = tmp_path / "out"
     config = {"model": str(TOY_CNN), "output_root": str(run), "launches": 5, "rounds": 2}
     config["experiments"] = [{"name": "one", "runs": 4}, {"name": "two", "runs": 4}]
@@ -210,7 +210,7 @@ def test_operators_that_one_side_has(tmp_path: Path):
     assert nodes["forward/0/node/1"]["with SME2"].startswith("KleidiAI")
 
 
-def test_what_cannot_be_drawn_is_refused(exported: Exported, tmp_path: Path):
+def test_inputs_without_a_graph_are_refused(exported: Exported, tmp_path: Path):
     out = tmp_path / "g.json"
     other = exported(model="toy_cnn", backend="portable")
     real = REPOSITORY / "tests" / "data" / "toy_cnn.t1.etdump"

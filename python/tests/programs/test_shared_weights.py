@@ -29,7 +29,7 @@ class Net(torch.nn.Module):
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_what_is_packed_again_is_told(tmp_path: Path, times: int) -> None:
+def test_repeated_packing_is_reported(tmp_path: Path, times: int) -> None:
     exported = torch.export.export(Net(times).eval(), (torch.randn(4, WIDTH),))
     pte = tmp_path / "net.pte"
     pte.write_bytes(to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer)

@@ -187,7 +187,7 @@ def delegated_bytes(pte: Path) -> int:
 
 
 @pytest.mark.parametrize("name", WORSE)
-def test_it_names_what_is_worse_and_the_change(exports: Exports, name: str) -> None:
+def test_worse_facts_and_changes_are_reported(exports: Exports, name: str) -> None:
     baseline, candidate, worse, changes = WORSE[name]
     found = check(exports[baseline], exports[candidate], code=1)
     assert failed_facts(found) == worse
@@ -226,7 +226,7 @@ def test_its_counts_are_those_of_executorch(exports: Exports, name: str) -> None
     assert counts == count_by_method(pte)
 
 
-def test_why_an_operator_is_not_delegated_is_said_with_its_module_and_line(exports: Exports) -> None:
+def test_operators_that_are_not_delegated_have_module_line_and_reason(exports: Exports) -> None:
     completed = program.run("inspect", exports["Split"], "--require-delegated", "100%", width=120)
     assert completed.returncode == 1
     assert "layer2.0 Cumsum (pairs.py:" in completed.stdout
@@ -302,7 +302,7 @@ LIMITS = jsonschema.Draft202012Validator(
 )
 
 
-def test_what_the_schema_of_limits_takes_is_read(tmp_path: Path) -> None:
+def test_thresholds_of_the_schema_are_accepted(tmp_path: Path) -> None:
     """The gate accepts each key of the schema with a value of each of its forms."""
     properties = LIMITS.schema["properties"]
     values = {"require": ["99.5%", "100 %", "0%"], "max": [0, 7, "3"], "tolerance": [{"planned": "2.5%"}]}
@@ -337,7 +337,7 @@ def test_what_the_schema_of_limits_takes_is_read(tmp_path: Path) -> None:
         ("{}", "has no limit"),
     ],
 )
-def test_thresholds_that_are_none(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_thresholds(tmp_path: Path, text: str, message: str) -> None:
     thresholds = tmp_path / "limits.json"
     thresholds.write_text(text)
     completed = program.run("inspect", MIXED, "--thresholds", thresholds)
@@ -348,7 +348,7 @@ def test_thresholds_that_are_none(tmp_path: Path, text: str, message: str) -> No
         assert not LIMITS.is_valid(json.loads(text))
 
 
-def test_input_that_is_none(tmp_path: Path) -> None:
+def test_invalid_input(tmp_path: Path) -> None:
     truncated = tmp_path / "cut.pte"
     truncated.write_bytes(MIXED.read_bytes()[:-100])
     gone = tmp_path / "gone.pte"
@@ -391,7 +391,7 @@ def test_methods_have_results_of_their_own(exports: Exports) -> None:
     assert found["notes"] == ["`decode` is a method of the candidate only"]
 
 
-def test_without_a_file_of_limits_none_is_read(tmp_path: Path) -> None:
+def test_thresholds_are_read_only_on_request(tmp_path: Path) -> None:
     """The gate ignores a thresholds.json in the current folder."""
     (tmp_path / "thresholds.json").write_text("{")
     command = [program.etprof(), "check", "--static", MIXED, MIXED]
