@@ -112,7 +112,7 @@ def test_only_analyze_writes_into_a_results_directory(which, request, tmp_path):
 
 
 def test_a_current_analysis_is_read_from_a_folder_that_cannot_be_written(run, tmp_path):
-    """As another user if the tests run as root, because file modes do not restrict root."""
+    """Runs as another user if the tests run as root, because file modes do not restrict root."""
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
     become = []

@@ -78,7 +78,7 @@ def run_module(request: dict) -> None:
         runpy.run_module(MODULE, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         code = end.code
-    except BaseException:  # as the interpreter would
+    except BaseException:  # the interpreter does the same
         traceback.print_exc()
         code = 1
     if isinstance(code, str):

@@ -91,7 +91,7 @@ def test_the_ladder_has_an_ordinary_results_directory(etprof, folder, ladder):
     latency = [row for row in rows if row["what"] == "latency"]
     assert [row["level"] for row in latency] == [level["name"] for level in ladder["levels"]]
     ratio = ladder["latency"]["cells"][-1]["over_lowest"]["ratio"]
-    # None: contended, as on a busy machine.
+    # The ratio is None if the comparison is contended, as on a busy machine.
     assert (
         latency[-1]["over_lowest"] == "" if ratio is None else float(latency[-1]["over_lowest"]) == pytest.approx(ratio)
     )

@@ -196,7 +196,7 @@ def test_times_of_a_runner_that_was_trace_enabled_are_refused(tmp_path):
     assert (traced / "toy_cnn_mac_sme2_on_t1_kernels.csv").exists()
     assert (traced / "kernel_view.md").exists()
     assert not (timed / "kernel_view.md").exists()
-    # Of two runs, the measured variants are compared, and not the kernel-log runs.
+    # A comparison of two runs uses the measured variants, and not the kernel-log runs.
     completed = program.run("compare", timed, traced, "--json")
     assert completed.returncode == 0, completed.stderr
     compared = json.loads(completed.stdout)

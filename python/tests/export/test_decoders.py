@@ -16,7 +16,7 @@ from torch import nn
 
 
 class Cache:
-    """What transformers' StaticCache is: it holds and changes tensors that the module registers, too."""
+    """A cache like transformers' StaticCache: it holds and changes tensors that the module also registers."""
 
     def __init__(self):
         self.keys = torch.zeros(8, 4)
