@@ -38,7 +38,7 @@ def patterns_traced_once() -> Iterator[None]:
     trace = quantizer._get_aten_graph_module_for_pattern
     traced: dict[Any, Any] = {}
 
-    def once(pattern: Any, example_inputs: tuple, is_cuda: bool = False) -> Any:
+    def get_cached_graph(pattern: Any, example_inputs: tuple, is_cuda: bool = False) -> Any:
         # The key is the pattern function's closure: the kind of convolution, and whether an in-place ReLU follows it.
         key = (is_cuda, *sorted(inspect.getclosurevars(pattern.fn).nonlocals.items(), key=lambda item: item[0]))
         if key not in traced:
@@ -46,7 +46,7 @@ def patterns_traced_once() -> Iterator[None]:
         return copy.deepcopy(traced[key])  # the quantizer modifies the pattern
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quantizer, "_get_aten_graph_module_for_pattern", once)
+        patch.setattr(quantizer, "_get_aten_graph_module_for_pattern", get_cached_graph)
         yield
 
 

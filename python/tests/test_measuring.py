@@ -180,8 +180,8 @@ def test_a_killed_python_leaves_a_run_to_recover(tmp_path):
     run = tmp_path / "run"
     text = f"""
 import etprof, os, signal
-def kill(said):
-    if said["kind"] == "measuring" and said["done"] >= 2:
+def kill(event):
+    if event["kind"] == "measuring" and event["done"] >= 2:
         os.kill(os.getpid(), signal.SIGKILL)
 etprof.profile({str(TOY)!r}, launches=10_000, no_peaks=True, output_root={str(run)!r}, progress=kill)
 """
@@ -264,12 +264,12 @@ def test_no_module_takes_a_name_of_the_package(name):
 )
 def test_the_options_are_the_commands(name):
     command = name.removesuffix("_executorch").replace("_", "-")
-    helped = program.run(command, "--help", width=200).stdout
-    of_command = set(re.findall(r"^ +(?:-\w,\s*)?--([a-z][a-z-]*)", helped, re.MULTILINE))
+    help_text = program.run(command, "--help", width=200).stdout
+    command_options = set(re.findall(r"^ +(?:-\w,\s*)?--([a-z][a-z-]*)", help_text, re.MULTILINE))
     documented = set(re.findall(r"^    (\w+)(?::|$)", getattr(etprof, name).__doc__, re.MULTILINE))
     documented -= {"ValueError", "RuntimeError", "KeyboardInterrupt", "Exception"}
     parameters = set(getattr(etprof, name).__code__.co_varnames)
-    options = {option.replace("-", "_") for option in of_command - VIEWS - OTHERS.get(name, set())}
+    options = {option.replace("-", "_") for option in command_options - VIEWS - OTHERS.get(name, set())}
     assert documented == options - parameters
     assert documented == inspect.signature(getattr(etprof, name)).parameters.keys() - parameters
 
@@ -297,9 +297,11 @@ def test_signatures_have_types_and_defaults():
 
 @pytest.mark.parametrize("name", ["profile", "run", "versions", "isa", "generate", "check", "bisect"])
 def test_the_time_limit_is_that_of_the_command(name):
-    of_command = re.search(r"--max-seconds .*?\(default: (.*?)\)", program.run(name, "--help", width=300).stdout)[1]
+    command_default = re.search(r"--max-seconds .*?\(default: (.*?)\)", program.run(name, "--help", width=300).stdout)[
+        1
+    ]
     text = re.search(r"^    max_seconds: .*\(default: (.*)\)$", getattr(etprof, name).__doc__, re.MULTILINE)[1]
-    assert text.removeprefix("the configuration's, or ") == of_command.replace("--", "")
+    assert text.removeprefix("the configuration's, or ") == command_default.replace("--", "")
     default = inspect.signature(getattr(etprof, name)).parameters["max_seconds"].default
     assert default == {"run": None, "isa": None}.get(name, 60)
 

@@ -52,8 +52,8 @@ def killed(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("killed") / "run"
     text = f"""
 import etprof, os, signal
-def kill(said):
-    if said["kind"] == "measuring" and said["done"] >= 2:
+def kill(event):
+    if event["kind"] == "measuring" and event["done"] >= 2:
         os.kill(os.getpid(), signal.SIGKILL)
 etprof.run({scripted(str(folder), launches=1000)!r}, progress=kill)
 """
@@ -115,17 +115,17 @@ def test_a_current_analysis_is_read_from_a_folder_that_cannot_be_written(run, tm
     """Runs as another user if the tests run as root, because file modes do not restrict root."""
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
-    become = []
+    user_command = []
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
             pytest.skip("runs as root, and there is no setpriv")
-        become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        user_command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         for above in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
             above.chmod(above.stat().st_mode | 0o001)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
-    analyze = [*become, program.etprof(), "analyze", folder, "--json"]
-    if subprocess.run([*become, program.etprof(), "--version"], capture_output=True).returncode != 0:
+    analyze = [*user_command, program.etprof(), "analyze", folder, "--json"]
+    if subprocess.run([*user_command, program.etprof(), "--version"], capture_output=True).returncode != 0:
         pytest.skip("the other user may not run etprof")
     assert json.loads(subprocess.run(analyze, check=True, capture_output=True, text=True).stdout) == etprof.analyze(run)
     folder.chmod(0o755)
@@ -147,8 +147,8 @@ def test_a_result_is_a_dict_with_its_numbers_on_one_line(run):
     )
     assert repr(etprof.validate(run)).startswith("<ok ")
     inspected = etprof.inspect(TOY)
-    of_method = f"forward: MACs {inspected.methods[0].macs / 1e6:.3g} M, delegates 1 XnnpackBackend"
-    assert repr(inspected) == f"<{of_method}, operators not delegated 0; size {TOY.stat().st_size / 1000:.3g} kB>"
+    method_text = f"forward: MACs {inspected.methods[0].macs / 1e6:.3g} M, delegates 1 XnnpackBackend"
+    assert repr(inspected) == f"<{method_text}, operators not delegated 0; size {TOY.stat().st_size / 1000:.3g} kB>"
     (profile,) = etprof.read_etdump(ETDUMPS[0]).profiles()
     assert re.fullmatch(r"<Profile: \d+ operators, \d+ steady runs, median [\d.]+ ms>", repr(profile))
     assert re.fullmatch(r"<Records: \d+ rows of key, name, .*>", repr(profile.operators))
@@ -260,9 +260,9 @@ def test_a_disturbed_etdump_names_its_results_directory(run, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
     manifest = json.loads((folder / "manifest.json").read_text())
-    of_phase = {"launch": 0, "round": 0, "phase": "steady", "runs": 5}
-    manifest["results"][0]["etdump_runs"] = [of_phase, of_phase | {"phase": "disturbed", "runs": 3}]
-    manifest["results"][1]["etdump_runs"] = [of_phase]
+    phase_keys = {"launch": 0, "round": 0, "phase": "steady", "runs": 5}
+    manifest["results"][0]["etdump_runs"] = [phase_keys, phase_keys | {"phase": "disturbed", "runs": 3}]
+    manifest["results"][1]["etdump_runs"] = [phase_keys]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     ((disturbed,), (quiet,)) = ((folder / name).glob("*.etdump") for name in ("plain", "fast"))
     with pytest.warns(

@@ -99,12 +99,12 @@ def read_files(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def spoil(value, key: str):
+def make_hostile(value, key: str):
     """Appends HOSTILE to all texts of a JSON value, except file names and enumerated values of a schema."""
     if isinstance(value, dict):
-        return {k: spoil(v, k) for k, v in value.items()}
+        return {k: make_hostile(v, k) for k, v in value.items()}
     if isinstance(value, list):
-        return [spoil(v, key) for v in value]
+        return [make_hostile(v, key) for v in value]
     unchanged = ("etdump", "log", "latency_csv", "status", "sha256", "generated_at", "experiment", "mode", "platform")
     if not isinstance(value, str) or not value or any(word in key for word in unchanged) or value.startswith("/"):
         return value
@@ -119,12 +119,12 @@ def hostile(bench) -> Path:
     manifest = json.loads((bench.out / "manifest.json").read_text())
     for key in ("device", "conditions", "warnings", "executorch", "host", "notes"):
         if key in manifest:
-            manifest[key] = spoil(manifest[key], key)
+            manifest[key] = make_hostile(manifest[key], key)
     manifest.setdefault("warnings", []).append("watch out: " + HOSTILE)
     for result in manifest["results"]:
         for key in ("label", "error", "isa", "runner_version", "executorch_version", "warnings", "cpu_affinity"):
             if key in result:
-                result[key] = spoil(result[key] or "x" if key == "label" else result[key], key)
+                result[key] = make_hostile(result[key] or "x" if key == "label" else result[key], key)
         result["label"] = result["experiment"] + HOSTILE
     (bench.out / "manifest.json").write_text(json.dumps(manifest))
     for dump in bench.out.rglob("*.etdump"):

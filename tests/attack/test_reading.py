@@ -21,9 +21,9 @@ def measured(bench) -> Path:
 
 def run_reader(bench, reader: str, folder: Path) -> subprocess.CompletedProcess:
     """Checks that the command ends in time, with one message and without a stack trace."""
-    more = {"compare": [folder], "check": ["--baseline", folder]}.get(reader, [])
+    reader_options = {"compare": [folder], "check": ["--baseline", folder]}.get(reader, [])
     completed = subprocess.run(
-        [bench.etprof, reader, folder, *more], capture_output=True, text=True, timeout=300, cwd=bench.folder
+        [bench.etprof, reader, folder, *reader_options], capture_output=True, text=True, timeout=300, cwd=bench.folder
     )
     assert completed.returncode in (0, 1, 2, 3, 5), (reader, completed.stderr)
     assert "Internal error" not in completed.stderr, completed.stderr

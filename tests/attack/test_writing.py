@@ -71,8 +71,8 @@ def test_reading_changes_nothing_that_was_measured(bench):
     second = bench.run("recover", bench.out)
     assert second.returncode == 0
     assert "nothing to recover" in second.stdout
-    (of_json,) = json.loads(bench.run("recover", bench.out, "--json").stdout)["runs"]
-    assert (of_json["run"], of_json["recovered"], of_json["ok"]) == (str(bench.out), False, True)
+    (recovered,) = json.loads(bench.run("recover", bench.out, "--json").stdout)["runs"]
+    assert (recovered["run"], recovered["recovered"], recovered["ok"]) == (str(bench.out), False, True)
     assert bench.run("recover", bench.out, "--csv", "runs").stdout.startswith("results,run,result,broken,warnings\n")
 
 

@@ -30,8 +30,8 @@ def test_the_script_writes_it(tmp_path):
     (tmp_path / "python" / "etprof").mkdir(parents=True)
     for name in ("reference", "stub"):
         shutil.copy(program.ROOT / "script" / name, tmp_path / "script")
-    of_python = {"ETPROF_PYTHON": sys.executable, "PYTHONPATH": str(program.ROOT / "python")}
-    environment = {"ETPROF": str(program.etprof()), "PATH": "/usr/bin:/bin", **of_python}
+    python_environment = {"ETPROF_PYTHON": sys.executable, "PYTHONPATH": str(program.ROOT / "python")}
+    environment = {"ETPROF": str(program.etprof()), "PATH": "/usr/bin:/bin", **python_environment}
     subprocess.run([tmp_path / "script" / "reference"], env=environment, check=True)
     stub = Path("python", "etprof", "workflows.pyi")
     assert (program.ROOT / stub).read_text() == (tmp_path / stub).read_text(), f"renew {stub}: script/reference"

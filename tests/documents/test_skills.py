@@ -246,12 +246,12 @@ def test_its_verification_can_fail(chain, tmp_path, name):
         return failing
 
     assert failing_after("true") == set(), "a copy without damage"
-    caught = set()
+    damages_found = set()
     for damage in DAMAGES[name]:
         failing = failing_after(damage)
         assert failing, f"{damage}: nobody noticed"
-        caught |= failing
-    assert caught == set(range(len(commands))), "a block of the verification did not fail whatever happened"
+        damages_found |= failing
+    assert damages_found == set(range(len(commands))), "a block of the verification did not fail whatever happened"
 
 
 def test_messages_are_matched_line_by_line():

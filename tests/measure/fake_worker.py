@@ -178,8 +178,10 @@ class Fake:
             self.misbehave(command)
             if command == "load":
                 factors = json.loads(os.environ.get("FAKE_MODEL_FACTORS", "{}"))
-                of_model = [factor for end, factor in factors.items() if f"/{request['model']}".endswith(f"/{end}")]
-                self.latency = round(self.latency * (of_model or [1])[0])
+                model_factors = [
+                    factor for end, factor in factors.items() if f"/{request['model']}".endswith(f"/{end}")
+                ]
+                self.latency = round(self.latency * (model_factors or [1])[0])
                 load_ns = int(os.environ.get("FAKE_LOAD_NS", "1000"))
                 reply("load", load_ns=load_ns, rss_bytes=1000, inputs=[], outputs=[], backends=["XnnpackBackend"])
             elif command == "burst":

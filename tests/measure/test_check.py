@@ -178,9 +178,9 @@ def test_equal_sides_are_the_same_at_once(bench, monkeypatch):
     variants = ("main.pte", "copy.pte")
     limits = ("--max-operator-slowdown", "5%", "--max-memory-growth", "0%")
     found = check(bench, *variants, *limits, code=PASS)
-    (only,) = found["pairs"]
-    assert (only["pairing"], only["launches"], found["run_directory"], found["seconds"]) == ("none", 0, None, 0)
-    assert {(item["check"], item["growth"], item["result"]) for item in only["checks"]} == {
+    (compared,) = found["pairs"]
+    assert (compared["pairing"], compared["launches"], found["run_directory"], found["seconds"]) == ("none", 0, None, 0)
+    assert {(item["check"], item["growth"], item["result"]) for item in compared["checks"]} == {
         (name, 0, "pass") for name in ("latency", "operator", "peak memory")
     }
     assert "nothing was measured" in found["notes"][0]
@@ -228,7 +228,7 @@ def test_folders_that_cannot_be_compared(bench):
     make_folder(bench, "main", {"a.pte": b""})
     make_folder(bench, "change", {"b.pte": b""})
     (bench.folder / "empty").mkdir()
-    for arguments, says in (
+    for arguments, message in (
         (("main", "change"), "`main` and `change` have no model of the same name"),
         (("main",), "one folder of models has nothing to be compared with"),
         (("main", "change/b.pte"), "a folder of models cannot be compared with a model"),
@@ -236,7 +236,7 @@ def test_folders_that_cannot_be_compared(bench):
     ):
         completed = bench.run("check", *arguments)
         assert completed.returncode in (USAGE, BAD_INPUT)
-        assert says in " ".join(completed.stderr.split()).lower()
+        assert message in " ".join(completed.stderr.split()).lower()
 
 
 def test_only_what_differs_is_measured(bench):
@@ -279,8 +279,8 @@ def test_model_options_apply_to_both_variants(bench, monkeypatch):
         assert experiment["data"] == str(bench.folder / "x.ptd")
         assert experiment["exec_wrapper"] == ["env", "A=1", "B=2 3"]
     for option in (options[i : i + 2] for i in range(0, len(options), 2)):
-        for stated in (pair(bench), bench.folder / "out_main"):
-            result = bench.run("check", stated, *option)
+        for target in (pair(bench), bench.folder / "out_main"):
+            result = bench.run("check", target, *option)
             assert result.returncode == USAGE, option
             assert option[0] in result.stderr or "A stored run is not measured" in result.stderr
 
@@ -365,13 +365,13 @@ def test_two_stored_runs(bench):
     base = measure_net(bench, "base", 1)
     slow = measure_net(bench, "slow", 1.1)
     found = check(bench, base, slow, code=FAIL)
-    (only,) = found["pairs"]
-    assert only["pairing"] == "unpaired"
-    assert only["checks"][0]["growth"] == pytest.approx(0.1, abs=1e-4)
+    (compared,) = found["pairs"]
+    assert compared["pairing"] == "unpaired"
+    assert compared["checks"][0]["growth"] == pytest.approx(0.1, abs=1e-4)
     assert any("two sessions" in note and "drift" in note for note in found["notes"])
     # Changes below the drift of the machine are inconclusive, unless --drift declares that there is none.
-    undecided = check(bench, base, base, code=INCONCLUSIVE)
-    assert "--drift" in undecided["pairs"][0]["checks"][0]["why_not"]
+    inconclusive = check(bench, base, base, code=INCONCLUSIVE)
+    assert "--drift" in inconclusive["pairs"][0]["checks"][0]["why_not"]
     check(bench, base, base, "--drift", "0%", code=PASS)
     check(bench, base, base, "--max-slowdown", "10%", code=PASS)
     assert "--drift" in bench.last_error(bench.run("check", pair(bench, 1), "--drift", "1%"))

@@ -45,7 +45,7 @@ class Job:
         (self.bin / "etprof").symlink_to(bench.etprof)
         (self.bin / "gh").write_text(GH)
         (self.bin / "gh").chmod(0o755)
-        defaults = {name: about.get("default", "") for name, about in ACTION["inputs"].items()}
+        defaults = {name: description.get("default", "") for name, description in ACTION["inputs"].items()}
         self.inputs = defaults | inputs
         self.workspace = bench.folder
         monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))

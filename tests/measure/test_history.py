@@ -31,8 +31,8 @@ def series(tmp_path_factory, etprof) -> pathlib.Path:
     return bench.folder
 
 
-def add(bench, run: pathlib.Path, commit: str, *more) -> subprocess.CompletedProcess:
-    return bench.run("history", "add", run, "--commit", commit, *more)
+def add(bench, run: pathlib.Path, commit: str, *options) -> subprocess.CompletedProcess:
+    return bench.run("history", "add", run, "--commit", commit, *options)
 
 
 @pytest.fixture
@@ -66,19 +66,19 @@ def test_a_change_has_a_commit_and_a_size(bench):
     by_experiment = {entry["experiment"]: entry for entry in document["series"]}
     assert {name: entry["result"] for name, entry in by_experiment.items()}["net"] == "fail"
     assert by_experiment["fixed"]["is_reference"]
-    (said,) = by_experiment["net"]["changes"]
-    assert (said["commit"], said["cause"], said["accepted"], said["counts"]) == ("c7", "code", None, True)
-    assert said["growth_low"] <= said["growth"] <= said["growth_high"]
-    assert said["growth"] == pytest.approx(0.05, abs=1e-3)
+    (message,) = by_experiment["net"]["changes"]
+    assert (message["commit"], message["cause"], message["accepted"], message["counts"]) == ("c7", "code", None, True)
+    assert message["growth_low"] <= message["growth"] <= message["growth_high"]
+    assert message["growth"] == pytest.approx(0.05, abs=1e-3)
     assert (by_experiment["net"]["measurements"], by_experiment["net"]["newest_commit"]) == (12, "c11")
     assert bench.run("history", "check", "--since", "c9").returncode == PASS
     assert bench.run("history", "check", "--since", "nothing").returncode == USAGE
     last = ["history", "check", "--last", "4", "--junit", junit]
-    for more, code, result, outcome in (
+    for options, code, result, outcome in (
         ([], INCONCLUSIVE, "INCONCLUSIVE", "skipped"),
         (["--require-conclusive"], FAIL, "FAIL", "failure"),
     ):
-        checked = bench.run(*last, *more)
+        checked = bench.run(*last, *options)
         assert checked.returncode == code, checked.stderr
         assert f"{result}: 1 of 1 series could not be decided" in checked.stdout
         assert f"<{outcome} " in junit.read_text()
@@ -87,7 +87,7 @@ def test_a_change_has_a_commit_and_a_size(bench):
 @pytest.mark.usefixtures("history")
 def test_a_change_that_is_accepted_passes_with_its_reason(bench):
     assert bench.run("history", "check").returncode == FAIL
-    for arguments, says in (
+    for arguments, message in (
         (["--commit", "c7"], "no reason"),
         (["--reason", "x"], "no commit"),
         (["--commit", "c1", "--reason", "x", "--model", "other"], "no series"),
@@ -95,7 +95,7 @@ def test_a_change_that_is_accepted_passes_with_its_reason(bench):
     ):
         refused = bench.run("history", "accept", *arguments)
         assert refused.returncode == USAGE
-        assert says.split()[-1] in refused.stderr
+        assert message.split()[-1] in refused.stderr
     assert bench.run("history", "accept", "--commit", "c6", "--reason", "too early").returncode == PASS
     assert bench.run("history", "check").returncode == FAIL
     accepted = bench.run("history", "accept", "--commit", "c7", "--reason", "exact batch norm")
@@ -249,10 +249,10 @@ def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
     keys |= {"variants": ["threads=2"], "output_root": str(bench.out), "runner_path": str(FAKE_WORKER), "runs": 4}
     keys |= {"launches": 2, "peaks": False, "env": {"FAKE_STATE": str(bench.folder / "state")}}
     suite.write_text(json.dumps(keys))
-    for commit, said in (("c1", "added to commit c1"), ("c2", "already there, nothing added")):
+    for commit, message in (("c1", "added to commit c1"), ("c2", "already there, nothing added")):
         result = bench.run("suite", suite, "--history", "h.sqlite", "--commit", commit)
         assert result.returncode == 0, result.stderr
-        assert result.stderr.splitlines()[-2].endswith(said)
+        assert result.stderr.splitlines()[-2].endswith(message)
         assert {row[0] for row in commits_in(bench.folder / "h.sqlite")} == {"c1"}
     assert bench.run("suite", bench.out, "--history", "h.sqlite").returncode == USAGE
     by_hand = bench.run(

@@ -142,8 +142,8 @@ def test_ctrl_c_leaves_nothing_running(etprof, tmp_path):
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    begun = tmp_path / "out_quick_test" / "runs" / "quick_test" / "manifest.json"
-    wait_until(lambda: begun.exists() or process.poll() is not None)
+    manifest_path = tmp_path / "out_quick_test" / "runs" / "quick_test" / "manifest.json"
+    wait_until(lambda: manifest_path.exists() or process.poll() is not None)
     assert process.poll() is None, "no measurement began"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=240)

@@ -25,7 +25,7 @@ def test_a_shared_unit_is_named(bench):
     assert "SME" in proven
     kernels = json.loads(bench.run("kernels", bench.out, "--json").stdout)
     assert "kai_run_matmul_clamp_f32" in bench.run("analyze", bench.out, "--csv=proven").stdout
-    ((row,),) = [experiment_["operators"] for experiment_ in kernels["watched"]]
+    ((row,),) = [watched["operators"] for watched in kernels["watched"]]
     assert (row["code"], row["kleidiai"], row["threads"]["cause"]) == ("SME", True, "shared_unit")
     assert row["threads"]["speedup_over_one"] == 0.9
     report = (bench.out / "report.md").read_text()

@@ -171,9 +171,9 @@ def test_the_tick_of_a_delegate_is_stated(delegate_folder, tmp_path):
         return experiment
 
     assert "delegate_unit" in [entry["name"] for entry in read()["health"]]
-    stated = read("--time-scale", "24MHz", "--delegate-time-scale", "ns")
+    with_scales = read("--time-scale", "24MHz", "--delegate-time-scale", "ns")
     before = analyzed(delegate_folder, "xnnpack", True)
-    assert [entry["name"] for entry in stated["health"]] == [entry["name"] for entry in before["health"]]
+    assert [entry["name"] for entry in with_scales["health"]] == [entry["name"] for entry in before["health"]]
     # Compare all runs, because rounding to ticks can change which of them count as steady.
     timelines = []
     for dump, scales in (

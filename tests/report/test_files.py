@@ -106,8 +106,8 @@ def test_distributions_of_groups_and_categories_are_those_of_the_runs_sums(analy
         if row["phase"] != "steady" and experiment["runs"]["steady"] > 0:
             continue
         for table in ("group", "category"):
-            of_run = sums.setdefault((table, row[table]), {})
-            of_run[row["run_index"]] = of_run.get(row["run_index"], Decimal(0)) + Decimal(row["self_ms"])
+            run_sums = sums.setdefault((table, row[table]), {})
+            run_sums[row["run_index"]] = run_sums.get(row["run_index"], Decimal(0)) + Decimal(row["self_ms"])
     checked = 0
     for table, key in (("groups", "group"), ("categories", "category")):
         for row in experiment[table]["rows"]:

@@ -164,8 +164,8 @@ def test_the_pair_is_compared_under_its_own_labels(run_directory):
     ]
     for label, variant in ((baseline, "baseline"), (candidate, "candidate")):
         assert sum(float(row[f"{label}_pct"]) for row in rows) == pytest.approx(100, abs=1e-9)
-        x = comparison["whole"][f"{variant}_total_ns"] / comparison[f"{variant}_runs"] / 1e6
-        assert sum(float(row[f"{label}_ms"]) for row in rows) == pytest.approx(x, rel=1e-9)
+        total_ms = comparison["whole"][f"{variant}_total_ns"] / comparison[f"{variant}_runs"] / 1e6
+        assert sum(float(row[f"{label}_ms"]) for row in rows) == pytest.approx(total_ms, rel=1e-9)
     delta = comparison["whole"]["delta_numerator_ns"] / comparison["delta_denominator"] / 1e6
     assert sum(float(row["delta_ms"]) for row in rows) == pytest.approx(delta, rel=1e-9, abs=1e-12)
     robust = read_json(next(run_directory.glob("*_robust_comparison.json")))

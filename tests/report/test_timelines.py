@@ -128,15 +128,15 @@ def test_the_kits_timelines_are_read(etdump, order, tmp_path):
         frame = frame.sort_values("start_us", kind="stable")
     path = tmp_path / f"{etdump.stem}_exec_all_runs_timeline.csv"
     frame.to_csv(path, index=False)
-    expected, got = experiment(etdump), experiment(path)
+    expected, actual = experiment(etdump), experiment(path)
     for table in ("groups", "categories", "places"):
-        assert got[table] == expected[table]
-    assert got["latency_ms"] == expected["latency_ms"]
+        assert actual[table] == expected[table]
+    assert actual["latency_ms"] == expected["latency_ms"]
 
     def costs(result: dict) -> list:
         return sorted((row["name"], row["total_ns"], row["runs"]) for row in result["operators"])
 
-    assert costs(got) == costs(expected)
+    assert costs(actual) == costs(expected)
 
 
 @pytest.mark.parametrize(

@@ -165,8 +165,8 @@ def test_local_configurations_run(name, tmp_path):
     completed = etprof(tmp_path, "run", CONFIGS / name, *short)
     assert completed.returncode == 0, completed.stderr
     (run,) = {path.parent for path in tmp_path.rglob("manifest.json")}
-    (into,) = re.findall(r"^  into +(\S+)$", dry.stdout, flags=re.MULTILINE)
-    assert (tmp_path / into) == run
+    (results_folder,) = re.findall(r"^  into +(\S+)$", dry.stdout, flags=re.MULTILINE)
+    assert (tmp_path / results_folder) == run
     assert etprof(tmp_path, "validate", run).returncode == 0
 
 

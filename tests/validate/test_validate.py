@@ -82,8 +82,8 @@ def truncate_last_byte(path: Path) -> None:
 def add_a_nanosecond(table: str):
     def apply(run: Path) -> None:
         def damage(summary: dict) -> None:
-            rows_of = summary["experiments"][0][table]
-            (rows_of if table == "operators" else rows_of["rows"])[0]["total_ns"] += 1
+            table_or_rows = summary["experiments"][0][table]
+            (table_or_rows if table == "operators" else table_or_rows["rows"])[0]["total_ns"] += 1
 
         edit(run / "analysis_summary.json", damage)
 

@@ -135,10 +135,10 @@ def test_the_functions_are_the_programs_commands(etprof, tmp_path):
     pte = program.DATA / "toy_cnn.pte"
     assert etprof.inspect(pte) == json.loads(program.run("inspect", pte, "--json").stdout)
     assert etprof.analyze(ETDUMPS[0]) == json.loads(program.run("analyze", ETDUMPS[0], "--json").stdout)
-    written = etprof.report(ETDUMPS[0], out=tmp_path / "report.md")
+    report_path = etprof.report(ETDUMPS[0], out=tmp_path / "report.md")
     program.run("report", ETDUMPS[0], "--out", tmp_path / "told.md")
-    assert written == [tmp_path / "report.md"]
-    assert written[0].read_text() == (tmp_path / "told.md").read_text()
+    assert report_path == [tmp_path / "report.md"]
+    assert report_path[0].read_text() == (tmp_path / "told.md").read_text()
     run = tmp_path / "run"
     arguments = ("--vs", "threads=1", "--launches", "2", "--runs", "3", "--no-peaks", "--output-root", run)
     assert program.run("profile", pte, *arguments).returncode == 0

@@ -275,12 +275,12 @@ def test_the_fastest_choice_that_has_the_ratio_is_named(
     arguments = [write(tmp_path, rest="+ 100 * x"), "--outdir", str(tmp_path / "out"), "--max-slowdown", "5%"]
     assert accuracy.main([*arguments, "--target", "45dB"]) == 0
     lines = capfd.readouterr().out.splitlines()
-    keep1 = tmp_path / "out" / "net_xnnpack_int8_keep1.pte"
+    keep1_pte = tmp_path / "out" / "net_xnnpack_int8_keep1.pte"
     assert (
-        measured[:2] == [tmp_path / "out" / "net_xnnpack_int8.pte", keep1]
+        measured[:2] == [tmp_path / "out" / "net_xnnpack_int8.pte", keep1_pte]
         and measured[-1].name == "net_xnnpack_fp32.pte"
     )
-    assert lines[-1].startswith(f"use {keep1}: ")
+    assert lines[-1].startswith(f"use {keep1_pte}: ")
     assert next(line for line in lines if line.startswith("  fp32 ")).endswith("2.00x slower [1.96, 2.04]")
     # Only fp32 reaches this ratio.
     assert accuracy.main([*arguments, "--target", "300dB"]) == 1

@@ -205,10 +205,10 @@ def test_inputs_of_expand_are_written_whole(tmp_path: Path):
 @pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated")
 def test_weights_that_are_computed_in_every_run(tmp_path: Path, capfd: pytest.CaptureFixture):
     """The program does not lose such weights, and the message does not blame the example inputs if the model has no copy."""
-    normed = NET.replace("torch.nn.Linear(8, 4)", "torch.nn.utils.weight_norm(torch.nn.Linear(8, 4))")
-    assert export(tmp_path, net=normed) == 0
+    weight_normed = NET.replace("torch.nn.Linear(8, 4)", "torch.nn.utils.weight_norm(torch.nn.Linear(8, 4))")
+    assert export(tmp_path, net=weight_normed) == 0
     assert "loses it" not in capfd.readouterr().err
-    assert export(tmp_path, "--dtype", "fp16", net=normed) == 3
+    assert export(tmp_path, "--dtype", "fp16", net=weight_normed) == 3
     message = read_error(capfd)
     assert message.startswith("error: Building model `net` failed: it has weights that are computed from others")
 

@@ -99,19 +99,21 @@ def test_executorchs_own_examples():
     assert len(built.args) == 2
 
 
-@pytest.mark.parametrize("forgotten", [True, False])
-def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, forgotten: bool):
+@pytest.mark.parametrize("hidden_package", [True, False])
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hidden_package: bool):
     """The message also covers ExecuTorch's examples and transformers, which raise their own errors. No remedy replaces
     PyTorch."""
-    if forgotten:
+    if hidden_package:
         monkeypatch.setitem(sys.modules, "torchvision", None)
-    package = "torchvision" if forgotten else "not_there"
+    package = "torchvision" if hidden_package else "not_there"
     hidden = f"try:\n    import {package}\nexcept ImportError as e:\n    raise ModuleNotFoundError('odd') from e\n"
     (tmp_path / "hidden.py").write_text(hidden)
-    errors = [fail_to_find(f"{tmp_path}/hidden.py:Net"), *([fail_to_find("mv3")] if forgotten else [])]
+    errors = [fail_to_find(f"{tmp_path}/hidden.py:Net"), *([fail_to_find("mv3")] if hidden_package else [])]
     for error in errors:
         assert error.reason == f"it needs the Python package {package}, which is not installed"
-        remedy = "run `script/bootstrap --models`" if forgotten else f"install not_there torch=={torch.__version__}`"
+        remedy = (
+            "run `script/bootstrap --models`" if hidden_package else f"install not_there torch=={torch.__version__}`"
+        )
         assert remedy in error.remedy
 
 

@@ -44,8 +44,8 @@ def export(folder: Path, *gates: str, differs: bool = False) -> Export:
 
 def test_an_operator_that_is_lowered_as_another_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The wrong operator is in the second of three layers. The third has one, too, and no operator before it differs."""
-    right = export(tmp_path, "ReLU()", "Sigmoid()", "Sigmoid()")
-    assert right.check.verdict == "pass", right.check.why
+    undamaged = export(tmp_path, "ReLU()", "Sigmoid()", "Sigmoid()")
+    assert undamaged.check.verdict == "pass", undamaged.check.why
     monkeypatch.setattr(locate, "_MAX_OUTPUT_VALUES", 4)  # two lowerings are necessary
     monkeypatch.setattr(op_sigmoid, "XNNSigmoid", XNNTanh)
     wrong = export(tmp_path, "ReLU()", "Sigmoid()", "Sigmoid()")

@@ -119,12 +119,12 @@ def test_it_lowers_to_xnnpack(exported: Exported, name: str, options: dict):
             ]
 
 
-@pytest.mark.parametrize("spoil", ["missing", "unknown", "a share above 1", "a short hash"])
-def test_the_schema_refuses_what_is_spoilt(exported: Exported, spoil: str):
+@pytest.mark.parametrize("damage", ["missing", "unknown", "a share above 1", "a short hash"])
+def test_the_schema_refuses_what_is_spoilt(exported: Exported, damage: str):
     pte = exported("toy_cnn")
     manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
     jsonschema.validate(manifest, SCHEMA)
-    match spoil:
+    match damage:
         case "missing":
             del manifest["check"]["cases"][0]["outputs"][0]["sqnr_db"]
         case "unknown":
@@ -177,7 +177,7 @@ def test_decode_goes_on_from_prefill_within_executorch(exported: Exported):
     """The keys and values that prefill returns equal the cache in the inputs of decode."""
     pte = exported("llm_decoder")
     _, keys, values = outputs_of_executorch(pte, "prefill")
-    saved = read_inputs(pte.with_name(f"{pte.name}.inputs"), "decode")
+    decode_inputs = read_inputs(pte.with_name(f"{pte.name}.inputs"), "decode")
     count = keys.shape[2]
-    for actual, expected in ((keys, saved[4]), (values, saved[5])):
+    for actual, expected in ((keys, decode_inputs[4]), (values, decode_inputs[5])):
         assert agreement.compare(actual, expected[:, :, :count]).disagreement(85, exact=True) is None

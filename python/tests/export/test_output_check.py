@@ -235,8 +235,8 @@ def test_one_output_is_described_the_worst_and_why(tmp_path: Path, capfd: pytest
     assert "wrappers.calibrated" in hint
     small_values = agreement.compare(torch.tensor([1e-6, 3e-6]).half(), torch.tensor([1e-6, 3e-6]))
     assert small_values.underflow_problem() == "is in the range where fp16 has few digits: its largest value is 3e-06"
-    for right in (torch.zeros(2), torch.ones(2)):
-        assert agreement.compare(torch.ones(2).half(), right).underflow_problem() is None
+    for expected in (torch.zeros(2), torch.ones(2)):
+        assert agreement.compare(torch.ones(2).half(), expected).underflow_problem() is None
 
 
 def test_a_model_that_lowers_badly_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture):

@@ -68,7 +68,10 @@ def rows() -> list[tuple[str, set[str], set[str], str]]:
     def names(cell: str) -> set[str]:
         return set(re.findall(r"`(\w+)`", cell))
 
-    return [(original.replace("`", ""), names(single), names(half), by) for original, single, half, by in table]
+    return [
+        (original.replace("`", ""), names(single), names(half), substitute)
+        for original, single, half, substitute in table
+    ]
 
 
 def test_the_guide_has_every_substitute():
@@ -151,10 +154,12 @@ def test_unsupported_substitutions_are_refused(make, message: str):
 def test_attention_without_batch_and_with_a_scale():
     with seeded():
         query, key, value = (torch.randn(5, 8) for _ in range(3))
-    for q_, two, three in [(query, key, value), (query[None], key[None], value[None])]:
-        if q_.dim() == 3:
-            expected = functional.scaled_dot_product_attention(q_, two, three, scale=0.5)
-            torch.testing.assert_close(wrappers.attention(q_, two, three, scale=0.5), expected)
+    for batched_query, batched_key, batched_value in [(query, key, value), (query[None], key[None], value[None])]:
+        if batched_query.dim() == 3:
+            expected = functional.scaled_dot_product_attention(batched_query, batched_key, batched_value, scale=0.5)
+            torch.testing.assert_close(
+                wrappers.attention(batched_query, batched_key, batched_value, scale=0.5), expected
+            )
 
 
 HEADS, KEY_HEADS, QUERIES, KEYS, WIDTH = 6, 2, 5, 7, 8
@@ -181,7 +186,7 @@ def test_attention_with_masks_and_grouped_queries(mask: str, grouped: bool):
     options = MASKS[mask] | ({"enable_gqa": True} if grouped else {})
     expected = functional.scaled_dot_product_attention(*tensors, **options)
     torch.testing.assert_close(wrappers.attention(*tensors, **options), expected)
-    half = [q_.half() for q_ in tensors]
+    half = [tensor.half() for tensor in tensors]
     if "attn_mask" in options and options["attn_mask"].is_floating_point():
         options["attn_mask"] = options["attn_mask"].half()
     found = wrappers.attention(*half, **options)

@@ -122,8 +122,8 @@ class PythonsProgram:
     def add_kernel(self, index: int, call: schema.KernelCall) -> None:
         outputs = self.tensors(call.args[-1])
         inputs = {value for argument in call.args for value in self.tensors(argument)} - set(outputs)
-        given = {("value", value): self.tensor(value) for value in outputs}
-        self.add(("kernel", index), {("value", value) for value in inputs}, given)
+        written_tensors = {("value", value): self.tensor(value) for value in outputs}
+        self.add(("kernel", index), {("value", value) for value in inputs}, written_tensors)
 
     def add_call(self, index: int, call: schema.DelegateCall, graph: dict) -> None:
         names, tensors = {}, {}
@@ -164,17 +164,17 @@ class PythonsProgram:
 
 def map_steps(operators: list[dict]) -> tuple[dict, list[tuple[str, str]], set[str]]:
     """Returns the operator of each step, pairs of operators that share a step, and operators without steps."""
-    owner, pairs, without = {}, [], set()
+    owner, pairs, without_steps = {}, [], set()
     for operator in operators:
         _, instruction, kind, _ = operator["key"].split("/")[:4]
         source = operator["program"]
         if kind == "kernel":
             owner["kernel", int(instruction)] = operator["key"]
         elif not source["nodes"]:
-            without.add(operator["key"])
+            without_steps.add(operator["key"])
         for node in source["nodes"]:
             step = ("node", int(instruction), node)
             if step in owner and source["nodes"][0] == node:
                 pairs.append((owner[step], operator["key"]))
             owner[step] = operator["key"]
-    return owner, pairs, without
+    return owner, pairs, without_steps

@@ -132,8 +132,8 @@ def blocks(*numbers: int) -> Callable[[], nn.Module]:
     """Returns a maker of the blocks with these numbers, of four blocks of the same kind with different weights."""
 
     def make() -> nn.Module:
-        made = [with_seeded_weights(Block(8), seed=7 + number) for number in range(4)]
-        return nn.Sequential(*(made[number] for number in numbers))
+        all_blocks = [with_seeded_weights(Block(8), seed=7 + number) for number in range(4)]
+        return nn.Sequential(*(all_blocks[number] for number in numbers))
 
     return make
 

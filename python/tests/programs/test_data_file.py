@@ -142,9 +142,9 @@ def test_measuring_names_the_ptd_that_is_missing(files: tuple[Path, Path], tmp_p
     assert f"next to it is {ptd.name}" in completed.stderr
     assert not (tmp_path / "out" / "manifest.json").exists()
     other = tmp_path / "other.ptd"
-    made = to_edge_transform_and_lower(torch.export.export(Other().eval(), (torch.randn(2, 3),), strict=True))
-    made = made.to_executorch(ExecutorchBackendConfig(external_constants=True))
-    made.write_tensor_data_to_file(str(tmp_path))
+    other_program = to_edge_transform_and_lower(torch.export.export(Other().eval(), (torch.randn(2, 3),), strict=True))
+    other_program = other_program.to_executorch(ExecutorchBackendConfig(external_constants=True))
+    other_program.write_tensor_data_to_file(str(tmp_path))
     next(path for path in tmp_path.glob("*.ptd") if path != other).rename(other)
     completed = measure(pte, tmp_path / "out", "--data", other)
     assert completed.returncode == 3 and "has not" in completed.stderr and pte.name in completed.stderr

@@ -117,14 +117,14 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
     assert sum(found.values()) == pytest.approx(sum(means.values()), abs=1e-6 * len(means))
 
     nodes = {node.id: node for node in graph.nodes}
-    owner, pairs, without = map_steps(
+    owner, pairs, without_steps = map_steps(
         sorted(operators, key=lambda own: [int(part) for part in own["key"].split("/")[1::2]])
     )
     expected: Counter[str] = Counter()
     for operator in operators:
         key, source = operator["key"], operator["program"]
         _, instruction, kind, _ = key.split("/")[:4]
-        if key in without:
+        if key in without_steps:
             continue
         node = (
             f"forward/{instruction}/kernel" if kind == "kernel" else f"forward/{instruction}/node/{source['nodes'][0]}"
@@ -143,13 +143,13 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
             assert attributes(nodes[fused_node])["ran as part of"].nodeIds == [node]
     assert {node: found[node] for node in expected} == pytest.approx(dict(expected), abs=1e-6)
     # If several nodes match an operator, the first has the time, and the others refer to it.
-    x = set(found) - set(expected)
-    assert len(x) == len(without)
+    other_nodes = set(found) - set(expected)
+    assert len(other_nodes) == len(without_steps)
     linked = {
         node.value.nodeIds[0] for own in nodes.values() for node in own.attrs if node.key.startswith("this or that ran")
     }
-    assert linked == x
-    assert {*owner.values(), *(first for first, _ in pairs), *without} == set(means)
+    assert linked == other_nodes
+    assert {*owner.values(), *(first for first, _ in pairs), *without_steps} == set(means)
     # Groups have the sum of their nodes. The graph has the time that is on no node.
     groups = graph.groupNodeAttributes
     layers = {layer["path"]: layer["total_ns"] for layer in experiment["program"]["layers"]}
@@ -159,8 +159,10 @@ def test_times_are_those_of_the_analysis(model: Path, tmp_path: Path):
             assert float(shown["time"].removesuffix(" ms")) == pytest.approx(
                 layers[name.replace("/", ".")] / runs / 1e6, abs=6e-5
             )
-    of_graph = {name: float(value.removesuffix(" ms")) for name, value in groups[""].items() if value.endswith(" ms")}
-    assert of_graph.pop("Method::execute") == pytest.approx(sum(of_graph.values()), abs=3e-4)
+    graph_values = {
+        name: float(value.removesuffix(" ms")) for name, value in groups[""].items() if value.endswith(" ms")
+    }
+    assert graph_values.pop("Method::execute") == pytest.approx(sum(graph_values.values()), abs=3e-4)
 
 
 def test_two_runs_have_separate_times(tmp_path: Path):
@@ -180,8 +182,8 @@ def test_two_runs_have_separate_times(tmp_path: Path):
     assert [Path(line).name for line in completed.stdout.splitlines()] == names
     # On a busy machine the comparison may be contended, and then has no ratio.
     results = {}
-    for of_graph in load_graphs(tmp_path / names[3], "node data").values():
-        results |= of_graph.results
+    for graph_values in load_graphs(tmp_path / names[3], "node data").values():
+        results |= graph_values.results
     (graph,) = load_graphs(tmp_path / "g.json", "graphs").graphs
     shown = {node.id: attributes(node) for node in graph.nodes}
     keys = {attributes(node)[f"{labels[0]}: key"]: node.id for node in graph.nodes if "time" in str(node.attrs)}

@@ -49,7 +49,7 @@ def test_neighbors_are_those_of_the_program(pte: Path, tmp_path: Path):
         trace_operators(pte, tmp_path), key=lambda op: [int(part) for part in op["key"].split("/")[1::2]]
     )
     program = PythonsProgram(pte, tmp_path)
-    owner, pairs, without = map_steps(operators)
+    owner, pairs, without_steps = map_steps(operators)
     # Operators with a known kind and an unknown node are removed from both graphs.
     steps = contract_edges(program.edges(), set(program.reads) - set(owner))
     second = dict(pairs)
@@ -58,10 +58,10 @@ def test_neighbors_are_those_of_the_program(pte: Path, tmp_path: Path):
         to = next((first for first, other in pairs if other == owner[b]), owner[b])
         if owner[a] != owner[b]:
             expected.add((owner[a], to))
-    assert contract_edges(read_edges(operators), without) == expected
+    assert contract_edges(read_edges(operators), without_steps) == expected
     assert len(expected) > len(operators) / 2
-    assert len(without) <= len(operators) / 10
-    assert all(op["program"]["producers"] for op in operators if op["key"] in {*without, *second.values()})
+    assert len(without_steps) <= len(operators) / 10
+    assert all(op["program"]["producers"] for op in operators if op["key"] in {*without_steps, *second.values()})
 
 
 def merge_groups(groups: Iterable[Iterable[int]]) -> dict[int, int]:

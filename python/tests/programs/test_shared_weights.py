@@ -34,7 +34,7 @@ def test_repeated_packing_is_reported(tmp_path: Path, times: int) -> None:
     pte = tmp_path / "net.pte"
     pte.write_bytes(to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer)
     (method,) = json.loads(program.run("inspect", pte, "--json").stdout)["methods"]
-    once = WIDTH * (WIDTH + 1) * 4
-    assert method["packed_bytes_at_least"] == times * once
-    assert method["repacked_bytes_at_least"] == (times - 1) * once
+    packed_bytes = WIDTH * (WIDTH + 1) * 4
+    assert method["packed_bytes_at_least"] == times * packed_bytes
+    assert method["repacked_bytes_at_least"] == (times - 1) * packed_bytes
     assert ("weight_cache_enabled" in program.run("inspect", pte).stdout) == (times > 1)

@@ -290,10 +290,10 @@ def test_limits_in_a_file(tmp_path: Path) -> None:
 
 def test_a_tolerance_in_a_file(tmp_path: Path, exports: Exports) -> None:
     thresholds = tmp_path / "limits.json"
-    of_growth = {"file_size", "delegated_bytes", "macs", "packed_weights"}
-    thresholds.write_text(json.dumps({"tolerance": dict.fromkeys(of_growth, "20%")}))
+    growth_facts = {"file_size", "delegated_bytes", "macs", "packed_weights"}
+    thresholds.write_text(json.dumps({"tolerance": dict.fromkeys(growth_facts, "20%")}))
     variants = [exports["Base"], exports["InsertedConv"]]
-    assert failed_facts(check(*variants, code=1)) == of_growth
+    assert failed_facts(check(*variants, code=1)) == growth_facts
     assert failed_facts(check(*variants, "--thresholds", thresholds, code=0)) == set()
 
 
@@ -351,16 +351,16 @@ def test_invalid_thresholds(tmp_path: Path, text: str, message: str) -> None:
 def test_invalid_input(tmp_path: Path) -> None:
     truncated = tmp_path / "cut.pte"
     truncated.write_bytes(MIXED.read_bytes()[:-100])
-    gone = tmp_path / "gone.pte"
-    for command, code, said in [
-        (["check", "--static", MIXED, gone], 3, "no such file"),
+    missing = tmp_path / "gone.pte"
+    for command, code, message in [
+        (["check", "--static", MIXED, missing], 3, "no such file"),
         (["check", "--static", MIXED, truncated], 3, "cut.pte"),
         (["check", "--static", truncated, MIXED], 3, "cut.pte"),
         (["check", "--static", MIXED], 2, "`--static` compares two programs"),
         (["check", "--static", MIXED, MIXED, "--baseline", MIXED], 2, "is a third input"),
         (["check", "--static", MIXED, MIXED, "--max-slowdown", "2%"], 2, "do not go together"),
-        (["check", "--static", MIXED, MIXED, "--thresholds", gone], 3, "no such file"),
-        (["check", MIXED, MIXED, "--thresholds", gone], 2, "`--thresholds` needs `--static`"),
+        (["check", "--static", MIXED, MIXED, "--thresholds", missing], 3, "no such file"),
+        (["check", MIXED, MIXED, "--thresholds", missing], 2, "`--thresholds` needs `--static`"),
         (["inspect", truncated, "--max-delegates", "1"], 3, "cut.pte"),
         (["inspect", MIXED, "--require-delegated", "101%"], 2, "is not a percentage from 0% to 100%"),
         (["inspect", MIXED, "--max-delegates", "-1"], 2, "is not a whole number"),
@@ -368,7 +368,7 @@ def test_invalid_input(tmp_path: Path) -> None:
     ]:
         completed = program.run(*command)
         assert completed.returncode == code, completed.stderr
-        assert said in program.one_error(completed.stderr)
+        assert message in program.one_error(completed.stderr)
     assert list(tmp_path.iterdir()) == [truncated], "nothing is written for what cannot be read"
 
 

@@ -16,8 +16,10 @@ SCHEMA = REPOSITORY / "docs" / "schema" / "analysis_summary.schema.json"
 
 
 def etprof(*arguments: object) -> str:
-    wide = {**os.environ, "COLUMNS": "120"}
-    completed = subprocess.run([ETPROF, *map(str, arguments)], check=False, capture_output=True, text=True, env=wide)
+    environment = {**os.environ, "COLUMNS": "120"}
+    completed = subprocess.run(
+        [ETPROF, *map(str, arguments)], check=False, capture_output=True, text=True, env=environment
+    )
     assert completed.returncode == 0, completed.stderr
     return completed.stdout
 
@@ -42,9 +44,11 @@ def test_rows_follow_from_the_work_and_the_roofs(exported: Exported, tmp_path: P
         assert (row["macs"], row["bytes"]) == (work["macs"], work["bytes"])
         compute = max(peak["macs_per_s"] for peak in roofs["compute"] if peak["dtype"] == row["roof_dtype"])
         capacities = sorted({peak["capacity_bytes"] or float("inf") for peak in roofs["memory"]})
-        holds = next(capacity for capacity in capacities if capacity >= row["bytes"])
+        smallest_capacity = next(capacity for capacity in capacities if capacity >= row["bytes"])
         memory = max(
-            peak["bytes_per_s"] for peak in roofs["memory"] if (peak["capacity_bytes"] or float("inf")) == holds
+            peak["bytes_per_s"]
+            for peak in roofs["memory"]
+            if (peak["capacity_bytes"] or float("inf")) == smallest_capacity
         )
         seconds = {"compute": row["macs"] / compute, "memory": row["bytes"] / memory}
         assert row["roof_ms"] == pytest.approx(max(seconds.values()) * 1e3, rel=1e-9)

@@ -45,25 +45,25 @@ class Writer:
     def run(self) -> schema.RunData:
         start = self.tick()
         events = []
-        absent = self.random.choice([None, ""])
+        empty_value = self.random.choice([None, ""])
         for instruction in range(self.random.randrange(1, 6)):
             call = self.tick()
             if self.random.random() < 0.5:
                 kernel = self.tick()
                 self.tick()
                 name = self.random.choice(["native_call_add.out", "llama::custom_sdpa.out", "my kernel"])
-                events.append(self.event(name, kernel, instruction, absent))
+                events.append(self.event(name, kernel, instruction, empty_value))
                 self.tick()
-                events.append(self.event("OPERATOR_CALL", call, instruction, absent))
+                events.append(self.event("OPERATOR_CALL", call, instruction, empty_value))
             else:
                 for number in range(self.random.randrange(0, 3)):
                     kernel = self.tick()
                     self.tick()
-                    events.append(self.event(absent, kernel, instruction, f"Add (ND) #{number + 1}"))
+                    events.append(self.event(empty_value, kernel, instruction, f"Add (ND) #{number + 1}"))
                 self.tick()
-                events.append(self.event("DELEGATE_CALL", call, instruction, absent))
+                events.append(self.event("DELEGATE_CALL", call, instruction, empty_value))
         self.tick()
-        events.append(self.event("Method::execute", start, None, absent))
+        events.append(self.event("Method::execute", start, None, empty_value))
         allocators = self.random.choice([[], [schema.Allocator(name="planned")]])
         return schema.RunData(
             name="Execute", bundled_input_index=self.random.choice([-1, 0, 3]), allocators=allocators, events=events
