@@ -102,7 +102,7 @@ def test_a_full_stdout_is_one_message(tmp_path: Path, command: str):
 @pytest.mark.parametrize(
     ("command", "code"), [("analyze /no/such.etdump", 3), ("no-such-command", 2), ("run --nope", 2)]
 )
-def test_an_error_that_cannot_be_said_keeps_its_code(tmp_path: Path, command: str, code: int):
+def test_an_error_that_cannot_be_printed_keeps_its_code(tmp_path: Path, command: str, code: int):
     needs_full()
     assert shell(tmp_path, f'"$E" {command} 2>/dev/full').returncode == code
 

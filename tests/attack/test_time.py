@@ -43,7 +43,7 @@ def test_the_wall_clock_jumps_by_an_hour(bench, clock, jump):
     check_complete(bench)
 
 
-def test_a_machine_that_stands_still(bench):
+def test_a_suspended_machine(bench):
     """Stops all processes for some seconds, as a suspended machine would."""
     with held_worker(bench) as hold:
         config = bench.write([bench.experiment("a", env=hold), bench.experiment("b")], launches=6)

@@ -88,7 +88,7 @@ def test_every_column_says_what_it_means(tmp_path):
     assert [line for line in columns if re.search(r"\|\s*\|$", line)] == []
 
 
-def test_every_command_and_option_stands_in_it_once():
+def test_every_command_and_option_is_in_the_reference_once():
     text = REFERENCE.read_text(encoding="utf-8")
     shown = program.run("--help").stdout
     commands = re.findall(r"^  ([a-z][a-z-]*) +[A-Z]", shown, re.MULTILINE)

@@ -62,7 +62,7 @@ def test_tests_that_left_nothing_behind_failed(summarize, tmp_path):
     assert (lines[-1], code) == ("1 passed, 1 failed", 1)
 
 
-def test_a_programs_tests_are_counted_beside_it(summarize, tmp_path):
+def test_tests_of_a_program_are_counted(summarize, tmp_path):
     """ctest reports programs. Each program writes a file with its own tests into a folder."""
     program = '<testcase classname="core_test" name="core_test" status="run" time="3"/>'
     junit(tmp_path, "ctest-asan", program)

@@ -81,7 +81,7 @@ def test_an_empty_name_is_not_the_current_folder(command):
     assert re.match("error: `[a-z]+` is empty\nhint: ", run_refused(command, ""))
 
 
-def test_an_empty_name_of_an_output_is_said():
+def test_an_empty_output_name_is_reported():
     assert run_refused("analyze", ETDUMP, "-o", "").startswith("error: `--out-dir` is empty\n")
     assert run_refused("compare", ETDUMP, "").startswith("error: `candidate` is empty\n")
 
@@ -199,7 +199,7 @@ def test_a_gate_whose_baseline_is_the_same_file_passes():
 
 
 @pytest.mark.parametrize("name", ["report.md", "report.html"])
-def test_a_report_beside_etdumps_is_the_users_own(name, tmp_path):
+def test_a_report_next_to_etdumps_is_the_users_own(name, tmp_path):
     shutil.copy(ETDUMP, tmp_path / "mine.etdump")
     (tmp_path / name).write_text("years of work")
     for command, path, option in (("report", tmp_path / "mine.etdump", "--out"), ("analyze", tmp_path, "-o")):

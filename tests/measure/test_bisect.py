@@ -111,7 +111,7 @@ def test_the_commit_among_64(bench, repository):
     assert (repository.folder / "runner").read_text() == "what the user is working on"
 
 
-def test_commits_that_are_not_built_or_cannot_be_told(bench, repository):
+def test_unbuilt_and_inconclusive_commits(bench, repository):
     # Commit 4 is in the middle and broken. Commit 5, its neighbor, is so noisy that it is inconclusive.
     for number in range(9):
         noisy = ",".join(["0.95", "1.1"] * 9) if number == 5 else "1"

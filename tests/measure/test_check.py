@@ -171,7 +171,7 @@ def test_two_models(bench, monkeypatch):
     assert found["pairs"][0]["name"] == "candidate against baseline"
 
 
-def test_equal_sides_are_the_same_at_once(bench, monkeypatch):
+def test_equal_variants_are_not_measured(bench, monkeypatch):
     monkeypatch.setenv("ETPROF_RUNNER", str(FAKE_WORKER))
     for name in ("main.pte", "copy.pte"):
         shutil.copyfile(MODEL, bench.folder / name)
@@ -404,7 +404,7 @@ def test_stored_runs_that_differ_are_refused_and_can_be_accepted(bench, name, ch
     assert bench.run("check", base, other, "--allow-mismatch", wrong).returncode == BAD_INPUT
 
 
-def test_unknown_conditions_are_neither_equal_nor_different(bench):
+def test_conditions_that_no_run_has_need_acceptance(bench):
     base = measure_net(bench, "base", 1)
 
     def forget(manifest):

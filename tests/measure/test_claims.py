@@ -68,14 +68,14 @@ def test_convolutions_have_most_of_the_speedup(widest):
         assert convolution_share(widest) > 0.5
 
 
-def test_the_baseline_is_the_masked_side(widest):
+def test_the_baseline_is_the_masked_variant(widest):
     (comparison,) = widest["comparisons"]
     assert comparison["baseline"].endswith(" off")
     assert comparison["candidate"].endswith(" on")
     assert comparison["pairing"] == "launches"
 
 
-def test_nothing_is_clipped_on_our_own_traces(widest):
+def test_own_traces_have_no_truncated_spans(widest):
     for experiment in widest["experiments"]:
         assert experiment["runs"]["steady"] + experiment["runs"]["disturbed"] > 0
         clipped = [row["total_ns"] for row in experiment["groups"]["rows"] if row["name"] == "Clipped"]

@@ -74,14 +74,14 @@ def quota(group):
     return limited
 
 
-def test_doctor_tells_of_a_quota(quota):
+def test_doctor_reports_a_quota(quota):
     completed = quota.run([program.etprof(), "doctor"])
     shown = " ".join(completed.stdout.split())  # ignores line breaks
     assert "this container may use 0.10 CPUs (cpu." in shown
     assert "affinity 0" in shown
 
 
-def test_a_quota_is_told_before_and_after_a_measurement(quota, tmp_path):
+def test_a_quota_is_reported_before_and_after_a_measurement(quota, tmp_path):
     folder = tmp_path / "run"
     arguments = ["profile", MODEL, "--launches", "2", "--max-seconds", "8", "--no-peaks"]
     completed = quota.run([program.etprof(), *arguments, "--output-root", folder])

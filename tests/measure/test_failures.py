@@ -47,7 +47,7 @@ def workers(bench) -> list:
     ],
     ids=range(9),
 )
-def test_a_damaged_pte_json_beside_the_model(bench, text):
+def test_a_damaged_pte_json_next_to_the_model(bench, text):
     model = bench.folder / "net.pte"
     shutil.copy(MODEL, model)
     (bench.folder / "net.pte.json").write_bytes(text)
@@ -142,7 +142,7 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(bench):
     assert len({launch["index"] for launch in after}) == len(after)
 
 
-def test_a_resumed_kernel_log_run_starts_its_log_anew(bench):
+def test_a_resumed_kernel_log_run_restarts_its_log(bench):
     hold = bench.folder / "hold"
     hold.touch()
     environment = {"FAKE_XNNPACK": "1", "FAKE_HOLD": str(hold)}

@@ -148,7 +148,7 @@ def test_a_team_says_what_undecided_means(bench, monkeypatch, policy, code, resu
     assert completed.stderr.count("::warning title=etprof check%3A net::latency: ") == 1
 
 
-def test_wrong_inputs_are_told(bench, monkeypatch):
+def test_wrong_inputs_are_reported(bench, monkeypatch):
     action_job = job(bench, monkeypatch, "open.pte", inconclusive="maybe")
     completed = action_job.run("Check")
     assert (completed.returncode, action_job.read_file("output")) == (2, "")

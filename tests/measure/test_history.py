@@ -271,7 +271,7 @@ def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
             assert found == [("net fp32",), ("other fp32",)]
 
 
-def test_a_history_that_cannot_take_it_is_said_and_loses_nothing(bench):
+def test_an_unusable_history_is_reported_and_loses_nothing(bench):
     config = bench.write([bench.experiment("net")], launches=2)
     keep = ["--history", "h.sqlite", "--commit", "c"]
     # Errors that are known before the measurement are reported before it.

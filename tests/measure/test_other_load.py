@@ -30,7 +30,7 @@ def busy() -> Iterator[None]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what /proc tells is Linux's")
 @pytest.mark.usefixtures("busy")
-def test_a_busy_machine_is_said_and_stored(bench):
+def test_other_load_is_reported_and_stored(bench):
     config = bench.write(
         [bench.experiment("a")], launches=20, peaks=False
     )  # in less than 0.05 s, load cannot be measured

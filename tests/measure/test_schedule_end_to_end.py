@@ -60,7 +60,7 @@ def test_only_and_dry_run_and_analysis_only(bench):
 
 
 @pytest.mark.parametrize("stream", ["stderr", "stdout"])
-def test_a_foreign_runner(bench, stream):
+def test_a_third_party_runner(bench, stream):
     """ExecuTorch's runner logs to stderr. The times are those of the log, to the nanosecond, and not those of the ETDump."""
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), warmup=4, env={"FAKE_LOG": stream})
     config = bench.write([experiment], launches=3)
@@ -80,7 +80,7 @@ def test_a_foreign_runner(bench, stream):
     assert "tracer off" not in report
 
 
-def test_a_foreign_runner_that_leaves_no_etdump_has_the_times_of_its_log(bench):
+def test_a_third_party_runner_without_an_etdump_has_the_times_of_its_log(bench):
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_ETDUMP": "0"})
     result = bench.run("run", bench.write([experiment], launches=2))
     assert result.returncode == DONE, result.stderr
@@ -89,7 +89,7 @@ def test_a_foreign_runner_that_leaves_no_etdump_has_the_times_of_its_log(bench):
     assert len(rows) >= 2 * 11
 
 
-def test_a_foreign_runner_that_logs_to_stderr_alone_is_not_taken_for_hung(bench):
+def test_a_third_party_runner_that_only_logs_to_stderr_is_not_ended(bench):
     """The command takes longer than timeout_seconds, but writes output all the time."""
     environment = {"FAKE_SECONDS": "0.7", "FAKE_ETDUMP": "0"}
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), runs=8, env=environment)
@@ -97,7 +97,7 @@ def test_a_foreign_runner_that_logs_to_stderr_alone_is_not_taken_for_hung(bench)
     assert result.returncode == DONE, result.stderr
 
 
-def test_a_foreign_runner_that_says_nothing_is_ended(bench):
+def test_a_silent_third_party_runner_is_ended(bench):
     environment = {"FAKE_SECONDS": "60", "FAKE_LOG": "0"}
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env=environment)
     result = bench.run("run", bench.write([experiment], launches=2, timeout_seconds=5))
@@ -112,14 +112,14 @@ def test_a_foreign_runner_that_says_nothing_is_ended(bench):
         ({"FAKE_ETDUMP": "0"}, "no operators"),
     ],
 )
-def test_a_foreign_runner_with_oddities(bench, environment, message):
+def test_a_third_party_runner_with_unusual_output(bench, environment, message):
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env=environment)
     result = bench.run("run", bench.write([experiment], launches=2))
     assert result.returncode == DONE, result.stderr
     assert any(message in warning for warning in bench.result("a")["warnings"])
 
 
-def test_a_foreign_runner_that_crashes_after_its_etdump(bench):
+def test_a_third_party_runner_that_crashes_after_its_etdump(bench):
     # Its ETDump has 20 runs: 1 first, 9 of warm-up, 10 recorded.
     experiment = bench.experiment(
         "a",
@@ -175,7 +175,7 @@ def test_a_trace_enabled_runner_is_not_timed(bench):
     assert '"mode": "xnntrace"' in bench.last_error(result)
 
 
-def test_a_foreign_runner_that_crashes_before(bench):
+def test_a_third_party_runner_that_crashes_before_its_etdump(bench):
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_EXIT": "3", "FAKE_ETDUMP": "0"})
     result = bench.run("run", bench.write([experiment]))
     assert result.returncode == DEVICE

@@ -89,7 +89,7 @@ def test_a_gate_says_which_kernels_are_proven(bench, changed):
     assert (text if changed else "none: 1 operator ran the same class of code in both variants") in details
 
 
-def test_memory_that_cannot_be_told_is_said(bench):
+def test_unknown_memory_is_reported(bench):
     measured(bench, FAKE_MEMORY_WHY_NOT="the system does not tell")
     assert warnings(bench, "a") == ["watch: memory by owner: the system does not tell"]
     assert "nothing to show: no memory was watched" in " ".join(

@@ -306,7 +306,7 @@ def test_metadata_is_shown(delegate_folder):
     assert entry["bytes"] == 1 and re.fullmatch(r"function \d+", entry["text"])
 
 
-def test_xnnpacks_clock_is_told_of_xnnpack_alone(delegate_folder):
+def test_only_xnnpack_has_the_note_on_its_clock(delegate_folder):
     for name in BACKENDS:
         completed = program.run(
             "analyze", delegate_folder / f"{name}.etdump", "--model", delegate_folder / f"{name}.pte", "--all"

@@ -15,7 +15,7 @@ import program
 EMULATED = program.DATA / "sme2_emulated"
 
 
-def test_a_trace_beside_its_kernel_log_is_no_evidence_of_time(tmp_path):
+def test_a_trace_with_a_kernel_log_has_no_times(tmp_path):
     variants = []
     for variant in ("off", "on"):
         variants.append(tmp_path / f"{variant}.etdump")
@@ -94,7 +94,7 @@ def test_experiments_of_two_runs_are_compared_as_they_were_measured(tmp_path):
     assert "this is an experiment's folder" in " ".join(completed.stdout.split())
 
 
-def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
+def test_given_names_apply_to_two_variants_of_one_run(tmp_path):
     run = program.measure_two(tmp_path, ("one", "other"), launches=3, runs=4)
     completed = program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after")
     assert completed.returncode == 0, completed.stderr

@@ -63,7 +63,7 @@ def test_category_summaries_are_the_tables_of_the_analysis(run_directory):
         assert sum(averages) == pytest.approx(experiment["mean_execute_ms"], rel=1e-9)
 
 
-def test_operators_are_told_apart_by_identity(run_directory):
+def test_operators_are_distinguished_by_identity(run_directory):
     for experiment, stem in experiments(run_directory):
         rows = read_csv(Path(f"{stem}_operator_details.csv"))
         assert list(rows[0])[: len(KIT_OPERATOR)] == KIT_OPERATOR
@@ -198,7 +198,7 @@ def test_several_pairs_have_a_file_each(tmp_path):
     ]
 
 
-def test_compare_writes_the_tables_of_its_two_sides(tmp_path):
+def test_compare_writes_the_tables_of_both_variants(tmp_path):
     variants = [program.DATA / "sme2_emulated" / f"toy_q8.sme2_{variant}.etdump" for variant in ("off", "on")]
     completed = program.run("compare", *variants, "-o", tmp_path, "--name1", "before", "--name2", "after, now")
     assert completed.returncode == 0, completed.stderr

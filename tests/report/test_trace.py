@@ -183,7 +183,7 @@ def run_directory(tmp_path_factory) -> tuple[Path, int, int]:
     return run, before, after
 
 
-def test_a_run_stands_on_the_clock_of_its_device(run_directory, tmp_path):
+def test_a_run_has_the_clock_of_its_device(run_directory, tmp_path):
     run, before, after = run_directory
     read = trace(run, output=tmp_path / "out.pftrace")
     slices = read.slices()
@@ -259,7 +259,7 @@ def test_the_trace_of_a_run_directory_lies_in_it(run_directory):
     assert program.run("validate", run).returncode == 0
 
 
-def test_a_disk_that_is_full_is_said():
+def test_a_full_disk_is_reported():
     with Path("/dev/full").open("wb") as full:
         completed = subprocess.run([program.etprof(), "trace", TOY, "-o", "-"], stdout=full, stderr=subprocess.PIPE)
     assert completed.returncode == 4

@@ -369,7 +369,7 @@ def test_etprof_validate_says_the_same_as_jsonschema(name, run):
         assert (name in found) != validator.is_valid(document), mutation
 
 
-def test_a_run_that_is_being_measured_is_not_judged(run):
+def test_a_running_measurement_fails_only_the_lock_check(run):
     (run / "manifest.json").write_text("{")
     with (run / ".lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -442,7 +442,7 @@ def test_an_interrupted_run_need_not_be_analyzed_yet(run):
     assert warned == {"manifest.json", *missing}
 
 
-def test_several_runs_are_each_judged(run, tmp_path):
+def test_several_runs_are_validated_separately(run, tmp_path):
     other = Path(shutil.copytree(run, tmp_path / "other"))
     (other / "metrics.json").unlink()
     code, validated = validate(run, other)
@@ -475,7 +475,7 @@ def test_foreign_layouts_miss_their_json_with_a_warning(tmp_path):
     assert {finding["severity"] for finding in validated["findings"]} == {"warning"}
 
 
-def test_a_manifest_of_the_kit_is_not_held_against_our_schema(tmp_path):
+def test_a_manifest_of_the_kit_is_not_compared_with_the_schema(tmp_path):
     folder = kit(tmp_path / "kit")
     manifest = {
         "generated_at": "x",

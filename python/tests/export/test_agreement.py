@@ -32,7 +32,7 @@ def test_the_numbers_are_numpys():
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16", "int8"])
-def test_the_bound_lies_where_it_is_said_to(dtype: str):
+def test_the_limit_is_min_sqnr_db(dtype: str):
     least = MIN_SQNR_DB[dtype]
     assert compare(with_noise(RANDOM, least + 0.5), RANDOM).disagreement(least, exact=True) is None
     assert "SQNR" in compare(with_noise(RANDOM, least - 0.5), RANDOM).disagreement(least, exact=True)

@@ -51,7 +51,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("dtype", "quantize"), [("fp32", None), ("fp16", None), ("fp32", "dynamic"), ("fp32", "static")]
 )
-def test_a_cache_beside_its_buffers_and_an_index_of_a_sum(
+def test_a_cache_next_to_its_buffers_and_an_index_of_a_sum(
     exported: Exported, net: str, dtype: str, quantize: str | None
 ):
     pte = exported(net, dtype, quantize=quantize)

@@ -231,7 +231,7 @@ def test_verbose_shows_the_traceback(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert "Traceback" in err
 
 
-def test_a_folder_that_cannot_be_made_is_told_before_the_work(tmp_path: Path, capfd: pytest.CaptureFixture):
+def test_an_unusable_folder_is_reported_before_the_work(tmp_path: Path, capfd: pytest.CaptureFixture):
     (tmp_path / "file").write_text("in the way")
     assert main(["toy_cnn", "--outdir", str(tmp_path / "file" / "out")]) == 3
     err = capfd.readouterr().err
@@ -400,7 +400,7 @@ def test_a_terminal_shows_the_time_of_the_running_stage(tmp_path: Path):
         assert [Path(line).parent == tmp_path / "out" for line in out.splitlines()] == [True] * 4
 
 
-def test_a_log_hears_of_a_long_stage_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_log_has_the_progress_of_a_long_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     module = sys.modules[main.__module__]
     monkeypatch.setattr(module, "_LINE_SECONDS", 0.01)
     log = tmp_path / "log"

@@ -177,7 +177,7 @@ def test_a_hostile_file_is_one_clear_error(tmp_path: Path, source: str, reasons:
         ("return torch.nn.ReLU()", "return torch.ones(1)", "example inputs", "Tensor, not a tuple"),
     ],
 )
-def test_a_class_that_fails_is_told_by_stage(tmp_path: Path, model: str, example: str, stage: str, word: str):
+def test_a_failing_class_is_reported_with_the_stage(tmp_path: Path, model: str, example: str, stage: str, word: str):
     path = tmp_path / "model.py"
     path.write_text(
         f"import torch\nclass Model:\n    def get_eager_model(self):\n        {model}\n"

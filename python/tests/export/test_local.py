@@ -130,7 +130,7 @@ def test_names_that_a_package_computes(work_folder: Path):
     assert find_error("./mine_o").remedy == "name the model: mine_o:NAME"
 
 
-def test_a_package_that_registers_nothing_is_told_how(work_folder: Path):
+def test_a_package_without_registration_has_a_hint(work_folder: Path):
     package(work_folder / "mine_h", "")
     error = find_error("mine_h")
     assert error.reason == "mine_h/__init__.py registers no model mine_h"

@@ -120,7 +120,7 @@ def test_it_lowers_to_xnnpack(exported: Exported, name: str, options: dict):
 
 
 @pytest.mark.parametrize("damage", ["missing", "unknown", "a share above 1", "a short hash"])
-def test_the_schema_refuses_what_is_spoilt(exported: Exported, damage: str):
+def test_the_schema_refuses_damaged_manifests(exported: Exported, damage: str):
     pte = exported("toy_cnn")
     manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
     jsonschema.validate(manifest, SCHEMA)
@@ -145,7 +145,7 @@ def test_only_the_upsampling_of_the_image_encoder_is_not_delegated(exported: Exp
     ]
 
 
-def test_the_screen_of_the_documentation_is_what_is_said(exported: Exported):
+def test_the_documented_screen_is_the_output(exported: Exported):
     """Numbers that depend on the processor's rounding are not compared."""
     pte = exported("image_encoder", dtype="fp16")
     delegation = check.delegation(pte)

@@ -116,7 +116,7 @@ def test_outputs_that_cannot_be_subtracted_are_compared(
     assert (lines[-1] == "  check         passed: all elements are equal") == (code == 0) == compared.endswith("equal")
 
 
-def test_a_check_that_was_interrupted_is_none_that_was_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_interrupted_check_is_not_a_skipped_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -159,7 +159,7 @@ def test_a_program_that_cannot_be_recorded_is_written_without(tmp_path: Path, ca
     assert "there is no .etrecord, so layers and source lines will not be known: PyTorch cannot serialize" in note
 
 
-def test_a_class_that_wants_arguments_is_told_what_to_give(tmp_path: Path, capfd: pytest.CaptureFixture):
+def test_a_class_with_arguments_has_a_hint(tmp_path: Path, capfd: pytest.CaptureFixture):
     path = tmp_path / "net.py"
     path.write_text(NET.format(forward="return x").replace("__init__(self)", "__init__(self, width)"))
     assert main([f"{path}:Net", "--outdir", str(tmp_path / "out")]) == 3
@@ -182,7 +182,7 @@ def test_min_sqnr_is_what_is_asked_for(tmp_path: Path):
     assert export(tmp_path, forward, "--min-sqnr", "61")[0] == 1
 
 
-def test_nan_and_inf_are_said(tmp_path: Path, capfd: pytest.CaptureFixture):
+def test_nan_and_inf_are_reported(tmp_path: Path, capfd: pytest.CaptureFixture):
     code, manifest = export(tmp_path, "return torch.log(torch.relu(x))")  # -inf where x <= 0
     assert code == 0
     assert (
@@ -352,7 +352,7 @@ def test_outputs_are_read_back():
             inputs.decode(bad)
 
 
-def test_no_delegate_is_said_by_method():
+def test_methods_without_delegates_are_reported():
     method = check.MethodDelegation("decode", {}, 0, 2, 0.0, None, [{"name": "aten::x.out", "calls": 2, "why": None}])
     lines = summary.lines("xnnpack", [method, method], None)
     assert lines[0] == "  delegated     decode: nothing; 2 operators by portable kernels"

@@ -136,7 +136,7 @@ def test_inputs_of_a_model_inside_of_wrappers_have_its_names():
     assert shapes.input_names(BuiltModel(wrappers.Select(model, 0), (ones,), {}, None)) == [""]
 
 
-def test_sizes_that_vary_less_than_was_asked_for_are_told():
+def test_narrower_bounds_than_requested_are_reported():
     """The model may limit the sizes, and so may a lowering that lost the largest size. The check then uses the lower limit."""
     bounds = shapes.parse_bounds("sound=1x4x16..400")
     model = find.BuiltModel(Sound().eval(), (torch.randn(1, 4, 200),), {}, None)

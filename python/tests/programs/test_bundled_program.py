@@ -90,7 +90,7 @@ def test_the_test_case_is_measured_and_its_outputs_are_compared(folder: Path, tm
     assert result["from_expected"]["equal"] or result["from_expected"]["largest_absolute"] < 1e-5
 
 
-def test_outputs_that_are_not_expected_are_said(folder: Path, tmp_path: Path):
+def test_unexpected_outputs_are_reported(folder: Path, tmp_path: Path):
     (result,) = measured(folder / "wrong.bpte", tmp_path / "wrong")["results"]
     assert result["from_expected"]["largest_absolute"] == pytest.approx(WRONG_BY, abs=1e-5)
 

@@ -352,7 +352,7 @@ def test_macs_of_other_convolutions_and_products(tmp_path: Path, backend: str):
     assert method["macs"] * 2 == counter.get_total_flops()
 
 
-def test_a_weight_outside_the_file_is_said_to_be(tmp_path: Path):
+def test_external_weights_are_marked(tmp_path: Path):
     exported_program = torch.export.export(torch.nn.Linear(3, 4), (torch.ones(1, 3),), strict=True)
     manager = to_edge(exported_program, compile_config=EdgeCompileConfig()).to_executorch(
         config=ExecutorchBackendConfig(external_constants=True)

@@ -171,7 +171,7 @@ def test_a_record_of_another_program_is_refused(exported: Exported, tmp_path: Pa
                 assert "etrecord` is of another program: " in completed.stderr
 
 
-def test_a_record_of_another_program_beside_the_model_is_not_believed(exported: Exported, tmp_path: Path):
+def test_a_record_of_another_program_next_to_the_model_is_ignored(exported: Exported, tmp_path: Path):
     pte = tmp_path / "toy.pte"
     shutil.copy(exported(model="toy_cnn"), pte)
     shutil.copy(f"{exported(model='mobilenet_v3_small')}.etrecord", f"{pte}.etrecord")

@@ -201,7 +201,7 @@ def test_two_runs_have_separate_times(tmp_path: Path):
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]
 
 
-def test_operators_that_one_side_has(tmp_path: Path):
+def test_operators_of_one_variant_only(tmp_path: Path):
     files = [EMULATED / "toy_cnn.sme2_off.etdump", EMULATED / "toy_cnn.sme2_on.etdump"]
     completed = etprof("inspect", TOY_CNN, "--model-explorer", tmp_path / "g.json", "--run", *files)
     assert "grouped by delegate" in completed.stderr

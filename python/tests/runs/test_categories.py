@@ -76,7 +76,7 @@ def test_every_kernel_of_the_wheel_is_in_the_table():
     assert unknown == []
 
 
-def test_the_microkernel_kind_tells_convolutions_apart():
+def test_the_microkernel_kind_distinguishes_convolutions():
     kinds = {
         "Convolution (NHWC, F32) IGEMM #1": "CONV_STANDARD",
         "Convolution (NHWC, F32) GEMM #1": "CONV_POINTWISE",

@@ -135,7 +135,7 @@ def test_parts_of_a_program_have_no_modules(exported: Exported, tmp_path: Path) 
     assert not expm1["why_not_delegated"]  # reasons are known for XNNPACK only
 
 
-def test_beside_xnnpack(exported: Exported, tmp_path: Path) -> None:
+def test_openvino_next_to_xnnpack(exported: Exported, tmp_path: Path) -> None:
     models = {backend: exported("vit_block", backend=backend) for backend in ("xnnpack", "openvino", "portable")}
     config = {
         "output_root": "out",

@@ -27,7 +27,7 @@ def etprof(*arguments: object) -> str:
 @pytest.mark.parametrize(
     "options", [{"model": "toy_cnn"}, {"model": "toy_cnn", "quantize": "static"}], ids=["fp32", "int8"]
 )
-def test_rows_follow_from_the_work_and_the_roofs(exported: Exported, tmp_path: Path, options: dict):
+def test_rows_follow_from_the_work_and_the_peaks(exported: Exported, tmp_path: Path, options: dict):
     run = tmp_path / "run"
     etprof("profile", exported(**options), "--launches", 3, "--threads", 1, "--output-root", run)
     document = json.loads((run / "analysis_summary.json").read_text())
