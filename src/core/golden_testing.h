@@ -34,6 +34,11 @@ inline void ExpectGolden(std::string_view name, const std::vector<std::string>& 
   ExpectGolden(name, text);
 }
 
+// A part of a golden text that shows several states of a screen: the text of one state below its headline.
+inline std::string GoldenState(std::string_view state, const std::string& text) {
+  return std::string("== ").append(state) + " ==\n" + text + (text.ends_with('\n') ? "" : "\n");
+}
+
 // Replaces each `from`, such as the path of a temporary folder, in a text for a golden file.
 inline std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())

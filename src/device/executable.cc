@@ -15,7 +15,7 @@
 #include <optional>
 
 #include "core/file/elf_file.h"
-#include "core/text/split.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {

@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "core/file/sha256.h"
 #include "core/units.h"
-#include "core/utc.h"
 #include "core/views.h"
 #include "device/describe.h"
 #include "stats/distribution.h"

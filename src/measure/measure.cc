@@ -18,7 +18,6 @@
 #include "core/file/sha256.h"
 #include "core/json/json.h"
 #include "core/text/text.h"
-#include "core/utc.h"
 #include "core/views.h"
 #include "measure/conditions/check_device.h"
 #include "measure/conditions/conditions.h"

@@ -8,7 +8,7 @@
 
 #include "core/units.h"
 #include "core/views.h"
-#include "report/ladder/matrix.h"
+#include "report/report.h"
 #include "show/gates.h"
 #include "show/wording.h"
 

@@ -5,7 +5,7 @@
 
 #include "commands/terminal/terminal_progress.h"
 #include "core/golden_testing.h"
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 
 namespace etprof {
 namespace {

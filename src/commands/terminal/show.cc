@@ -15,6 +15,7 @@
 #include "core/units.h"
 #include "core/views.h"
 #include "measure/store/run_files.h"
+#include "report/devices.h"
 #include "show/formats.h"
 #include "show/formats/csv/table_csv.h"
 #include "show/formats/json/json.h"

@@ -4,7 +4,6 @@
 
 #include <sstream>
 
-#include "core/text/split.h"
 #include "core/text/text.h"
 
 namespace etprof {

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "core/text/split.h"
 #include "core/text/text.h"
 #include "device/tool.h"
 

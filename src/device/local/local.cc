@@ -5,7 +5,7 @@
 #include "core/file/file.h"
 #include "device/bundle.h"
 #include "device/local/local_properties.h"
-#include "device/remote/remote.h"
+#include "device/remote/connection.h"
 #include "device/tool.h"
 
 namespace etprof {

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/file/process_folder.h"
-#include "core/text/split.h"
+#include "core/text/text.h"
 #include "device/local/local_properties.h"
 
 namespace etprof {

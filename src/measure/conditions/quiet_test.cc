@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/golden_testing.h"
+#include "measure/conditions/conditions.h"
 
 namespace etprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/text/split.h"
+#include "core/text/text.h"
 #include "core/views.h"
 #include "profile/compare/module_paths.h"
 

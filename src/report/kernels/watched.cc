@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <tuple>
 
-#include "core/text/hexadecimal.h"
+#include "core/text/text.h"
 #include "core/views.h"
 
 namespace etprof {

@@ -21,7 +21,9 @@ constexpr std::size_t kMaxClasses = 4;  // a report lists all
 // A quantile of times that other processes do not affect, since they lengthen another operator in each run.
 constexpr double kUndisturbedQuantile = 0.1;
 // The relative change of the latency from which on one median does not describe all runs.
-constexpr double kMinChange = 0.1;  // of the latency, relative; one median describes smaller differences
+constexpr double kMinChange = 0.1;
+// Quantiles of an operator's times are taken of at most twice as many runs, evenly spaced.
+constexpr std::size_t kMaxShiftRuns = 4000;
 
 RunClass MakeRunClass(const Profile& profile, std::string name, const std::vector<std::size_t>& runs) {
   return {std::move(name), runs, stats::Describe(profile.Totals(runs))};

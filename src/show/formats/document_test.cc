@@ -12,7 +12,6 @@
 #include "core/error.h"
 #include "core/golden_testing.h"
 #include "core/json/json.h"
-#include "core/text/display_width.h"
 #include "core/text/escape.h"
 #include "core/views.h"
 #include "report/example_devices.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "core/golden_testing.h"
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "report/ladder/example_ladder.h"
 #include "show/formats.h"
 #include "show/formats/csv/table_csv.h"

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/golden_testing.h"
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "report/example_run.h"
 #include "show/subjects/run/report.h"
 #include "show/wording.h"

@@ -5,6 +5,7 @@
 
 #include "core/units.h"
 #include "report/kernels/watched.h"
+#include "report/report.h"
 #include "show/subjects/run/report_parts.h"
 #include "show/wording.h"
 

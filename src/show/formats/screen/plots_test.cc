@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/golden_testing.h"
-#include "core/text/display_width.h"
+#include "core/text/escape.h"
 #include "report/example_run.h"
 #include "show/formats.h"
 #include "show/formats/screen/terminal_text.h"

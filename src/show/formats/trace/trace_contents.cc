@@ -10,7 +10,7 @@
 #include "profile/analysis/placed_spans.h"
 #include "profile/analysis/sampled_runs.h"
 #include "report/kernels/matrix_kernels.h"
-#include "report/kernels/placed_watch.h"
+#include "report/kernels/watched.h"
 #include "show/formats/trace/trace_writer.h"
 
 namespace etprof {
