@@ -94,6 +94,11 @@ bool IsDelegateEventName(std::string_view framework_name);
 // Interprets an event. `delegate` may be null: then the meaning of its value is unknown.
 Reading Read(const Delegate* delegate, const Event& event);
 
+// The interpretation of an event whose value is host time.
+inline Reading HostTime(const Event& event, bool moves_data = false) {
+  return {ValueKind::kHostTime, "ns", std::string(event.name), moves_data};
+}
+
 // The parts of the name of a kOpenvino event, "Convolution: aten_convolution_default (brgconv_avx512_f32)".
 // Absent if the name has another form.
 struct OpenvinoLayer {

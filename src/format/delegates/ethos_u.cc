@@ -13,11 +13,8 @@ bool IsEthosUEvent(const Event& event) {
 }
 
 Reading ReadEthosU(const Event& event) {
-  if (IsEthosUEvent(event)) {
-    return {ValueKind::kHostTime, "ns", std::string(event.name),
-            event.name.find("memcpy") != std::string_view::npos};
-  }
-  return Read(nullptr, event);
+  if (!IsEthosUEvent(event)) return Read(nullptr, event);
+  return HostTime(event, event.name.find("memcpy") != std::string_view::npos);
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ bool IsOpenvinoEvent(const Event& event) {
 }
 
 Reading ReadOpenvino(const Event& event) {
-  if (!IsOpenvinoEvent(event)) return Read(nullptr, event);
-  return {ValueKind::kHostTime, "ns", std::string(event.name)};
+  return IsOpenvinoEvent(event) ? HostTime(event) : Read(nullptr, event);
 }
 
 std::string OpenvinoMetadata(std::string_view bytes) {

@@ -11,11 +11,8 @@ bool IsVgfEvent(const Event& event) {
 }
 
 Reading ReadVgf(const Event& event) {
-  if (IsVgfEvent(event)) {
-    return {ValueKind::kHostTime, "ns", std::string(event.name),
-            event.name.starts_with("VGF_COPY_") || event.name.ends_with("_copy")};
-  }
-  return Read(nullptr, event);
+  if (!IsVgfEvent(event)) return Read(nullptr, event);
+  return HostTime(event, event.name.starts_with("VGF_COPY_") || event.name.ends_with("_copy"));
 }
 
 }  // namespace

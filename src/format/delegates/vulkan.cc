@@ -29,9 +29,7 @@ std::string DispatchName(std::string_view name) {
 }
 
 Reading ReadVulkan(const Event& event) {
-  if (event.name.starts_with("ETVK_")) {
-    return {ValueKind::kHostTime, "ns", std::string(event.name), event.name.starts_with("ETVK_COPY_")};
-  }
+  if (event.name.starts_with("ETVK_")) return HostTime(event, event.name.starts_with("ETVK_COPY_"));
   return {ValueKind::kDeviceTime, "ns", DispatchName(event.name)};
 }
 

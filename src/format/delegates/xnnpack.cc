@@ -17,7 +17,7 @@ bool IsXnnpackEvent(const Event& event) {
          (!name->layout.empty() && name->layout.find_first_not_of("NCDHW") == std::string::npos);
 }
 
-Reading ReadXnnpack(const Event& event) { return {ValueKind::kHostTime, "ns", std::string(event.name)}; }
+Reading ReadXnnpack(const Event& event) { return HostTime(event); }
 
 std::string XnnpackMetadata(std::string_view bytes) {
   const std::size_t end = bytes.find('\0');
