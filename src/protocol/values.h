@@ -1,7 +1,7 @@
 #pragma once
 
 // {"cmd": "values"}: one run in which the runner reads the values that each operator writes, right after the
-// operator ran (runner/watch/values.h). The first request has no sizes, and its reply lists the operators.
+// operator ran (runner/watch/values.cc). The first request has no sizes, and its reply lists the operators.
 // The second request has the sizes of their values, which etprof reads from the .pte, and the output file.
 
 #include <cstdint>
