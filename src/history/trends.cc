@@ -24,16 +24,14 @@ constexpr double kMaxLogRatio = 43.7;
 
 TrendValue MakeTrendValue(const std::vector<double>& logs) {
   const stats::InterquartileMean mean = stats::ComputeInterquartileMean(logs);
-  TrendValue value{std::exp(mean.log), std::nullopt, std::nullopt};
+  const TrendValue value{std::exp(mean.log), std::nullopt, std::nullopt};
   if (!mean.standard_error || mean.degrees_of_freedom < 1) return value;
   const double half = *mean.standard_error == 0
                           ? 0
                           : *mean.standard_error * stats::CriticalValue(0.95, mean.degrees_of_freedom);
   const double low = std::exp(mean.log - half), high = std::exp(mean.log + half);
   if (low == 0 || !std::isfinite(high)) return value;  // the interval would be unbounded
-  value.low = low;
-  value.high = high;
-  return value;
+  return {value.middle, low, high};
 }
 
 std::vector<double> LatencyLogs(const TrendPoint& point) {

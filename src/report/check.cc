@@ -25,19 +25,6 @@ namespace {
 constexpr double kQuotientRounding = 1e-12;  // of counts, so that 1100 of 1000 is not more than 10% above
 constexpr double kConfidence = 0.95;  // confidence of the unadjusted estimates; the gate uses its own level
 
-// Returns the values by launch; if several experiments ran in the launch's process, their largest value.
-LaunchValues CollectValues(const std::vector<const ExperimentData*>& experiments, const auto& value) {
-  LaunchValues values;
-  for (const ExperimentData* data : experiments) {
-    for (const Launch& launch : data->launches) {
-      if (launch.status != Launch::Status::kComplete) continue;
-      if (const auto launch_value = std::invoke(value, launch); launch_value && *launch_value > 0)
-        values[launch.index] = std::max(values[launch.index], static_cast<double>(*launch_value));
-    }
-  }
-  return values;
-}
-
 // Decides about counts by their bounds, without a test: they are exact except for these.
 struct CountBounds {
   double value = 0, lowest = 0, highest = 0;
@@ -327,8 +314,9 @@ class CheckAssembler {
       const Operator* op = FindOperator(match, part);
       if (op == nullptr || !match.baseline || !match.candidate || !IsOperator(*op)) continue;
       has_common_operator = true;
-      const double share = std::max(Share(match.baseline_total, compared.baseline_total),
-                                    Share(match.candidate_total, compared.candidate_total));
+      const double share =
+          std::max(QuotientIfDefined(match.baseline_total, compared.baseline_total).value_or(0),
+                   QuotientIfDefined(match.candidate_total, compared.candidate_total).value_or(0));
       if (share < limits_.min_operator_share) continue;
       const bool too_short = refusal.empty() && match.quantity.too_short;
       AddQuantity(part.pair,
@@ -347,10 +335,6 @@ class CheckAssembler {
                .limit = *limits_.operator_slowdown},
               std::nullopt, "no operator of both variants was traced");
     }
-  }
-
-  static double Share(Nanoseconds part, Nanoseconds whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
   }
 
   void AddQuantity(std::size_t pair, CheckItem item, const Quantity& quantity, const std::string& refusal) {

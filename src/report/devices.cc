@@ -236,12 +236,11 @@ ModelSection& FindOrAddSection(std::vector<ModelSection>& models, const Report& 
       return model;
     }
   }
-  ModelSection new_section;
-  new_section.model_id = report.model_id;
-  new_section.model_sha256 = report.run.model_sha256;
-  new_section.method = report.run.method;
-  models.push_back(std::move(new_section));
-  return models.back();
+  ModelSection& added = models.emplace_back();
+  added.model_id = report.model_id;
+  added.model_sha256 = report.run.model_sha256;
+  added.method = report.run.method;
+  return added;
 }
 
 }  // namespace

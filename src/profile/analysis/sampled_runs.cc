@@ -58,8 +58,7 @@ SampledRuns::Shape MakeShape(const std::vector<PlacedSpan>& spans) {
 
 std::optional<std::size_t> MedianRun(const Profile& profile) {
   const std::optional<Extremes> extremes = FindExtremes(profile);
-  if (!extremes) return std::nullopt;
-  return extremes->median;
+  return extremes ? std::optional(extremes->median) : std::nullopt;
 }
 
 SampledRuns SampleRuns(const Trace& trace, const Profile& profile, std::size_t max_runs) {

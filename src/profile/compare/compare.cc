@@ -58,9 +58,8 @@ struct SteadyRuns {
 
   explicit SteadyRuns(const Profile& steady_profile)
       : profile(steady_profile),
-        runs(steady_profile.RunsInPhase(Phase::kSteady)),
+        runs(steady_profile.DescribedRuns()),
         roundings(steady_profile.operators.size()) {
-    if (runs.empty()) runs = profile.CommonSet();
     if (HasMicrosecondClock(profile)) {
       for (std::size_t op = 0; op < profile.operators.size(); ++op) {
         if (!RunsInXnnpack(profile.operators[op])) continue;

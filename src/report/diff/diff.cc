@@ -248,15 +248,12 @@ class MethodDiffer {
     }
     std::set<std::size_t> matched;
     for (const auto& [a, nodes] : nodes_of_a) {
-      const auto partners = shared.find(a);
+      const std::map<std::size_t, std::size_t>& partners = shared[a];
       std::optional<std::size_t> partner;
-      if (partners != shared.end()) {
-        for (const auto& [b, count] : partners->second) {
-          if (!matched.contains(b) && (!partner || count > partners->second.at(*partner))) partner = b;
-        }
+      for (const auto& [b, count] : partners) {
+        if (!matched.contains(b) && (!partner || count > partners.at(*partner))) partner = b;
       }
-      const bool same = partner && nodes == nodes_of_b.at(*partner) &&
-                        partners->second.at(*partner) == nodes &&
+      const bool same = partner && nodes == nodes_of_b.at(*partner) && partners.at(*partner) == nodes &&
                         a_.method.delegates[a].backend == b_.method.delegates[*partner].backend;
       if (partner) matched.insert(*partner);
       if (same) continue;

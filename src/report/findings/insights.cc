@@ -340,11 +340,9 @@ class Finder {
   // Lists the upper bounds of all categories. The bottleneck already has the first, so at stake is the second
   // largest part.
   void AddUpperBounds(const ReportExperiment& experiment, double whole) {
-    const auto runs = static_cast<double>(experiment.categories.runs);
-    if (runs <= 0) return;
     finding::UpperBounds found;
     for (const AdditiveRow& row : experiment.categories.rows) {
-      const TimePart time{static_cast<double>(row.total) / runs, whole};
+      const TimePart time{row.Mean(experiment.categories).value_or(0), whole};
       const UpperBound bound = FindUpperBound(time, experiment);
       if (row.name != "framework" && time.share() >= kMinShare && bound)
         found.categories.push_back({row.name, time, *bound});

@@ -118,10 +118,8 @@ std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const C
   const std::vector<DeltaRow> rows = CompareExperimentSets(sides, {set});
   if (rows.empty()) return std::nullopt;
   const DeltaRow& row = rows.front();
-  factors.share_of_baseline =
-      static_cast<double>(row.baseline_total) / static_cast<double>(comparison.baseline_total);
-  factors.share_of_candidate =
-      static_cast<double>(row.candidate_total) / static_cast<double>(comparison.candidate_total);
+  factors.share_of_baseline = *QuotientIfDefined(row.baseline_total, comparison.baseline_total);
+  factors.share_of_candidate = *QuotientIfDefined(row.candidate_total, comparison.candidate_total);
   const double share =
       verdict == stats::Verdict::kSlower ? factors.share_of_candidate : factors.share_of_baseline;
   if (row.quantity.verdict != verdict || !row.quantity.estimate || share < kMinShareOfTime)

@@ -22,16 +22,6 @@ const ExperimentData& PlaceData(const Report& report, std::size_t experiment) {
   return report.run.experiments[report.experiments[experiment].index];
 }
 
-// Returns the median latency of clean runs by launch.
-LaunchValues LaunchMedians(const ExperimentData& data) {
-  LaunchValues medians;
-  for (const Launch& launch : data.launches) {
-    if (launch.status != Launch::Status::kComplete) continue;
-    if (const auto median = launch.CleanLatency(); median && *median > 0) medians[launch.index] = *median;
-  }
-  return medians;
-}
-
 // Returns the sums of the parts' times by launch, for launches with clean runs of all parts. A part counts
 // with all of its steps if `all_steps`, else with one step.
 LaunchValues LaunchTimes(const Report& report, const std::vector<std::size_t>& parts, bool all_steps) {
@@ -39,7 +29,7 @@ LaunchValues LaunchTimes(const Report& report, const std::vector<std::size_t>& p
   bool first = true;
   for (const std::size_t part : parts) {
     const ExperimentData& data = PlaceData(report, part);
-    const LaunchValues medians = LaunchMedians(data);
+    const LaunchValues medians = CollectValues({&data}, &Launch::CleanLatency);
     const double steps = all_steps ? static_cast<double>(data.place->times) : 1;
     for (const auto& [launch, median] : medians)
       if (first || times.contains(launch)) times[launch] += median * steps;

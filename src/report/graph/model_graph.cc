@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/text/split.h"
 #include "format/program/dataflow.h"
 #include "profile/analysis/join/source_places.h"
 
@@ -19,16 +20,6 @@ constexpr std::size_t kMaxNodes = 1'000'000;  // more than any viewer can draw
 struct Writer {
   std::size_t node = 0, output = 0;
 };
-
-std::vector<std::string> SplitPath(const std::string& path) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < path.size();) {
-    const std::size_t end = std::min(path.find('.', begin), path.size());
-    parts.push_back(path.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 class GraphBuilder {
  public:
@@ -71,11 +62,10 @@ class GraphBuilder {
   }
 
   std::size_t AddNode(Kind kind, const std::string& id, const std::string& label) {
-    ModelNode node;
+    ModelNode& node = graph_.nodes.emplace_back();
     node.kind = kind;
     node.id = fmt::format("{}/{}", method_.name, id);
     node.label = label;
-    graph_.nodes.push_back(std::move(node));
     return graph_.nodes.size() - 1;
   }
 
@@ -241,7 +231,8 @@ class GraphBuilder {
   void SetGroup(ModelNode& node) const {
     node.group.clear();
     if (graph_.grouping == ModelGraph::Grouping::kLayer) {
-      if (node.layer) node.group = SplitPath(*node.layer);
+      if (!node.layer || node.layer->empty()) return;
+      for (const std::string_view part : SplitAt(*node.layer, '.')) node.group.emplace_back(part);
     } else if (!node.delegate.empty()) {
       node.group = {node.delegate};
     }

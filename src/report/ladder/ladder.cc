@@ -202,11 +202,9 @@ class LadderBuilder {
       const ReportExperiment& experiment = ExperimentAt(here);
       ladder_.latency.At(here).ns = experiment.latency.p50;
       const auto add = [&](const Breakdown& breakdown, std::vector<LadderRow>& rows) {
-        for (std::size_t i = 0; breakdown.runs > 0 && i + 1 < breakdown.rows.size();
-             ++i) {  // without "Clipped"
-          FindOrAddRow(breakdown.rows[i].name, rows).At(here).ns =
-              static_cast<double>(breakdown.rows[i].total) / static_cast<double>(breakdown.runs);
-        }
+        const std::size_t count = breakdown.runs > 0 ? breakdown.rows.size() - 1 : 0;  // without "Clipped"
+        for (std::size_t i = 0; i < count; ++i)
+          FindOrAddRow(breakdown.rows[i].name, rows).At(here).ns = breakdown.rows[i].Mean(breakdown);
       };
       add(experiment.groups, ladder_.groups);
       add(experiment.categories, ladder_.categories);

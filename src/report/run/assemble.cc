@@ -125,17 +125,15 @@ Movement MovementKind(const Operator& op) {
 
 void AddOperators(ReportExperiment& out) {
   const Profile& profile = *out.profile;
-  const std::vector<std::size_t> common = profile.CommonSet();
+  const auto runs = static_cast<std::int64_t>(profile.CommonSet().size());
   std::set<std::string> unknown;
-  const auto runs = static_cast<double>(common.size());
   for (std::size_t i = 0; i < profile.operators.size(); ++i) {
     const Operator& op = profile.operators[i];
     if (op.key.kind == SpanKind::kDelegateCall) ++out.delegate_calls;
     if (!IsOperator(op)) continue;
     OperatorRow row{profile.statistics[i], i};
-    if (!common.empty()) row.mean_self = static_cast<double>(row.total_self) / runs;
-    if (out.groups.total > 0)
-      row.share = static_cast<double>(row.total_self) / static_cast<double>(out.groups.total);
+    row.mean_self = QuotientIfDefined(row.total_self, runs).value_or(0);
+    row.share = QuotientIfDefined(row.total_self, out.groups.total).value_or(0);
     if (op.portable) ++out.portable_kernels;
     if (!op.category.known) unknown.insert(op.type);
     if (op.category.group == Group::kDataMovement) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +39,20 @@ Comparison CompareExperiments(const ExperimentPair& sides, const std::string& ba
 std::string CleanRunsText(const Comparison& comparison);
 
 using LaunchValues = std::map<int, double>;  // by launch index
+
+// Returns the positive values of complete launches; if several experiments ran in the launch's process, their
+// largest value.
+LaunchValues CollectValues(const std::vector<const ExperimentData*>& experiments, const auto& value) {
+  LaunchValues values;
+  for (const ExperimentData* data : experiments) {
+    for (const Launch& launch : data->launches) {
+      if (launch.status != Launch::Status::kComplete) continue;
+      if (const auto launch_value = std::invoke(value, launch); launch_value && *launch_value > 0)
+        values[launch.index] = std::max(values[launch.index], static_cast<double>(*launch_value));
+    }
+  }
+  return values;
+}
 
 // Compares values of launches. `paired`: the launches of both variants were interleaved; else the estimate
 // includes `drift`, as EstimateLaunchesWithDrift.
