@@ -1,6 +1,6 @@
 #include "core/error.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <stdexcept>

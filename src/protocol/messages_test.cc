@@ -1,6 +1,5 @@
 #include "protocol/messages.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>

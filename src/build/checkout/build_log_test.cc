@@ -1,6 +1,5 @@
 #include "build/checkout/build_log.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/golden_testing.h"

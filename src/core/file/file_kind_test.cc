@@ -1,6 +1,5 @@
 #include "core/file/file_kind.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <span>

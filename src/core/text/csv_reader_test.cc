@@ -1,6 +1,5 @@
 #include "core/text/csv_reader.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"

@@ -1,7 +1,6 @@
 #include "format/etdump/reader.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -40,7 +39,7 @@ std::string MessageFrom(ByteView bytes) {
   return "no error";
 }
 
-// The message as above. The version of FlatBuffers decides the offset, so N replaces it.
+// The message of MessageFrom. The version of FlatBuffers decides the offset, so N replaces it.
 std::string MessageWithoutOffset(ByteView bytes) {
   return std::regex_replace(MessageFrom(bytes), std::regex("byte [0-9]+"), "byte N");
 }

@@ -1,6 +1,5 @@
 #include "format/program/language_model.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/golden_testing.h"

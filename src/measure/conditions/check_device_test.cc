@@ -12,7 +12,7 @@
 namespace etprof {
 namespace {
 
-using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::StartsWith;
+using testing::ElementsAre, testing::IsEmpty, testing::StartsWith;
 
 DeviceProperties MakeX86Device() {
   DeviceProperties properties;

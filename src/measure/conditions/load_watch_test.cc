@@ -9,7 +9,6 @@
 namespace etprof {
 namespace {
 
-using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 

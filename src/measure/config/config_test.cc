@@ -66,7 +66,7 @@ TEST(Config, PairsWithTheFirstExperimentByDefault) {
   EXPECT_THAT(pairs, ElementsAre(std::pair(0, 2), std::pair(1, 3), std::pair(1, 4)));
 }
 
-TEST(Config, RefusesNamesOfExperiments) {
+TEST(Config, RefusesInvalidExperimentNames) {
   const auto name_error = [](const std::string& name) {
     return ParseError(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name));
   };
@@ -110,7 +110,7 @@ TEST(Config, ComparesThreadsOfOneExperiment) {
   EXPECT_EQ(plan.pairs[0].candidate_label, "a, 2 threads");
 }
 
-TEST(Config, ReportsWrongFilesInOneLine) {
+TEST(Config, ReportsInvalidConfigurationsInOneLine) {
   ExpectGoldenMessages(
       "config_files", ParseError,
       {"", "[]", "{\n\"a\": }", R"({"margin": 1e999})", R"({"experiments": [{"name": "a"}]})",
@@ -126,7 +126,7 @@ TEST(Config, ReportsWrongFilesInOneLine) {
        R"("analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})"});
 }
 
-TEST(Config, ReportsWrongValuesOfExperimentsInOneLine) {
+TEST(Config, ReportsInvalidExperimentsInOneLine) {
   const auto experiment = [](const std::string& keys) {
     return ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a", )" + keys + "}]}");
   };
