@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/text/split.h"
+#include "core/text/text.h"
 #include "format/program/dataflow.h"
 #include "profile/analysis/join/source_places.h"
 

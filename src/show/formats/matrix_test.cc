@@ -40,7 +40,7 @@ Report Sweep() {
 show::Document MakeMatrixDocument(const Report& report) {
   show::Document document;
   document.title = "net";
-  document.sections = show::MakeMatrixSections(report, report.matrices[0]);
+  document.sections = {show::MakeMatrixSection(report, report.matrices[0])};
   return document;
 }
 
@@ -57,8 +57,8 @@ void SetVerdictsOfOperators(stats::Verdict verdict, Report& report) {
 // Returns the lines of the list of operators that are no faster with more threads.
 std::vector<std::string> OperatorsThatDoNotScale(const Report& report) {
   std::vector<std::string> lines;
-  const std::vector<show::Section> sections = show::MakeMatrixSections(report, report.matrices[0]);
-  for (const auto& part : sections.front().parts) {
+  const show::Section section = show::MakeMatrixSection(report, report.matrices[0]);
+  for (const auto& part : section.parts) {
     if (const auto* list = std::get_if<show::List>(&part)) {
       for (const show::List::Item& item : list->items) lines.push_back(TextOf(item.text, {}));
     }
