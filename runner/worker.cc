@@ -183,7 +183,7 @@ class Worker {
 
   // Moves a language model to `place` (the tokens of the next step, and their position in the text) or, if
   // that is absent, back to the last place. Does nothing to other models.
-  void MoveTo(const std::optional<protocol::Place>& place) {
+  void MoveTo(const std::optional<protocol::StepPlace>& place) {
     if (place) place_ = place;
     if (!place_) return;
     SetPlace(RequireModel(), *place_);
@@ -232,8 +232,8 @@ class Worker {
   protocol::LoadRequest load_request_;   // the request that loaded the model
   std::unique_ptr<MemoryWatch> memory_;  // from a load with watch_memory until the "watch" command reports it
   protocol::MemoryReport loaded_memory_;
-  std::map<std::optional<protocol::Place>, int> bursts_;
-  std::optional<protocol::Place> place_;
+  std::map<std::optional<protocol::StepPlace>, int> bursts_;
+  std::optional<protocol::StepPlace> place_;
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Passes tables to other libraries by the Arrow C data and stream interfaces and their PyCapsule protocol.
 // This ABI is stable and needs no library (https://arrow.apache.org/docs/format/CDataInterface.html,
 // CStreamInterface.html, CDataInterface/PyCapsuleInterface.html).
-#include "native.h"
-
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
@@ -12,6 +10,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "native.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -81,8 +81,8 @@ SharedTable Share(std::unique_ptr<Table> table) {
           }};
 }
 
-// Data of an ArrowSchema or ArrowArray. Every child has separate data, since a consumer may move it out of its
-// parent and keep it longer.
+// Data of an ArrowSchema or ArrowArray. Every child has separate data, since a consumer may move it out of
+// its parent and keep it longer.
 template <typename T>
 struct BackingValue {
   SharedTable table;
@@ -223,7 +223,8 @@ nb::object ArrowStream(const nb::list& columns, std::int64_t rows) {
 
 void BindArrow(nb::module_& module) {
   module.def("arrow_stream", &ArrowStream, "columns"_a, "rows"_a,
-             "An Arrow C stream of columns (name, format, length, nulls, buffers, dictionary, children), which are not copied");
+             "An Arrow C stream of columns (name, format, length, nulls, buffers, dictionary, children), "
+             "which are not copied");
 }
 
 }  // namespace etprof

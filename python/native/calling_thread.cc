@@ -79,7 +79,9 @@ class EventQueue : public PythonProgress {
     devices_ = std::move(names);
   }
   bool Interrupted() const override { return interrupted_; }
-  void Message(const std::string& text) override { Push({.kind = Event::Kind::kMessage, .device = {}, .text = text}); }
+  void Message(const std::string& text) override {
+    Push({.kind = Event::Kind::kMessage, .device = {}, .text = text});
+  }
   void Message(std::size_t device, const std::string& text) override {
     Push({.kind = Event::Kind::kMessage, .device = device, .text = text});
   }
@@ -116,11 +118,11 @@ class EventQueue : public PythonProgress {
     DeviceProgress(EventQueue& queue, std::size_t device) : queue_(queue), device_(device) {}
     void Update(const ProgressUpdate& update) override {
       queue_.Push({.kind = Event::Kind::kMeasuring,
-                  .device = device_,
-                  .text = update.activity,
-                  .done = update.launch,
-                  .total = update.launches,
-                  .update = update});
+                   .device = device_,
+                   .text = update.activity,
+                   .done = update.launch,
+                   .total = update.launches,
+                   .update = update});
     }
     void Message(const std::string& text) override { queue_.Message(device_, text); }
     void Waiting(const std::string& text) override {
@@ -168,7 +170,8 @@ void RunSignalHandlers() {
 
 }  // namespace
 
-std::string RunOnWorkerThread(const nb::object& on_event, const std::function<std::string(PythonProgress&)>& work) {
+std::string RunOnWorkerThread(const nb::object& on_event,
+                              const std::function<std::string(PythonProgress&)>& work) {
   EventQueue queue;
   std::string result;
   std::exception_ptr work_error;

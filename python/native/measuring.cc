@@ -1,5 +1,3 @@
-#include "native.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nanobind/stl/string.h>
@@ -10,6 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "commands/analyze/analyze.h"
+#include "commands/gate/bisect.h"
+#include "commands/gate/check.h"
+#include "commands/measure/generate.h"
+#include "commands/measure/suite.h"
+#include "commands/measurement/device.h"
+#include "commands/measurement/locate.h"
+#include "commands/measurement/measure.h"
+#include "commands/setup/build.h"
+#include "commands/setup/devices.h"
+#include "commands/setup/doctor.h"
+#include "commands/setup/quicktest.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
@@ -17,22 +27,11 @@
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "measure/store/run_data.h"
+#include "native.h"
+#include "report/generate/generate.h"
 #include "show/formats.h"
 #include "show/formats/json/json.h"
-#include "report/generate/generate.h"
 #include "show/gates.h"
-#include "commands/setup/build.h"
-#include "commands/gate/check.h"
-#include "commands/setup/doctor.h"
-#include "commands/gate/bisect.h"
-#include "commands/measurement/device.h"
-#include "commands/setup/devices.h"
-#include "commands/measure/generate.h"
-#include "commands/measurement/locate.h"
-#include "commands/measurement/measure.h"
-#include "commands/setup/quicktest.h"
-#include "commands/measure/suite.h"
-#include "commands/analyze/analyze.h"
 
 namespace etprof {
 namespace {
@@ -65,9 +64,11 @@ FinishedMeasurement MeasureAndFinish(const MeasureJobs& jobs, const MeasureReque
   progress.StopWhenInterrupted();
   FinishedMeasurement finished = FinishMeasurement(devices, jobs.several_devices, request.resume);
   for (const DeviceMeasurement& device : devices) {
-    if (device.history_update.error) finished.problems.push_back({jobs.several_devices ? device.device : "", *device.history_update.error});
+    if (device.history_update.error)
+      finished.problems.push_back({jobs.several_devices ? device.device : "", *device.history_update.error});
   }
-  const std::filesystem::path folder = finished.report ? finished.report->run.folder : finished.devices_folder.parent_path();
+  const std::filesystem::path folder =
+      finished.report ? finished.report->run.folder : finished.devices_folder.parent_path();
   ThrowIfAny(finished.problems, folder);
   return finished;
 }
@@ -76,7 +77,8 @@ template <typename Options>
 std::string MeasureAndAnalyze(const Options& options, PythonProgress& progress) {
   const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options, progress);
   return RenderToString([&](std::ostream& out) {
-    finished.report ? RenderAnalysisJson(*finished.report, out) : RenderDevicesJson(*finished.devices_report, out);
+    finished.report ? RenderAnalysisJson(*finished.report, out)
+                    : RenderDevicesJson(*finished.devices_report, out);
   });
 }
 
@@ -115,7 +117,8 @@ std::string Check(const CheckOptions& options, PythonProgress& progress) {
 
 std::string RunBisection(const BisectOptions& options, PythonProgress& progress) {
   const Bisection bisection = Bisect(options, progress);
-  return RenderToString([&](std::ostream& out) { RenderDocumentJson(show::MakeBisectionDocument(bisection), out); });
+  return RenderToString(
+      [&](std::ostream& out) { RenderDocumentJson(show::MakeBisectionDocument(bisection), out); });
 }
 
 std::string Suite(const SuiteOptions& options, PythonProgress& progress) {
@@ -141,7 +144,7 @@ std::string BuildRunners(const ExecutorchBuildOptions& options, PythonProgress& 
 struct DoctorOptions {
   static void Describe(auto&) {}
 };
-std::string Doctor(const DoctorOptions&, PythonProgress&) { return ValueJson(ExamineThisMachine()); }
+std::string Doctor(const DoctorOptions&, PythonProgress&) { return ValueJson(MakeDoctorReport()); }
 
 std::string RunQuickTest(const QuickTestOptions& options, PythonProgress& progress) {
   QuickTest test(options, progress);
@@ -191,7 +194,8 @@ struct Workflow {
 // Makes a workflow of a function that returns JSON, or a described value.
 template <auto kFunction>
 struct WorkflowBinding;
-template <typename Result, typename Options, typename Progress, Result (*kFunction)(const Options&, Progress&)>
+template <typename Result, typename Options, typename Progress,
+          Result (*kFunction)(const Options&, Progress&)>
 struct WorkflowBinding<kFunction> {
   static std::string Run(const nlohmann::json& options_json, PythonProgress& progress) {
     const auto result = kFunction(ParseOptions<Options>(options_json), progress);
@@ -204,17 +208,22 @@ struct WorkflowBinding<kFunction> {
   static constexpr Workflow Make(const char* name) { return {name, Run, OptionSchemas<Options>}; }
 };
 
-constexpr Workflow kWorkflows[] = {
-    WorkflowBinding<MeasureAndAnalyze<ProfileOptions>>::Make("profile"),
-    WorkflowBinding<Versions>::Make("versions"),
-    WorkflowBinding<MeasureAndAnalyze<RunOptions>>::Make("run"),
-    WorkflowBinding<Plan>::Make("plan"),         WorkflowBinding<Isa>::Make("isa"),
-    WorkflowBinding<Generate>::Make("generate"), WorkflowBinding<MeasurePeaks>::Make("peaks"),
-    WorkflowBinding<Check>::Make("check"),       WorkflowBinding<RunBisection>::Make("bisect"),
-    WorkflowBinding<Suite>::Make("suite"),       WorkflowBinding<FindDevices>::Make("devices"),
-    WorkflowBinding<Doctor>::Make("doctor"),     WorkflowBinding<RunQuickTest>::Make("quick_test"),
-    WorkflowBinding<BuildPortableRunner>::Make("build"),       WorkflowBinding<BuildRunners>::Make("build_executorch"),
-    WorkflowBinding<Recover>::Make("recover")};
+constexpr Workflow kWorkflows[] = {WorkflowBinding<MeasureAndAnalyze<ProfileOptions>>::Make("profile"),
+                                   WorkflowBinding<Versions>::Make("versions"),
+                                   WorkflowBinding<MeasureAndAnalyze<RunOptions>>::Make("run"),
+                                   WorkflowBinding<Plan>::Make("plan"),
+                                   WorkflowBinding<Isa>::Make("isa"),
+                                   WorkflowBinding<Generate>::Make("generate"),
+                                   WorkflowBinding<MeasurePeaks>::Make("peaks"),
+                                   WorkflowBinding<Check>::Make("check"),
+                                   WorkflowBinding<RunBisection>::Make("bisect"),
+                                   WorkflowBinding<Suite>::Make("suite"),
+                                   WorkflowBinding<FindDevices>::Make("devices"),
+                                   WorkflowBinding<Doctor>::Make("doctor"),
+                                   WorkflowBinding<RunQuickTest>::Make("quick_test"),
+                                   WorkflowBinding<BuildPortableRunner>::Make("build"),
+                                   WorkflowBinding<BuildRunners>::Make("build_executorch"),
+                                   WorkflowBinding<Recover>::Make("recover")};
 
 const Workflow& FindWorkflow(const std::string& name) {
   for (const Workflow& workflow : kWorkflows) {
@@ -226,23 +235,27 @@ const Workflow& FindWorkflow(const std::string& name) {
 }  // namespace
 
 void BindMeasuring(nb::module_& module) {
-  module.def("set_program", [](const std::string& etprof) { SetExecutablePath(etprof); }, "etprof"_a,
-             "where the etprof program is, with its runner beside it");
-  module.def("options", [](const std::string& name) {
-    return FindWorkflow(name).options().dump();
-  }, "name"_a, "a workflow's options, as the properties of a JSON Schema with all defaults");
-  module.def("measure", [](const std::string& name, const std::string& options, const nb::object& progress) {
-    const Workflow& workflow = FindWorkflow(name);
-    try {
-      return RunOnWorkerThread(progress, [&](PythonProgress& worker_progress) {
-        return workflow.run(nlohmann::json::parse(options), worker_progress);
-      });
-    } catch (const Error& error) {
-      // Errors about the arguments become ValueError, as in all functions of the module.
-      if (error.exit_code() == ExitCode::kUsage || error.exit_code() == ExitCode::kBadInput) throw;
-      throw std::runtime_error(error.Message());
-    }
-  }, "name"_a, "options"_a, "progress"_a.none());
+  module.def(
+      "set_program", [](const std::string& etprof) { SetExecutablePath(etprof); }, "etprof"_a,
+      "where the etprof program is, with its runner beside it");
+  module.def(
+      "options", [](const std::string& name) { return FindWorkflow(name).options().dump(); }, "name"_a,
+      "a workflow's options, as the properties of a JSON Schema with all defaults");
+  module.def(
+      "measure",
+      [](const std::string& name, const std::string& options, const nb::object& progress) {
+        const Workflow& workflow = FindWorkflow(name);
+        try {
+          return RunOnWorkerThread(progress, [&](PythonProgress& worker_progress) {
+            return workflow.run(nlohmann::json::parse(options), worker_progress);
+          });
+        } catch (const Error& error) {
+          // Errors about the arguments become ValueError, as in all functions of the module.
+          if (error.exit_code() == ExitCode::kUsage || error.exit_code() == ExitCode::kBadInput) throw;
+          throw std::runtime_error(error.Message());
+        }
+      },
+      "name"_a, "options"_a, "progress"_a.none());
 }
 
 }  // namespace etprof

@@ -1,4 +1,6 @@
 // etprof._native: the extension module behind python/etprof.
+#include "native.h"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -17,29 +19,28 @@
 #include <variant>
 #include <vector>
 
-#include "profile/analysis/host_time.h"
-#include "profile/analysis/profile.h"
+#include "commands/analyze/analyze.h"
+#include "commands/analyze/compare.h"
+#include "commands/analyze/kernels.h"
+#include "commands/analyze/report.h"
+#include "commands/analyze/trace.h"
+#include "commands/gate/static_check.h"
+#include "commands/models/diff.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "format/etdump/reader.h"
 #include "format/etdump/trace.h"
-#include "native.h"
 #include "format/program/read/program_reader.h"
+#include "profile/analysis/host_time.h"
+#include "profile/analysis/profile.h"
 #include "show/formats.h"
 #include "show/formats/json/json.h"
 #include "show/subjects.h"
 #include "stats/ratio/launches.h"
 #include "stats/ratio/multiple.h"
 #include "stats/ratio/student_t.h"
-#include "commands/analyze/analyze.h"
-#include "commands/analyze/compare.h"
-#include "commands/models/diff.h"
-#include "commands/analyze/kernels.h"
-#include "commands/analyze/report.h"
-#include "commands/analyze/trace.h"
-#include "commands/gate/static_check.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -62,14 +63,16 @@ Vector<T> View(const T* data, std::size_t size, nb::handle owner) {
 template <typename T>
 Vector<T> MakeArray(std::vector<T> values) {
   auto storage = std::make_unique<std::vector<T>>(std::move(values));
-  const nb::capsule owner(storage.get(), [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+  const nb::capsule owner(storage.get(),
+                          [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
   const std::vector<T>& owned = *storage.release();
   return Vector<T>(owned.data(), {owned.size()}, owner);
 }
 
 // Reads an ETDump from a path or from bytes.
-std::shared_ptr<Trace> ReadTrace(const std::variant<std::string, nb::bytes>& file, double nanoseconds_per_tick,
-                            std::optional<double> delegate_nanoseconds_per_tick) {
+std::shared_ptr<Trace> ReadTrace(const std::variant<std::string, nb::bytes>& file,
+                                 double nanoseconds_per_tick,
+                                 std::optional<double> delegate_nanoseconds_per_tick) {
   const auto* const path = std::get_if<std::string>(&file);
   ByteView bytes;
   if (const auto* const contents = std::get_if<nb::bytes>(&file))
@@ -113,7 +116,7 @@ auto ElementArray(const auto& list, const auto& get) {
   };
 }
 
-nb::list HealthList(const Health& health) {
+nb::list HealthList(const TraceHealth& health) {
   return MakeList(health.entries(), [](const HealthEntry& entry) {
     nb::dict dict;
     dict["name"] = Text(entry.name);
@@ -164,46 +167,66 @@ std::vector<std::shared_ptr<Profile>> Attribute(const Trace& trace, const std::s
 }
 
 void BindTrace(nb::module_& module) {
-  nb::class_<Trace>(module, "Trace", "An ETDump in columns. Times are whole nanoseconds of the device's clock.")
-      .def_prop_ro("start_ns", [](nb::handle self) {
-        const auto& trace = nb::cast<const Trace&>(self);
-        return View(trace.start.data(), trace.start.size(), self);
-      }, "by event; not copied")
-      .def_prop_ro("end_ns", [](nb::handle self) {
-        const auto& trace = nb::cast<const Trace&>(self);
-        return View(trace.end.data(), trace.end.size(), self);
-      }, "by event; not copied")
-      .def_prop_ro("names", [](const Trace& trace) {
-        nb::list names;
-        for (std::size_t i = 0; i < trace.names.size(); ++i)
-          names.append(Text(trace.names.Text(static_cast<NameId>(i))));
-        return names;
-      }, "the texts that `name` refers to")
-      .def_prop_ro("name", EventArray<std::uint32_t>(&Trace::Layout::name),
-                   nb::rv_policy::automatic, "by event: index into `names`")
-      .def_prop_ro("delegated", EventArray<std::uint8_t>(&Trace::Layout::source),
-                   nb::rv_policy::automatic, "by event: 1 where a delegate wrote it, 0 where the framework did")
-      .def_prop_ro("chain", EventArray<std::int32_t>(&Trace::Layout::chain),
-                   nb::rv_policy::automatic, "by event; -1 outside the instruction stream")
+  nb::class_<Trace>(module, "Trace",
+                    "An ETDump in columns. Times are whole nanoseconds of the device's clock.")
+      .def_prop_ro(
+          "start_ns",
+          [](nb::handle self) {
+            const auto& trace = nb::cast<const Trace&>(self);
+            return View(trace.start.data(), trace.start.size(), self);
+          },
+          "by event; not copied")
+      .def_prop_ro(
+          "end_ns",
+          [](nb::handle self) {
+            const auto& trace = nb::cast<const Trace&>(self);
+            return View(trace.end.data(), trace.end.size(), self);
+          },
+          "by event; not copied")
+      .def_prop_ro(
+          "names",
+          [](const Trace& trace) {
+            nb::list names;
+            for (std::size_t i = 0; i < trace.names.size(); ++i)
+              names.append(Text(trace.names.Text(static_cast<NameId>(i))));
+            return names;
+          },
+          "the texts that `name` refers to")
+      .def_prop_ro("name", EventArray<std::uint32_t>(&Trace::Layout::name), nb::rv_policy::automatic,
+                   "by event: index into `names`")
+      .def_prop_ro("delegated", EventArray<std::uint8_t>(&Trace::Layout::source), nb::rv_policy::automatic,
+                   "by event: 1 where a delegate wrote it, 0 where the framework did")
+      .def_prop_ro("chain", EventArray<std::int32_t>(&Trace::Layout::chain), nb::rv_policy::automatic,
+                   "by event; -1 outside the instruction stream")
       .def_prop_ro("instruction", EventArray<std::int32_t>(&Trace::Layout::instruction),
                    nb::rv_policy::automatic, "by event, as in the file")
       .def_prop_ro("delegate_id", EventArray<std::int32_t>(&Trace::Layout::delegate_id),
-                   nb::rv_policy::automatic, "by event: the delegate's integer identifier; -1 where there is none")
-      .def_prop_ro("block_names", [](const Trace& trace) {
-        return MakeList(trace.blocks, [](const Trace::Block& block) { return Text(block.name); });
-      }, "by block: \"Default\", \"Execute\"")
-      .def_prop_ro("block_first_event", ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::first_event),
+                   nb::rv_policy::automatic,
+                   "by event: the delegate's integer identifier; -1 where there is none")
+      .def_prop_ro(
+          "block_names",
+          [](const Trace& trace) {
+            return MakeList(trace.blocks, [](const Trace::Block& block) { return Text(block.name); });
+          },
+          "by block: \"Default\", \"Execute\"")
+      .def_prop_ro("block_first_event",
+                   ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::first_event),
                    nb::rv_policy::automatic, "by block: index of its first event")
-      .def_prop_ro("block_event_count", ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::event_count),
+      .def_prop_ro("block_event_count",
+                   ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::event_count),
                    nb::rv_policy::automatic, "by block")
       .def_prop_ro("block_layout", ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::layout),
-                   nb::rv_policy::automatic, "by block: those of one layout differ in nothing but their times")
-      .def_prop_ro("block_bundled_input", ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::bundled_input_index),
+                   nb::rv_policy::automatic,
+                   "by block: those of one layout differ in nothing but their times")
+      .def_prop_ro("block_bundled_input",
+                   ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::bundled_input_index),
                    nb::rv_policy::automatic, "by block: index of its bundled input; -1: none")
-      .def_prop_ro("reported", [](const Trace& trace) {
-        return MakeList(trace.reported, ReportedDict);
-      }, nb::rv_policy::automatic, "what delegates report that is not host time, and so is no event of the trace")
-      .def_prop_ro("health", [](const Trace& trace) { return HealthList(trace.health); }, "what is odd in the file")
+      .def_prop_ro(
+          "reported", [](const Trace& trace) { return MakeList(trace.reported, ReportedDict); },
+          nb::rv_policy::automatic,
+          "what delegates report that is not host time, and so is no event of the trace")
+      .def_prop_ro(
+          "health", [](const Trace& trace) { return HealthList(trace.health); }, "what is odd in the file")
       .def("__len__", &Trace::event_count)
       .def("profiles", &Attribute, "method"_a = "forward", "warmup"_a = 0,
            "one Profile for each method that the file holds, in the order of their first runs");
@@ -211,34 +234,52 @@ void BindTrace(nb::module_& module) {
 
 void BindProfile(nb::module_& module) {
   nb::class_<Profile>(module, "Profile", "Where the time of one method goes. Times are whole nanoseconds.")
-      .def_prop_ro("operators", [](const Profile& profile) {
-        return MakeList(profile.operators, OperatorDict);
-      }, "what ran, the framework's spans too")
-      .def_prop_ro("self_ns", [](nb::handle self) {
-        const auto& profile = nb::cast<const Profile&>(self);
-        return Matrix<Nanoseconds>(profile.self.data(), {profile.operators.size(), profile.runs.size()}, self);
-      }, "operators x runs: time less that of the spans inside; -1 where an operator did not run. Not copied")
-      .def("duration_ns", [](nb::handle self, std::size_t op) {
-        const auto& profile = nb::cast<const Profile&>(self);
-        if (op >= profile.operators.size()) throw nb::index_error("there is no such operator");
-        const auto row = profile.Duration(op);
-        return View(row.data(), row.size(), self);
-      }, "operator"_a, "by run: an operator's time with that of the spans inside; -1 where it did not run. Not copied")
+      .def_prop_ro(
+          "operators", [](const Profile& profile) { return MakeList(profile.operators, OperatorDict); },
+          "what ran, the framework's spans too")
+      .def_prop_ro(
+          "self_ns",
+          [](nb::handle self) {
+            const auto& profile = nb::cast<const Profile&>(self);
+            return Matrix<Nanoseconds>(profile.self.data(), {profile.operators.size(), profile.runs.size()},
+                                       self);
+          },
+          "operators x runs: time less that of the spans inside; -1 where an operator did not run. Not "
+          "copied")
+      .def(
+          "duration_ns",
+          [](nb::handle self, std::size_t op) {
+            const auto& profile = nb::cast<const Profile&>(self);
+            if (op >= profile.operators.size()) throw nb::index_error("there is no such operator");
+            const auto row = profile.Duration(op);
+            return View(row.data(), row.size(), self);
+          },
+          "operator"_a,
+          "by run: an operator's time with that of the spans inside; -1 where it did not run. Not copied")
       .def_prop_ro("run_total_ns", ElementArray<std::int64_t, Profile>(&Profile::runs, &ProfiledRun::total),
                    nb::rv_policy::automatic, "by run: Method::execute")
-      .def_prop_ro("run_phase", [](const Profile& profile) {
-        return MakeList(profile.runs, [](const ProfiledRun& run) { return Text(GetName(run.label.phase)); });
-      }, "by run: \"first\", \"warmup\", \"steady\"")
-      .def_prop_ro("run_launch", ElementArray<std::int32_t, Profile>(&Profile::runs, [](const ProfiledRun& run) {
-        return run.label.launch;
-      }),
+      .def_prop_ro(
+          "run_phase",
+          [](const Profile& profile) {
+            return MakeList(profile.runs,
+                            [](const ProfiledRun& run) { return Text(GetName(run.label.phase)); });
+          },
+          "by run: \"first\", \"warmup\", \"steady\"")
+      .def_prop_ro("run_launch",
+                   ElementArray<std::int32_t, Profile>(
+                       &Profile::runs, [](const ProfiledRun& run) { return run.label.launch; }),
                    nb::rv_policy::automatic, "by run: which process, counted from 0; of a bare ETDump 0")
-      .def_prop_ro("run_clipped_ns", ElementArray<std::int64_t, Profile>(&Profile::runs, &ProfiledRun::clipped),
-                   nb::rv_policy::automatic, "by run: at most 0, what spans claimed outside of their parent or twice; with the self times "
-                                              "it adds up to the run's total")
-      .def_prop_ro("run_in_common_set", ElementArray<std::uint8_t, Profile>(&Profile::runs, &ProfiledRun::in_common_set),
+      .def_prop_ro(
+          "run_clipped_ns", ElementArray<std::int64_t, Profile>(&Profile::runs, &ProfiledRun::clipped),
+          nb::rv_policy::automatic,
+          "by run: at most 0, what spans claimed outside of their parent or twice; with the self times "
+          "it adds up to the run's total")
+      .def_prop_ro("run_in_common_set",
+                   ElementArray<std::uint8_t, Profile>(&Profile::runs, &ProfiledRun::in_common_set),
                    nb::rv_policy::automatic, "by run: 1 for those that tables which must add up are made of")
-      .def_prop_ro("health", [](const Profile& profile) { return HealthList(profile.health); }, "what is odd in the trace");
+      .def_prop_ro(
+          "health", [](const Profile& profile) { return HealthList(profile.health); },
+          "what is odd in the trace");
 }
 
 // Returns the JSON of a workflow's result, as its command prints it with --json.
@@ -254,8 +295,7 @@ nb::list RunExperiments(const std::string& path) {
   std::vector<std::optional<Profile>> profiles;
   {
     const nb::gil_scoped_release gil_released;
-    if (!IsFolder(path))
-      throw Error(ExitCode::kUsage, "is not a results directory").InFile(path);
+    if (!IsFolder(path)) throw Error(ExitCode::kUsage, "is not a results directory").InFile(path);
     run = OpenRunDirectory(path);
     profiles = ProfileRun(run, {.tolerant = false, .join = false, .etdump = {}, .etrecord = {}});
   }
@@ -278,8 +318,8 @@ nb::list RunExperiments(const std::string& path) {
   return experiments;
 }
 
-// Throws ValueError for a manifest with an invalid value. Readers of results directories ignore such values, but
-// values that are added up over many runs must be valid.
+// Throws ValueError for a manifest with an invalid value. Readers of results directories ignore such values,
+// but values that are added up over many runs must be valid.
 void CheckManifest(const nb::bytes& contents) {
   try {
     RunData run;
@@ -289,8 +329,8 @@ void CheckManifest(const nb::bytes& contents) {
   }
 }
 
-// Decides several comparisons together, which controls the false discovery rate. The effects of a comparison are
-// the log(baseline / candidate) of its units.
+// Decides several comparisons together, which controls the false discovery rate. The effects of a comparison
+// are the log(baseline / candidate) of its units.
 nb::list DecideUnits(const std::vector<std::vector<double>>& effects, double q, double margin) {
   std::vector<stats::RatioEstimate> estimates;
   std::vector<std::size_t> result_index;
@@ -322,76 +362,94 @@ nb::list DecideUnits(const std::vector<std::vector<double>>& effects, double q, 
 std::vector<std::string> WriteReportFiles(const std::string& path, const std::string& out) {
   const nb::gil_scoped_release gil_released;
   std::vector<std::string> files;
-  for (const auto& file : WriteReport(ReadReport(path), path, out, false))
-    files.push_back(file.string());
+  for (const auto& file : WriteReport(ReadReport(path), path, out, false)) files.push_back(file.string());
   return files;
 }
 
 void BindWorkflows(nb::module_& module) {
-  module.def("analyze", [](const std::string& path) {
-    return RenderJson([&](std::ostream& out) {
-      RenderAnalysisJson(
-          IsFolder(path) ? AnalyzeRunDirectory(path) : AnalyzeTraces({path}), out);
-    });
-  }, "path"_a);
-  module.def("compare", [](const std::string& baseline, const std::string& candidate) {
-    return RenderJson([&](std::ostream& out) {
-      CompareRunsOptions options;
-      options.baseline = baseline;
-      options.candidate = candidate;
-      RenderAnalysisJson(CompareRuns(options), out);
-    });
-  }, "baseline"_a, "candidate"_a);
+  module.def(
+      "analyze",
+      [](const std::string& path) {
+        return RenderJson([&](std::ostream& out) {
+          RenderAnalysisJson(IsFolder(path) ? AnalyzeRunDirectory(path) : AnalyzeTraces({path}), out);
+        });
+      },
+      "path"_a);
+  module.def(
+      "compare",
+      [](const std::string& baseline, const std::string& candidate) {
+        return RenderJson([&](std::ostream& out) {
+          CompareRunsOptions options;
+          options.baseline = baseline;
+          options.candidate = candidate;
+          RenderAnalysisJson(CompareRuns(options), out);
+        });
+      },
+      "baseline"_a, "candidate"_a);
   module.def("run_experiments", &RunExperiments, "path"_a,
-             "by experiment of a results directory: its name, the launch and time of each clean run, its Profile or None");
+             "by experiment of a results directory: its name, the launch and time of each clean run, its "
+             "Profile or None");
   module.def("check_manifest", &CheckManifest, "contents"_a,
              "Raises ValueError for a manifest.json with a value that its schema does not allow.");
   module.def("judge_units", &DecideUnits, "effects"_a, "q"_a, "margin"_a,
-             "of each comparison, from its units' log(baseline / candidate): ratio, interval, and verdict, with false "
+             "of each comparison, from its units' log(baseline / candidate): ratio, interval, and verdict, "
+             "with false "
              "discovery controlled at q over all; None for fewer than two units");
   module.def("critical_value", &stats::CriticalValue, "confidence"_a, "degrees_of_freedom"_a);
   module.def("report", &WriteReportFiles, "path"_a, "out"_a);
-  module.def("inspect", [](const std::string& model) {
-    return RenderJson([&](std::ostream& out) {
-      RenderInspectJson(ReadProgramFile(model), model, nullptr, out);
-    });
-  }, "model"_a);
-  module.def("check_programs", [](const std::string& baseline, const std::string& candidate,
-                                  const std::string& thresholds) {
-    return RenderJson([&](std::ostream& out) {
-      WriteJson(CheckStaticFiles({baseline, candidate, thresholds, {}}), 2, out);
-    });
-  }, "baseline"_a, "candidate"_a, "thresholds"_a);
-  module.def("diff", [](const std::string& baseline, const std::string& candidate,
-                        const std::vector<std::string>& runs) {
-    return RenderJson([&](std::ostream& out) {
-      const DiffResult result = DiffFiles({baseline, candidate, runs});
-      RenderDocumentJson(show::MakeDiffDocument(result.diff, baseline, candidate, result.warnings), out);
-    });
-  }, "baseline"_a, "candidate"_a, "runs"_a);
-  module.def("kernels", [](const std::vector<std::string>& paths, const std::string& filter) {
-    return RenderJson([&](std::ostream& out) {
-      KernelsOptions options;
-      options.paths = paths;
-      options.filter = filter;
-      WriteJson(ReadAndWriteKernels(options).report, 1, out);
-    });
-  }, "paths"_a, "filter_op"_a);
-  module.def("trace", [](const std::vector<std::string>& paths, const std::string& output,
-                         const std::string& model) {
-    const nb::gil_scoped_release gil_released;
-    TraceOptions options;
-    options.paths = paths;
-    options.output = output;
-    options.model = model;
-    WorkflowProgress silent;
-    return WriteTrace(options, silent).file.string();
-  }, "paths"_a, "output"_a, "model"_a);
-  module.def("validate", [](const std::string& run) {
-    return RenderJson([&](std::ostream& out) {
-      out << JsonText(ToJson(ValidateRun(run)));
-    });
-  }, "run"_a);
+  module.def(
+      "inspect",
+      [](const std::string& model) {
+        return RenderJson(
+            [&](std::ostream& out) { RenderInspectJson(ReadProgramFile(model), model, nullptr, out); });
+      },
+      "model"_a);
+  module.def(
+      "check_programs",
+      [](const std::string& baseline, const std::string& candidate, const std::string& thresholds) {
+        return RenderJson([&](std::ostream& out) {
+          WriteJson(CheckStaticFiles({baseline, candidate, thresholds, {}}), 2, out);
+        });
+      },
+      "baseline"_a, "candidate"_a, "thresholds"_a);
+  module.def(
+      "diff",
+      [](const std::string& baseline, const std::string& candidate, const std::vector<std::string>& runs) {
+        return RenderJson([&](std::ostream& out) {
+          const DiffResult result = DiffFiles({baseline, candidate, runs});
+          RenderDocumentJson(show::MakeDiffDocument(result.diff, baseline, candidate, result.warnings), out);
+        });
+      },
+      "baseline"_a, "candidate"_a, "runs"_a);
+  module.def(
+      "kernels",
+      [](const std::vector<std::string>& paths, const std::string& filter) {
+        return RenderJson([&](std::ostream& out) {
+          KernelsOptions options;
+          options.paths = paths;
+          options.filter = filter;
+          WriteJson(ReadAndWriteKernels(options).report, 1, out);
+        });
+      },
+      "paths"_a, "filter_op"_a);
+  module.def(
+      "trace",
+      [](const std::vector<std::string>& paths, const std::string& output, const std::string& model) {
+        const nb::gil_scoped_release gil_released;
+        TraceOptions options;
+        options.paths = paths;
+        options.output = output;
+        options.model = model;
+        WorkflowProgress silent;
+        return WriteTrace(options, silent).file.string();
+      },
+      "paths"_a, "output"_a, "model"_a);
+  module.def(
+      "validate",
+      [](const std::string& run) {
+        return RenderJson([&](std::ostream& out) { out << JsonText(ToJson(ValidateRun(run))); });
+      },
+      "run"_a);
 }
 
 }  // namespace
@@ -413,5 +471,6 @@ NB_MODULE(_native, module) {
   etprof::BindHistory(module);
   module.def("read_etdump", &etprof::ReadTrace, "file"_a, "nanoseconds_per_tick"_a = 1.0,
              "delegate_nanoseconds_per_tick"_a = nb::none(),
-             "Reads a whole ETDump, by its path or its bytes. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
+             "Reads a whole ETDump, by its path or its bytes. Raises ValueError, with the offset, for what "
+             "is not one, is cut or is malformed.");
 }

@@ -53,6 +53,7 @@ class PythonProgress : public WorkflowProgress {
 // handlers. It holds the GIL only for these calls, so the work's threads never wait for Python. An exception
 // raised by one of these calls (KeyboardInterrupt) interrupts the work, and is rethrown after the work has
 // ended: all its processes have ended, and what was measured is merged.
-std::string RunOnWorkerThread(const nanobind::object& on_event, const std::function<std::string(PythonProgress&)>& work);
+std::string RunOnWorkerThread(const nanobind::object& on_event,
+                              const std::function<std::string(PythonProgress&)>& work);
 
 }  // namespace etprof

@@ -87,7 +87,7 @@ void BoundaryRecorder::Boundary() {
   read_(boundaries_.data() + (boundaries_.size() - counters_));
 }
 
-void BoundaryRecorder::DelegateOperator(std::string_view name) {
+void BoundaryRecorder::RecordDelegateOperator(std::string_view name) {
   if (in_run_) operators_.emplace_back(name);
 }
 

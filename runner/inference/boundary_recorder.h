@@ -35,7 +35,7 @@ class BoundaryRecorder {
   void EndSpan();
   void Boundary();  // XNNPACK reads its clock
   // Adds the name of the next operator of the current delegate call, after all of them have run.
-  void DelegateOperator(std::string_view name);
+  void RecordDelegateOperator(std::string_view name);
 
   // Fills runs, unmatched_calls, and operators. `scale` has a factor for each counter.
   void Fill(const std::vector<double>& scale, protocol::CountersReply& reply) const;

@@ -31,8 +31,8 @@ class BoundaryRecorderTest : public testing::Test {
     Work(2000 * factor);
     recorder_.Boundary();
     Work(4);
-    recorder_.DelegateOperator("Convolution #1");
-    recorder_.DelegateOperator("Copy #1");
+    recorder_.RecordDelegateOperator("Convolution #1");
+    recorder_.RecordDelegateOperator("Copy #1");
     recorder_.EndSpan();
     recorder_.EndSpan();
     recorder_.EndRun();
@@ -97,7 +97,7 @@ TEST_F(BoundaryRecorderTest, DistinguishesOccurrencesOfAnInstruction) {
     recorder_.Boundary();
     Work(work);
     recorder_.Boundary();
-    recorder_.DelegateOperator("Copy #1");
+    recorder_.RecordDelegateOperator("Copy #1");
     recorder_.EndSpan();
   }
   recorder_.EndRun();
@@ -110,8 +110,8 @@ TEST_F(BoundaryRecorderTest, DropsOperatorsThatDoNotMatchTheBoundaries) {
   recorder_.BeginSpan("DELEGATE_CALL", 0, 4);
   recorder_.Boundary();
   recorder_.Boundary();
-  recorder_.DelegateOperator("a");
-  recorder_.DelegateOperator("b");
+  recorder_.RecordDelegateOperator("a");
+  recorder_.RecordDelegateOperator("b");
   recorder_.EndSpan();
   recorder_.EndRun();
   const protocol::CountersReply reply = Reply();

@@ -383,7 +383,7 @@ void Model::SetTracing(bool on) {
   LogLayersTo(tracer);
 }
 
-void Model::SelectTracer(const protocol::Place& key) {
+void Model::SelectTracer(const protocol::StepPlace& key) {
   OperatorTracer*& tracer = tracers_[key];
   if (tracer == nullptr && tracers_.size() > 1)
     tracer = extra_tracers_.emplace_back(std::make_unique<OperatorTracer>()).get();

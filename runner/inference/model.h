@@ -39,7 +39,7 @@ class Model {
   // The tracer of the runs. SelectTracer selects one tracer per key; the first key uses the tracer that also
   // traced the load.
   OperatorTracer& tracer() { return *tracer_; }
-  void SelectTracer(const protocol::Place& key);
+  void SelectTracer(const protocol::StepPlace& key);
   const executorch::runtime::Method& method() const;
   const executorch::runtime::Method& method(const std::string& name) const;
   // The arenas of the program's planned memory: begin and size in bytes.
@@ -97,7 +97,7 @@ class Model {
   std::map<std::string, LoadedMethod> methods_;
   LoadedMethod* selected_ = nullptr;
   OperatorTracer* tracer_ = nullptr;
-  std::map<protocol::Place, OperatorTracer*> tracers_;
+  std::map<protocol::StepPlace, OperatorTracer*> tracers_;
   std::vector<std::unique_ptr<OperatorTracer>> extra_tracers_;  // all but the load's, which Module owns
   bool tracing_ = false;
   std::optional<SavedState> state_;

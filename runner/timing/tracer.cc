@@ -62,7 +62,7 @@ void OperatorTracer::log_profiling_delegate(const char* name, et::DelegateDebugI
       call_start_ = start_time;
       is_call_start_ = false;
     }
-    if (recorder_ != nullptr) recorder_->DelegateOperator(name);
+    if (recorder_ != nullptr) recorder_->RecordDelegateOperator(name);
     start_time = call_start_ + (start_time - call_start_) / kClockFactor;
     end_time = call_start_ + (end_time - call_start_) / kClockFactor;
   }

@@ -48,8 +48,8 @@ struct CurrentTask {
   std::array<CurrentThread, kMaxThreads> threads;
 };
 
-void CurrentTask::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
-  CurrentTask& current = *reinterpret_cast<CurrentTask*>(of);
+void CurrentTask::RunTask(Word task, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
+  CurrentTask& current = *reinterpret_cast<CurrentTask*>(task);
   Region::Thread& thread = current.threads[ThreadIndex()];
   std::unique_lock lock(current.mutex, std::defer_lock);
   if (current.runs_one_at_a_time) lock.lock();

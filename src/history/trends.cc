@@ -209,8 +209,8 @@ void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double sma
   if (!can_show) {
     // Assume that more runs like these follow.
     stats::ChangePoints longer = found;
-    const std::size_t least = runs < stats::kMinSeriesRuns ? stats::kMinSeriesRuns - runs : 1;
-    for (std::size_t more = least; more <= 1000 && !trend.more_runs; ++more) {
+    const std::size_t min = runs < stats::kMinSeriesRuns ? stats::kMinSeriesRuns - runs : 1;
+    for (std::size_t more = min; more <= 1000 && !trend.more_runs; ++more) {
       longer.last_runs = found.last_runs + more;
       const auto shows = stats::RunsToDetect(longer, log_smallest, level, longer.last_runs);
       if (shows || !found.run_sd) trend.more_runs = more;

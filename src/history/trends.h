@@ -67,7 +67,7 @@ struct TrendChange {
     v("growth", &C::growth, {.meaning = "new / old - 1"});
     v("growth_low", &C::low, {.meaning = "of its interval at 95%"});
     v("growth_high", &C::high, {.meaning = "of its interval at 95%"});
-    v("p_value", &C::p_value, {.meaning = "against chance", .least = 0, .most = 1});
+    v("p_value", &C::p_value, {.meaning = "against chance", .min = 0, .max = 1});
     v("cause", &C::cause, {.meaning = "as the reference and the device tell"});
     v("differs", &C::differs,
       {.meaning = "what else differs: \"kernel 6.1 -> 6.6\"; null: nothing known", .or_null = true});
@@ -118,7 +118,7 @@ struct Trend {
       {.meaning = "what its suite calls it, or its file's name without .pte"});
     v("method", key(&SeriesKey::method), {.meaning = "that ran"});
     v("experiment", key(&SeriesKey::experiment), {.meaning = "its name in the configuration"});
-    v("threads", key(&SeriesKey::threads), {.meaning = "of the runner", .least = 1});
+    v("threads", key(&SeriesKey::threads), {.meaning = "of the runner", .min = 1});
     v("settings", key(&SeriesKey::settings), {.meaning = "\"isa=-avx2 cpus=0-1\"; empty: none"});
     v("device", key(&SeriesKey::device), {.meaning = "its name"});
     v("result", &T::decision, {.meaning = "of its latency"});
@@ -164,8 +164,7 @@ struct HistoryReport : TrendOptions {
     DescribeSchemaVersion(v);
     v("result", &R::decision,
       {.meaning = "of all series: `fail`: one became slower; `inconclusive`: one cannot show it"});
-    v("level", &R::level,
-      {.meaning = "chance of a false change in any of the series", .least = 0, .most = 1});
+    v("level", &R::level, {.meaning = "chance of a false change in any of the series", .min = 0, .max = 1});
     v("smallest", &R::smallest, {.meaning = "change that fails, relative"});
     v("since", &R::since, {.meaning = "changes after this commit count; null: all", .or_null = true});
     v("series", &R::trends, {.meaning = "what is measured again with every commit"});

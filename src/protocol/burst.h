@@ -42,7 +42,7 @@ struct BurstRuns {
     v("runs_per_reading", &BurstRuns::runs_per_reading,
       {.meaning = "so many consecutive runs of untraced_ns share one reading of waiting, from the first on; "
                   "each of them has the whole time that they waited together",
-       .least = 1});
+       .min = 1});
   }
 };
 

@@ -38,8 +38,8 @@ struct CountersRequest {
   int runs = 20;
 
   static void Describe(auto& v) {
-    v("warmup", &CountersRequest::warmup, {.meaning = "runs before, not counted", .most = 10'000});
-    v("runs", &CountersRequest::runs, {.meaning = "that count", .most = 10'000});
+    v("warmup", &CountersRequest::warmup, {.meaning = "runs before, not counted", .max = 10'000});
+    v("runs", &CountersRequest::runs, {.meaning = "that count", .max = 10'000});
   }
 };
 

@@ -68,7 +68,7 @@ struct Clocks {  // clocks read back to back, for alignment with system traces
       {.meaning = "CLOCK_BOOTTIME, which goes on while the device sleeps"});
     v("realtime_ns", &Clocks::realtime_ns,
       {.meaning = "CLOCK_REALTIME since 1970; a board without a battery may be before that",
-       .least = kAnyNumber});
+       .min = kAnyNumber});
     v("read_ns", &Clocks::read_ns,
       {.meaning = "what a read of CLOCK_MONOTONIC takes, rounded up", .omit_if_empty = true});
   }
@@ -135,19 +135,19 @@ struct InputSpec {
 // The place of a language model's step in a text: the step takes `tokens` tokens at once, and the first of
 // them has position `at`. A step may run several methods (the embedding of the tokens, the decoder), and each
 // of these methods has a separate Place.
-struct Place {
+struct StepPlace {
   std::int64_t tokens = 1;
   std::int64_t at = 0;      // also the number of tokens in the cache before the step
   std::string method = {};  // empty: the method that computes the step's logits
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const StepPlace&) const = default;
 
   static constexpr const char* kSchemaName = "place";
   static void Describe(auto& v) {
-    v("tokens", &Place::tokens,
-      {.meaning = "that one step takes: 1 decodes, more prefill", .least = 1, .most = kMaxTokens});
-    v("at", &Place::at,
-      {.meaning = "the position of the first one: so many tokens are in the cache", .most = kMaxTokens});
-    v("method", &Place::method,
+    v("tokens", &StepPlace::tokens,
+      {.meaning = "that one step takes: 1 decodes, more prefill", .min = 1, .max = kMaxTokens});
+    v("at", &StepPlace::at,
+      {.meaning = "the position of the first one: so many tokens are in the cache", .max = kMaxTokens});
+    v("method", &StepPlace::method,
       {.meaning = "that runs, which gives a step its inputs: the embedding of tokens, or an encoder; absent: "
                   "the one that gives the step's logits",
        .omit_if_empty = true});
@@ -160,7 +160,7 @@ struct LoadRequest {  // {"cmd": "load"}
   std::string method = "forward";
   std::vector<std::string> methods;
   std::optional<InputSpec> inputs;
-  std::optional<Place> place;
+  std::optional<StepPlace> place;
   bool watch_memory = false;
 
   static void Describe(auto& v) {
@@ -228,8 +228,8 @@ struct LoadReply : MethodReply {
 
 inline constexpr int kMaxBurstRuns = 100'000;
 // Limits beyond which a burst would block the worker for hours or exhaust its memory.
-inline constexpr MemberInfo kOpeningRuns{.most = 100'000};
-inline constexpr MemberInfo kRecordedRuns{.most = 10'000'000};
+inline constexpr MemberInfo kOpeningRuns{.max = 100'000};
+inline constexpr MemberInfo kRecordedRuns{.max = 10'000'000};
 
 // Requests a burst. It begins with opening runs, which are not recorded as latency, until the latency
 // stabilizes (or `max_opening` is reached). Untraced runs follow until both `min_runs` and `target_ns` are
@@ -244,7 +244,7 @@ struct BurstRequest {  // {"cmd": "burst"}
   int max_runs = kMaxBurstRuns;
   int traced_runs = 0;
   std::int64_t period_ns = 0;
-  std::optional<Place> place;
+  std::optional<StepPlace> place;
 
   static void Describe(auto& v) {
     v("min_opening", &BurstRequest::min_opening,
@@ -253,12 +253,12 @@ struct BurstRequest {  // {"cmd": "burst"}
       kOpeningRuns.WithMeaning("runs before the recorded ones, at most"));
     v("min_runs", &BurstRequest::min_runs, kRecordedRuns.WithMeaning("untraced runs, at least"));
     v("target_ns", &BurstRequest::target_ns,
-      {.meaning = "untraced runs take so long, at least", .most = 3.6e12});
+      {.meaning = "untraced runs take so long, at least", .max = 3.6e12});
     v("max_runs", &BurstRequest::max_runs, kRecordedRuns.WithMeaning("untraced runs, at most"));
     // 73 bytes per event: large models fill gigabytes before this limit.
-    v("traced_runs", &BurstRequest::traced_runs, {.meaning = "runs with the tracer on", .most = 100'000});
+    v("traced_runs", &BurstRequest::traced_runs, {.meaning = "runs with the tracer on", .max = 100'000});
     v("period_ns", &BurstRequest::period_ns,
-      {.meaning = "start runs this far apart (a camera's pace); 0: back to back", .most = 60e9});
+      {.meaning = "start runs this far apart (a camera's pace); 0: back to back", .max = 60e9});
     v("place", &BurstRequest::place,
       {.meaning = "place in the text at which these and later runs stand; each place has traces and a first "
                   "run of its own",
@@ -289,7 +289,7 @@ struct BurstReply : BurstRuns, BurstConditions {
 // reply is a MethodReply.
 struct SelectRequest {
   std::string method;
-  std::optional<Place> place;
+  std::optional<StepPlace> place;
 
   static void Describe(auto& v) {
     v("method", &SelectRequest::method, {.meaning = "that runs from now on; empty: that of the place"});
@@ -305,8 +305,8 @@ struct FillRequest {
   std::int64_t chunk = 1;
 
   static void Describe(auto& v) {
-    v("upto", &FillRequest::upto, {.meaning = "the number of tokens", .most = kMaxTokens});
-    v("chunk", &FillRequest::chunk, {.meaning = "tokens at once, at most", .least = 1, .most = kMaxTokens});
+    v("upto", &FillRequest::upto, {.meaning = "the number of tokens", .max = kMaxTokens});
+    v("chunk", &FillRequest::chunk, {.meaning = "tokens at once, at most", .min = 1, .max = kMaxTokens});
   }
 };
 struct FillReply {
@@ -339,16 +339,16 @@ struct WalkRequest {
   static constexpr const char* kSchemaName = "walk";
   static void Describe(auto& v) {
     v("prompt", &WalkRequest::prompt,
-      {.meaning = "tokens before the generated ones", .least = 1, .most = kMaxTokens});
+      {.meaning = "tokens before the generated ones", .min = 1, .max = kMaxTokens});
     v("generate", &WalkRequest::generate,
-      {.meaning = "tokens that it generates", .least = 1, .most = kMaxTokens});
+      {.meaning = "tokens that it generates", .min = 1, .max = kMaxTokens});
     v("chunk", &WalkRequest::chunk,
-      {.meaning = "tokens of the prompt that one step takes", .least = 1, .most = kMaxTokens});
+      {.meaning = "tokens of the prompt that one step takes", .min = 1, .max = kMaxTokens});
   }
 };
 // The step of a language model that an experiment measures, and the test ("pp512", "tg128 @ d1024") that the
 // step is a part of.
-struct TestStep : Place {
+struct TestStep : StepPlace {
   std::string variant, test;
   std::int64_t times = 1;
   std::int64_t chunk = 1;
@@ -359,9 +359,9 @@ struct TestStep : Place {
   static constexpr const char* kSchemaName = "place_of_test";
   static void Describe(auto& v) {
     using P = TestStep;
-    const auto optional_count = [](std::string_view meaning, double least) {
+    const auto optional_count = [](std::string_view meaning, double min) {
       return MemberInfo{
-          .meaning = meaning, .least = least, .most = kMaxTokens, .or_null = true, .omit_if_empty = true};
+          .meaning = meaning, .min = min, .max = kMaxTokens, .or_null = true, .omit_if_empty = true};
     };
     v("tokens", &P::tokens, optional_count("that a run takes at once: 1 decodes, more are prefill", 1));
     v("at", &P::at, optional_count("the position of the first one: so many tokens are in the cache", 0));
@@ -378,12 +378,12 @@ struct TestStep : Place {
     v("chunk", &P::chunk, optional_count("tokens at once that fill the cache before, at most", 1));
     v("cache_bytes", &P::cache_bytes,
       {.meaning = "bytes that the model keeps between steps; 0: not known",
-       .least = 0,
+       .min = 0,
        .or_null = true,
        .omit_if_empty = true});
     v("read_bytes", &P::read_bytes,
       {.meaning = "bytes of weights and cache that a run reads at least; 0: not known",
-       .least = 0,
+       .min = 0,
        .or_null = true,
        .omit_if_empty = true});
     v("methods", &P::methods,
@@ -417,7 +417,7 @@ struct WalkReply {
     v("generated", &WalkReply::generated, {.meaning = "tokens, each the one with the largest logit"});
     v("nan_steps", &WalkReply::nan_steps,
       {.meaning = "generated tokens that were chosen among logits with NaN; absent: none",
-       .least = 1,
+       .min = 1,
        .omit_if_empty = true});
     v("tokens", &WalkReply::tokens, {.meaning = "of each step"});
     v("at", &WalkReply::at, {.meaning = "the position of its first token"});
@@ -426,7 +426,7 @@ struct WalkReply {
     v("argmax_ns", &WalkReply::argmax_ns, {.meaning = "choosing the token, where one is chosen"});
     v("between_ns", &WalkReply::between_ns, {.meaning = "until the next step"});
     v("wait_ns", &WalkReply::wait_ns,
-      {.meaning = "for which its threads wanted a processor and had none", .least = -1});
+      {.meaning = "for which its threads wanted a processor and had none", .min = -1});
   }
 };
 
@@ -449,7 +449,7 @@ struct OutputDigest {
 
 struct OutputsRequest {  // {"cmd": "outputs"}: outputs of the last run
   std::string save_to;   // safetensors file with names "<method>/<i>"; empty: not saved
-  std::optional<Place> place;
+  std::optional<StepPlace> place;
 
   static void Describe(auto& v) {
     v("save_to", &OutputsRequest::save_to,
@@ -467,7 +467,7 @@ struct OutputsReply {
 // {"cmd": "etdump"}: writes the runs traced since the last such request to a file, and discards them.
 struct EtdumpRequest {
   std::string path;
-  std::optional<Place> place;
+  std::optional<StepPlace> place;
 
   static void Describe(auto& v) {
     v("path", &EtdumpRequest::path, {.meaning = "to write to"});

@@ -59,12 +59,12 @@ TEST(Messages, ReadBackEveryType) {
                         "a \"CPU\"\n",
                         {{"/lib/x.so", "0a1f"}}});
   ExpectRoundTrip(InputSpec{"random", {"a", "b"}, std::numeric_limits<std::uint64_t>::max()});
-  ExpectRoundTrip(LoadRequest{"m.pte", "d.ptd", "forward", {"g"}, InputSpec{"ones", {}, 0}, Place{7, 3}});
+  ExpectRoundTrip(LoadRequest{"m.pte", "d.ptd", "forward", {"g"}, InputSpec{"ones", {}, 0}, StepPlace{7, 3}});
   ExpectRoundTrip(LoadRequest{"m.pte", "", "f", {}, std::nullopt, std::nullopt});
-  ExpectRoundTrip(Place{2, 1});
-  ExpectRoundTrip(Place{2, 1, "embed"});
+  ExpectRoundTrip(StepPlace{2, 1});
+  ExpectRoundTrip(StepPlace{2, 1, "embed"});
   ExpectRoundTrip(SelectRequest{"decode", std::nullopt});
-  ExpectRoundTrip(SelectRequest{"", Place{1, 2}});
+  ExpectRoundTrip(SelectRequest{"", StepPlace{1, 2}});
   ExpectRoundTrip(FillRequest{9, 4});
   ExpectRoundTrip(FillReply{3, 2});
   ExpectRoundTrip(ReferenceReply{"a", "b"});
@@ -77,7 +77,7 @@ TEST(Messages, ReadBackEveryType) {
   const MethodReply method{{info}, {info, {"int", {}}}, "ones", {"w"}};
   ExpectRoundTrip(method);
   ExpectRoundTrip(LoadReply{method, 5, 1, {"XnnpackBackend"}, 7});
-  ExpectRoundTrip(BurstRequest{1, 2, 3, 4, 5, 6, 7, Place{1, 9}});
+  ExpectRoundTrip(BurstRequest{1, 2, 3, 4, 5, 6, 7, StepPlace{1, 9}});
   BurstReply burst;
   burst.opening = {9, 8};
   burst.recorded = {std::numeric_limits<std::int64_t>::max()};
@@ -96,9 +96,9 @@ TEST(Messages, ReadBackEveryType) {
   ExpectRoundTrip(burst);
   ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), -1.5, 2.25, 0.1, 3, 4});
   ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), {}, {}, {}, 3, 4});
-  ExpectRoundTrip(OutputsRequest{"o.safetensors", Place{1, 2}});
+  ExpectRoundTrip(OutputsRequest{"o.safetensors", StepPlace{1, 2}});
   ExpectRoundTrip(OutputsReply{{OutputDigest{info, std::string(64, 'a'), {}, 1.5, {}, 3, 4}}});
-  ExpectRoundTrip(EtdumpRequest{"a.etdump", Place{3, 4}});
+  ExpectRoundTrip(EtdumpRequest{"a.etdump", StepPlace{3, 4}});
   ExpectRoundTrip(EtdumpReply{3, 4});
   ExpectRoundTrip(MemoryReply{3, 4});
 }

@@ -30,7 +30,7 @@ struct OperatorPlace {
   static void Describe(auto& v) {
     v("chain", &OperatorPlace::chain, {.meaning = "of the method's instructions"});
     v("instruction", &OperatorPlace::instruction,
-      {.meaning = "in its chain; -1: the method itself", .least = -1});
+      {.meaning = "in its chain; -1: the method itself", .min = -1});
     v("kind", &OperatorPlace::kind,
       {.meaning = "\"method\", \"operator_call\", \"delegate_call\", \"kernel\", \"backend\""});
     v("ordinal", &OperatorPlace::ordinal, {.meaning = "place within the call, from 0"});

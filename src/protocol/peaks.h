@@ -34,13 +34,13 @@ struct ComputePeak {
     v("dtype", &ComputePeak::dtype, {.meaning = "of the operands", .choices = "fp32|fp16|bf16|int8"});
     v("instruction", &ComputePeak::instruction, {.meaning = "what was timed"});
     v("macs_per_s", [](auto& peak) -> auto& { return peak.macs.best; },
-      {.meaning = "multiply-adds per second of all threads together, the best try", .least = 0});
+      {.meaning = "multiply-adds per second of all threads together, the best try", .min = 0});
     v("median_macs_per_s", [](auto& peak) -> auto& { return peak.macs.median; },
-      {.meaning = "of the tries", .least = 0});
+      {.meaning = "of the tries", .min = 0});
     v("worst_macs_per_s", [](auto& peak) -> auto& { return peak.macs.worst; },
-      {.meaning = "the slowest try", .least = 0});
+      {.meaning = "the slowest try", .min = 0});
     v("tries", [](auto& peak) -> auto& { return peak.macs.tries; },
-      {.meaning = "how often it was timed", .least = 1});
+      {.meaning = "how often it was timed", .min = 1});
   }
 };
 
@@ -57,18 +57,17 @@ struct MemoryPeak {
       {.meaning = "L1, L2, L3, ..., DRAM; sweep where the system does not tell its caches"});
     v("access", &MemoryPeak::access,
       {.meaning = "of a copy, both directions count", .choices = "read|write|copy"});
-    v("working_set_bytes", &MemoryPeak::working_set_bytes,
-      {.meaning = "of all threads together", .least = 1});
+    v("working_set_bytes", &MemoryPeak::working_set_bytes, {.meaning = "of all threads together", .min = 1});
     v("capacity_bytes", &MemoryPeak::capacity_bytes,
-      {.meaning = "of the level, for all threads together; null: the last one", .least = 1});
+      {.meaning = "of the level, for all threads together; null: the last one", .min = 1});
     v("bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.best; },
-      {.meaning = "the best try; of a copy, those read and those written", .least = 0});
+      {.meaning = "the best try; of a copy, those read and those written", .min = 0});
     v("median_bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.median; },
-      {.meaning = "of the tries", .least = 0});
+      {.meaning = "of the tries", .min = 0});
     v("worst_bytes_per_s", [](auto& peak) -> auto& { return peak.bytes.worst; },
-      {.meaning = "the slowest try", .least = 0});
+      {.meaning = "the slowest try", .min = 0});
     v("tries", [](auto& peak) -> auto& { return peak.bytes.tries; },
-      {.meaning = "how often it was timed", .least = 1});
+      {.meaning = "how often it was timed", .min = 1});
   }
 };
 
@@ -84,13 +83,13 @@ struct Peaks {
 
   static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
-    v("threads", &Peaks::threads, {.meaning = "that worked at the same time", .least = 1});
+    v("threads", &Peaks::threads, {.meaning = "that worked at the same time", .min = 1});
     v("cpus", &Peaks::cpus, {.meaning = "as configured; empty: any"});
     v("isa", &Peaks::isa, {.meaning = "the mask as configured"});
     v("isa_state", &Peaks::isa_state, {.meaning = "what the mask left of the CPU's features"});
     v("clock_hz", &Peaks::clock_hz,
       {.meaning = "of the fastest thread while all run: a chain of instructions of one cycle each",
-       .least = 0});
+       .min = 0});
     v("took_ns", &Peaks::took_ns, {.meaning = "all of the measurement"});
     v("compute", &Peaks::compute, {.meaning = "multiply-adds on registers alone", .non_empty = true});
     v("memory", &Peaks::memory,

@@ -24,7 +24,7 @@ struct ValueSize {
   static void Describe(auto& v) {
     v("index", &ValueSize::index, {.meaning = "of the value"});
     v("bytes", &ValueSize::bytes, {.meaning = "of the value"});
-    v("element_bytes", &ValueSize::element_bytes, {.meaning = "of one element", .least = 1, .most = 16});
+    v("element_bytes", &ValueSize::element_bytes, {.meaning = "of one element", .min = 1, .max = 16});
   }
 };
 

@@ -114,12 +114,12 @@ struct CreatedOperator {
       {.meaning = "allocated while it was created, and not freed until the model is loaded"});
     v("largest", &C::largest, {.meaning = "of `bytes`, in one block: its packed weights, where it has some"});
     v("name", &C::name, {.meaning = "in traces; empty: not known"});
-    v("instruction", &C::instruction, {.meaning = "of its delegate call; -1: not known", .least = -1});
-    v("ordinal", &C::ordinal, {.meaning = "within that call; -1: not known", .least = -1});
+    v("instruction", &C::instruction, {.meaning = "of its delegate call; -1: not known", .min = -1});
+    v("ordinal", &C::ordinal, {.meaning = "within that call; -1: not known", .min = -1});
     v("copy_of", &C::copy_of,
       {.meaning = "index of an earlier operator whose largest block, of 4096 bytes or more, is the same; -1: "
                   "none",
-       .least = -1});
+       .min = -1});
   }
 };
 
@@ -133,11 +133,11 @@ struct DelegateMemory {
   static void Describe(auto& v) {
     using D = DelegateMemory;
     v("workspace", &D::workspace,
-      {.meaning = "the same number: the same workspace; -1: one of its own, unseen", .least = -1});
+      {.meaning = "the same number: the same workspace; -1: one of its own, unseen", .min = -1});
     v("workspace_bytes", &D::workspace_bytes,
-      {.meaning = "allocated for the workspace after the runs; -1: not known", .least = -1});
+      {.meaning = "allocated for the workspace after the runs; -1: not known", .min = -1});
     v("weights_cache", &D::weights_cache,
-      {.meaning = "the same number: packed weights are shared; -1: they are its own", .least = -1});
+      {.meaning = "the same number: packed weights are shared; -1: they are its own", .min = -1});
   }
 };
 
@@ -224,7 +224,7 @@ struct WatchedSlice {
     v("begin_ns", &WatchedSlice::begin_ns, {.meaning = "of its first task in a parallel region"});
     v("end_ns", &WatchedSlice::end_ns, {.meaning = "of its last task there"});
     v("busy_ns", &WatchedSlice::busy_ns, {.meaning = "in tasks"});
-    v("tasks", &WatchedSlice::tasks, {.meaning = "that it did", .least = 1});
+    v("tasks", &WatchedSlice::tasks, {.meaning = "that it did", .min = 1});
   }
 };
 
@@ -279,8 +279,8 @@ struct WatchRequest {
   int runs = 5;
 
   static void Describe(auto& v) {
-    v("warmup", &WatchRequest::warmup, {.meaning = "runs before, not counted", .most = 1000});
-    v("runs", &WatchRequest::runs, {.meaning = "that count", .least = 1, .most = 1000});
+    v("warmup", &WatchRequest::warmup, {.meaning = "runs before, not counted", .max = 1000});
+    v("runs", &WatchRequest::runs, {.meaning = "that count", .min = 1, .max = 1000});
   }
 };
 
@@ -335,20 +335,20 @@ struct WatchedThread {
 
   static constexpr const char* kSchemaName = "watched_thread";
   static void Describe(auto& v) {
-    v("tasks", &WatchedThread::tasks, {.meaning = "over all runs", .most = kMaxSum});
-    v("busy_ns", &WatchedThread::busy_ns, {.meaning = "in tasks", .most = kMaxSum});
+    v("tasks", &WatchedThread::tasks, {.meaning = "over all runs", .max = kMaxSum});
+    v("busy_ns", &WatchedThread::busy_ns, {.meaning = "in tasks", .max = kMaxSum});
     v("waiting_ns", &WatchedThread::waiting_ns,
-      {.meaning = "the operator's time less `busy_ns`", .most = kMaxSum});
+      {.meaning = "the operator's time less `busy_ns`", .max = kMaxSum});
     v("wake_ns", &WatchedThread::wake_ns,
-      {.meaning = "from the start of a parallel region to its first task there", .most = kMaxSum});
+      {.meaning = "from the start of a parallel region to its first task there", .max = kMaxSum});
     v("regions", &WatchedThread::regions,
-      {.meaning = "parallel regions in which it had a task", .most = kMaxSum});
+      {.meaning = "parallel regions in which it had a task", .max = kMaxSum});
     v("alone_ns", &WatchedThread::alone_ns,
-      {.meaning = "its tasks' time in the runs in which only one task ran at any moment", .most = kMaxSum});
-    v("alone_tasks", &WatchedThread::alone_tasks, {.meaning = "those of `alone_ns`", .most = kMaxSum});
-    v("cpu", &WatchedThread::cpu, {.meaning = "on which it was last seen; -1: not known", .least = -1});
+      {.meaning = "its tasks' time in the runs in which only one task ran at any moment", .max = kMaxSum});
+    v("alone_tasks", &WatchedThread::alone_tasks, {.meaning = "those of `alone_ns`", .max = kMaxSum});
+    v("cpu", &WatchedThread::cpu, {.meaning = "on which it was last seen; -1: not known", .min = -1});
     v("capacity", &WatchedThread::capacity,
-      {.meaning = "of that CPU, as Linux gives it (1024: the fastest); -1: not known", .least = -1});
+      {.meaning = "of that CPU, as Linux gives it (1024: the fastest); -1: not known", .min = -1});
   }
 };
 
@@ -370,14 +370,14 @@ struct WatchedOperator {
     v.Flat(&O::place);
     v("name", &O::name, {.meaning = "as in traces"});
     v("runs", &O::runs, {.meaning = "that it ran in"});
-    v("time_ns", &O::time_ns, {.meaning = "over all runs", .most = kMaxSum});
-    v("parallel_ns", &O::parallel_ns, {.meaning = "of `time_ns`, in parallel regions", .most = kMaxSum});
-    v("regions", &O::regions, {.meaning = "parallel regions: calls of the thread pool", .most = kMaxSum});
+    v("time_ns", &O::time_ns, {.meaning = "over all runs", .max = kMaxSum});
+    v("parallel_ns", &O::parallel_ns, {.meaning = "of `time_ns`, in parallel regions", .max = kMaxSum});
+    v("regions", &O::regions, {.meaning = "parallel regions: calls of the thread pool", .max = kMaxSum});
     v("fastest_parallel_ns", &O::fastest_parallel_ns,
-      {.meaning = "of the run with the least of it", .most = kMaxSum});
+      {.meaning = "of the run with the least of it", .max = kMaxSum});
     v("fastest_alone_ns", &O::fastest_alone_ns,
       {.meaning = "the tasks' time of the fastest run in which only one task ran at any moment; 0: none",
-       .most = kMaxSum});
+       .max = kMaxSum});
     v("functions", &O::functions, {.meaning = "that were called for it"});
     v("threads", &O::threads, {.meaning = "the caller, then those of the pool"});
   }

@@ -165,7 +165,7 @@ class CheckAssembler {
     } else if (limits_.slowdown) {
       const Comparison* const compared = parts.front()->comparison;
       AddQuantity(pair, {.kind = CheckItem::Kind::kLatency, .limit = *limits_.slowdown},
-                  compared != nullptr ? compared->latency : Quantity(), refusal);
+                  compared != nullptr ? compared->latency : TimeComparison(), refusal);
     }
     const bool paired = result_.pairs[pair].pairing == Pairing::kLaunches;
     const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value, double drift,
@@ -210,7 +210,7 @@ class CheckAssembler {
                   row.quantity, refusal);
     }
     if (const auto limit = limits_.FirstTokenSlowdown()) {
-      const Quantity quantity = tests.first_token ? tests.first_token->quantity : Quantity();
+      const TimeComparison quantity = tests.first_token ? tests.first_token->quantity : TimeComparison();
       std::string refusal = RefusalReason(parts.front()->sides);
       if (refusal.empty() && a.text && b.text && !quantity.estimate) {
         if (a.text->prompt != b.text->prompt) {
@@ -337,7 +337,8 @@ class CheckAssembler {
     }
   }
 
-  void AddQuantity(std::size_t pair, CheckItem item, const Quantity& quantity, const std::string& refusal) {
+  void AddQuantity(std::size_t pair, CheckItem item, const TimeComparison& quantity,
+                   const std::string& refusal) {
     item.baseline = quantity.baseline_ns;
     item.candidate = quantity.candidate_ns;
     AddItem(pair, std::move(item), quantity.estimate, refusal);

@@ -98,8 +98,7 @@ struct CheckItem {
            "that the growth is from; without an estimate a median over launches, or an operator's mean"});
     v("candidate", &C::candidate, {.meaning = "likewise"});
     v.Flat(&C::verdict);
-    v("limit", &C::limit,
-      {.meaning = "growth that is allowed: 0.02 for +2%", .least = -1, .exclusive = true});
+    v("limit", &C::limit, {.meaning = "growth that is allowed: 0.02 for +2%", .min = -1, .exclusive = true});
     v("why_not", &C::inconclusive_reason,
       {.meaning = "why it could not be decided, where that is known", .or_null = true});
   }
@@ -142,8 +141,8 @@ struct CountedOperator {
     v("name", &CountedOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
     v("key", &CountedOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
     v.Flat(&CountedOperator::origin);
-    v("baseline", &CountedOperator::baseline, {.meaning = "instructions of one run", .least = 0});
-    v("candidate", &CountedOperator::candidate, {.meaning = "instructions of one run", .least = 0});
+    v("baseline", &CountedOperator::baseline, {.meaning = "instructions of one run", .min = 0});
+    v("candidate", &CountedOperator::candidate, {.meaning = "instructions of one run", .min = 0});
   }
 };
 
@@ -199,7 +198,7 @@ struct CheckPair {
     v("baseline", &C::baseline_label, {.meaning = "label of the variant that the other is compared with"});
     v("candidate", &C::candidate_label,
       {.meaning = "label of the variant that is compared with the baseline"});
-    v("threads", &C::threads, {.meaning = "of the candidate", .least = 1});
+    v("threads", &C::threads, {.meaning = "of the candidate", .min = 1});
     v("pairing", &C::pairing,
       {.meaning =
            "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});
@@ -247,12 +246,9 @@ struct CheckReport {
     v("generated_at", &C::generated_at,
       {.meaning = "when the measurement began, UTC; null: not known", .or_null = true});
     v("run_directory", &C::folder, {.meaning = "null: two stored runs were compared", .or_null = true});
-    v("seconds", &C::seconds, {.meaning = "that measuring took; 0 where it is not known", .least = 0});
+    v("seconds", &C::seconds, {.meaning = "that measuring took; 0 where it is not known", .min = 0});
     v("false_discovery", &C::false_discovery,
-      {.meaning = "rate that is controlled over all checks together",
-       .least = 0,
-       .most = 1,
-       .exclusive = true});
+      {.meaning = "rate that is controlled over all checks together", .min = 0, .max = 1, .exclusive = true});
     v("require_conclusive", &C::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
     v("pairs", &C::pairs, {.meaning = "baselines with candidates"});
     v("notes", &C::notes, {.meaning = "what the reader has to know to trust this"});

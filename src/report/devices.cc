@@ -69,7 +69,7 @@ class SectionBuilder {
  private:
   const Report& GetRun(std::size_t device) const { return report_.runs[section_.devices[device].run]; }
   const ReportExperiment* GetExperiment(const DeviceRow& row, std::size_t device) const {
-    return report_.ExperimentOf(section_, row, device);
+    return report_.FindExperiment(section_, row, device);
   }
   const ExperimentData* GetData(const DeviceRow& row, std::size_t device) const {
     const ReportExperiment* experiment = GetExperiment(row, device);
@@ -150,7 +150,7 @@ class SectionBuilder {
       const ReportExperiment* experiment = GetExperiment(row, device);
       if (experiment == nullptr || !experiment->latency.p50) continue;
       const ExperimentData& data = *GetData(row, device);
-      Quantity& quantity = row.cells[device].against_first;
+      TimeComparison& quantity = row.cells[device].against_first;
       quantity.baseline_ns = first.latency.p50;
       quantity.candidate_ns = experiment->latency.p50;
       if (data.emulated || first_data.emulated) {

@@ -25,7 +25,7 @@ struct DeviceCell {
   // The comparison with the row's first device that has a latency. ratio = its median / this median, by
   // Welch's t over the medians of the launches, which are not paired (stats::EstimateUnpairedLaunches). No
   // estimate if a device has fewer than two launches, if the tracer was on, or if a CPU was emulated.
-  Quantity against_first;
+  TimeComparison against_first;
 };
 struct DeviceRow {
   std::string label;
@@ -66,13 +66,13 @@ struct DevicesReport {
   bool emulated = false;             // a CPU was emulated
 
   // Null if the device did not measure the experiment.
-  const ReportExperiment* ExperimentOf(const ModelSection& model, const DeviceRow& row,
-                                       std::size_t device) const {
+  const ReportExperiment* FindExperiment(const ModelSection& model, const DeviceRow& row,
+                                         std::size_t device) const {
     const auto& experiment = row.cells[device].experiment;
     return experiment ? &runs[model.devices[device].run].experiments[*experiment] : nullptr;
   }
-  const ReportComparison* ComparisonOf(const ModelSection& model, const DevicePairRow& row,
-                                       std::size_t device) const {
+  const ReportComparison* FindComparison(const ModelSection& model, const DevicePairRow& row,
+                                         std::size_t device) const {
     const auto& comparison = row.comparisons[device];
     return comparison ? &runs[model.devices[device].run].comparisons[*comparison] : nullptr;
   }

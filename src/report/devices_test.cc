@@ -42,13 +42,13 @@ TEST(Devices, KeepsTheComparisonsOfTheRuns) {
 
 TEST(Devices, ComparesDevicesUnpaired) {
   const DevicesReport report = example::MakeDevices();
-  const Quantity& slower = report.models[0].experiments[1].cells[1].against_first;
+  const TimeComparison& slower = report.models[0].experiments[1].cells[1].against_first;
   ASSERT_TRUE(slower.estimate.has_value());
   EXPECT_EQ(slower.estimate->launches, 0);  // unpaired
   EXPECT_NEAR(slower.estimate->ratio(), 1 / 1.5, 0.01);
   EXPECT_EQ(slower.verdict, stats::Verdict::kSlower);
   // An emulated device has no verdict of speed and no interval.
-  const Quantity& emulated = report.models[0].experiments[1].cells[2].against_first;
+  const TimeComparison& emulated = report.models[0].experiments[1].cells[2].against_first;
   EXPECT_FALSE(emulated.estimate.has_value());
   EXPECT_EQ(emulated.verdict, stats::Verdict::kEmulated);
   EXPECT_TRUE(report.emulated);
@@ -64,7 +64,7 @@ TEST(Devices, NoVerdictWithoutAnInterval) {
   runs[2].run.experiments[1].tracer_always_on = true;
   const DevicesReport report = AssembleDevices(std::move(runs));
   for (const std::size_t device : {1u, 2u}) {
-    const Quantity& quantity = report.models[0].experiments[1].cells[device].against_first;
+    const TimeComparison& quantity = report.models[0].experiments[1].cells[device].against_first;
     EXPECT_FALSE(quantity.estimate.has_value()) << device;
     EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive) << device;
     EXPECT_TRUE(quantity.candidate_ns.has_value()) << device;
@@ -74,7 +74,7 @@ TEST(Devices, NoVerdictWithoutAnInterval) {
 // The verdict is not "same within 1%", since measurements at different times drift.
 TEST(Devices, EqualDevicesAreInconclusive) {
   const DevicesReport report = AssembleDevices({example::MakePairOn("a", 1), example::MakePairOn("b", 1)});
-  const Quantity& quantity = report.models[0].experiments[0].cells[1].against_first;
+  const TimeComparison& quantity = report.models[0].experiments[0].cells[1].against_first;
   EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive);
   EXPECT_NEAR(quantity.estimate->log_ratio, 0, 1e-9);
   EXPECT_NEAR(quantity.estimate->standard_error, stats::kDriftBetweenMeasurements * std::sqrt(2), 0.01);

@@ -23,7 +23,7 @@ struct QuickTestStep {
   static void Describe(auto& v) {
     v("name", &QuickTestStep::name, {.meaning = "the command"});
     v("state", &QuickTestStep::state, {.meaning = "what became of it"});
-    v("seconds", &QuickTestStep::seconds, {.meaning = "that it took", .least = 0});
+    v("seconds", &QuickTestStep::seconds, {.meaning = "that it took", .min = 0});
     v("said", &QuickTestStep::message, {.meaning = "what came of it, or what is wrong"});
   }
 };
@@ -61,7 +61,7 @@ struct QuickTestResult {
     DescribeSchemaVersion(v);
     v("passed", &R::Passed, {.meaning = "every step so far"});
     v("interrupted", &R::interrupted, {.meaning = "by Ctrl-C"});
-    v("seconds", &R::Seconds, {.meaning = "of all steps", .least = 0});
+    v("seconds", &R::Seconds, {.meaning = "of all steps", .min = 0});
     v("run", &R::run, {.meaning = "the results directory"});
     v("report", &R::report, {.meaning = "its page"});
     v("log", &R::log, {.meaning = "of all steps"});

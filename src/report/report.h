@@ -15,7 +15,7 @@
 #include "measure/store/run_data.h"
 #include "profile/analysis/profile.h"
 #include "profile/compare/comparison.h"
-#include "report/findings/insight.h"
+#include "report/findings/finding.h"
 #include "report/findings/speedup.h"
 #include "report/kernels/matrix_kernels.h"
 #include "report/kernels/watched.h"
@@ -47,8 +47,7 @@ struct OperatorRow : SpanStatistics {
   static void Describe(auto& v) {
     v.Flat(&OperatorRow::Op);
     v("runs", &OperatorRow::runs, {.meaning = "runs of the common set in which the operator ran"});
-    v("total_ns", &OperatorRow::total_self,
-      {.meaning = "self time over the common set", .least = kAnyNumber});
+    v("total_ns", &OperatorRow::total_self, {.meaning = "self time over the common set", .min = kAnyNumber});
     v("mean_ms", &OperatorRow::mean_self,
       {.meaning = "total_ns over all runs of the common set: it adds up over operators",
        .scale = 1e6,
@@ -177,8 +176,8 @@ struct ReleaseEffects {
   // Indices into Report::experiments: the older runtime with the newer export, and the newer runtime with the
   // older export.
   std::size_t new_export = 0, new_runtime = 0;
-  Quantity exporter, runtime;  // ratios without times
-  Quantity interaction;        // the runtime's effect on the newer export over its effect on the older export
+  TimeComparison exporter, runtime;  // ratios without times
+  TimeComparison interaction;  // the runtime's effect on the newer export over its effect on the older export
 
   static constexpr const char* kSchemaName = "release_effects";
   static void Describe(auto& v) {
@@ -209,13 +208,13 @@ struct ReportComparison {
 };
 
 // A time of a candidate compared with a baseline.
-struct MatrixCell : Quantity {
+struct MatrixCell : TimeComparison {
   std::optional<double> efficiency;  // only in a thread sweep
 
   static void Describe(auto& v) {
-    Quantity::Describe(v);
+    TimeComparison::Describe(v);
     v("efficiency", &MatrixCell::efficiency,
-      {.meaning = "of a thread sweep: speedup over the ratio of the threads; 1 is perfect", .least = 0});
+      {.meaning = "of a thread sweep: speedup over the ratio of the threads; 1 is perfect", .min = 0});
   }
 };
 // A time of several experiments compared with one baseline.
@@ -265,7 +264,7 @@ struct Report {
   std::vector<Payoff> payoffs;
   std::vector<WatchedExperiment> watched;
   std::vector<LatencyPlot> latency_plots;  // each experiment with times is in one plot
-  std::vector<Insight> insights;
+  std::vector<Finding> findings;
   std::optional<double> noise_floor;  // relative; from an A/A pair in this run
   std::vector<std::string> warnings;
   std::vector<std::string> artifacts;  // other files, relative to the report's folder
@@ -299,18 +298,18 @@ std::vector<Matrix> FindMatrices(const Report& report);
 // Makes the plots of a report whose comparisons, ladder, and matrices are filled.
 std::vector<LatencyPlot> FindLatencyPlots(const Report& report);
 
-// Finds the insights of a report whose other members are filled.
-std::vector<Insight> FindInsights(const Report& report);
-// Finds the insights on latency that varied during the measurement: a step, or a trend and two levels.
-std::vector<Insight> FindNoise(const RunData& run, const ReportExperiment& experiment);
+// Finds the findings of a report whose other members are filled.
+std::vector<Finding> MakeFindings(const Report& report);
+// Finds the findings on latency that varied during the measurement: a step, or a trend and two levels.
+std::vector<Finding> FindNoise(const RunData& run, const ReportExperiment& experiment);
 
 // Baseline time over candidate time: the ratio of the estimate, else the quotient of the times. Absent if a
 // variant has no time, or if the times must not be compared: on an emulated CPU, or if other processes
 // disturbed the runs.
-std::optional<double> SpeedupRatio(const Quantity& quantity);
+std::optional<double> SpeedupRatio(const TimeComparison& quantity);
 
 // Scaling efficiency: speedup / ratio of the threads; 1 is perfect scaling. Absent without a ratio.
-std::optional<double> ScalingEfficiency(const Quantity& quantity, int baseline_threads, int threads);
+std::optional<double> ScalingEfficiency(const TimeComparison& quantity, int baseline_threads, int threads);
 
 // Makes a run of plain ETDump files, one experiment each; two files form a pair. Labels are by index of the
 // files; empty labels are replaced by file names.

@@ -47,15 +47,15 @@ struct StaticItem {
     v("unit", &I::unit, {.meaning = "of the numbers"});
     v("baseline_low",
       [](const I& item) { return item.baseline ? std::optional(item.baseline->low) : std::nullopt; },
-      {.meaning = "at least; null: a limit is checked", .least = 0});
+      {.meaning = "at least; null: a limit is checked", .min = 0});
     v("baseline_high",
       [](const I& item) { return item.baseline ? std::optional(item.baseline->high) : std::nullopt; },
-      {.meaning = "at most; equal where the number is certain", .least = 0});
-    v("low", [](const I& item) { return item.candidate.low; }, {.meaning = "at least", .least = 0});
+      {.meaning = "at most; equal where the number is certain", .min = 0});
+    v("low", [](const I& item) { return item.candidate.low; }, {.meaning = "at least", .min = 0});
     v("high", [](const I& item) { return item.candidate.high; },
-      {.meaning = "at most; equal where the number is certain", .least = 0});
+      {.meaning = "at most; equal where the number is certain", .min = 0});
     v("allowed", &I::allowed,
-      {.meaning = "the limit, or the baseline's number with its tolerance", .least = 0});
+      {.meaning = "the limit, or the baseline's number with its tolerance", .min = 0});
     v("allowed_is", [](const I& item) { return item.is_minimum ? "least" : "most"; },
       {.meaning = "which end of what is allowed", .choices = "least|most"});
     v("result", &I::decision, {.meaning = "`inconclusive`: the bounds do not decide it"});

@@ -11,7 +11,7 @@
 namespace etprof {
 
 // A problem of a results directory.
-struct Finding {
+struct ValidationFinding {
   enum class Severity {
     kBroken,   // an invariant is violated
     kWarning,  // worth knowing, but no invariant is violated
@@ -22,26 +22,28 @@ struct Finding {
   std::string problem;
 
   static void Describe(auto& v) {
-    v("severity", &Finding::severity, {.meaning = "`warning`: worth knowing, no promise is broken"});
-    v("check", &Finding::check, {.meaning = "its name in docs/reference/files.md"});
-    v("file", &Finding::file, {.meaning = "relative to the results directory; \".\": the directory itself"});
-    v("problem", &Finding::problem, {.meaning = "one clause"});
+    v("severity", &ValidationFinding::severity,
+      {.meaning = "`warning`: worth knowing, no promise is broken"});
+    v("check", &ValidationFinding::check, {.meaning = "its name in docs/reference/files.md"});
+    v("file", &ValidationFinding::file,
+      {.meaning = "relative to the results directory; \".\": the directory itself"});
+    v("problem", &ValidationFinding::problem, {.meaning = "one clause"});
   }
 };
 template <>
-inline constexpr const char* kNames<Finding::Severity>[] = {"broken", "warning"};
+inline constexpr const char* kNames<ValidationFinding::Severity>[] = {"broken", "warning"};
 
 // The findings of `etprof validate` in a results directory, or of `etprof recover` after the recovery.
 struct Validation {
   std::string run;
   bool foreign = false;
-  std::vector<Finding> findings;
+  std::vector<ValidationFinding> findings;
   std::optional<bool> recovered = {};  // only for recover; false: nothing to recover
 
-  std::ptrdiff_t Count(Finding::Severity severity) const {
-    return std::ranges::count(findings, severity, &Finding::severity);
+  std::ptrdiff_t Count(ValidationFinding::Severity severity) const {
+    return std::ranges::count(findings, severity, &ValidationFinding::severity);
   }
-  bool Passes() const { return Count(Finding::Severity::kBroken) == 0; }
+  bool Passes() const { return Count(ValidationFinding::Severity::kBroken) == 0; }
 
   static void Describe(auto& v) {
     v("run", &Validation::run, {.meaning = "the results directory"});

@@ -43,10 +43,10 @@ namespace show {
 
 // The places that show a part.
 // kBrief: everywhere, including the short form of a page (for a pull request).
-// kUsual: on every screen and page; the short form folds such tables.
+// kDefault: on every screen and page; the short form folds such tables.
 // kPage: on pages, and on screens with --all.
 // kFolded: like kPage, but a page shows it only when it is unfolded.
-enum class Level { kBrief, kUsual, kPage, kFolded };
+enum class Level { kBrief, kDefault, kPage, kFolded };
 
 // How readers should judge a value.
 enum class Tone { kPlain, kGood, kBad, kUnsure, kUnknown };
@@ -82,7 +82,7 @@ struct Value {
   std::optional<double> value = {}, low = {}, high = {};  // absent: not defined
   std::string unit = {};  // unit of `value` and its bounds: "ns", "bytes", a Number's own; "": no unit
   std::string text = {};
-  Quantity quantity = {};                 // the compared quantity; only for a speedup or its interval
+  TimeComparison quantity = {};           // the compared quantity; only for a speedup or its interval
   std::optional<double> efficiency = {};  // efficiency of a speedup; absent: not a scaling comparison
   // For a time in a text that is one of several parts: all parts (ns), and the index of this part. The parts
   // add up as printed, as in their table. The unit is omitted, since the whole follows: "0.565 of 1.086 ms".
@@ -130,7 +130,7 @@ struct Change : Value {
       : Value{CellKind::kChange, relative, low_bound, high_bound} {}
 };
 struct Interval : Value {
-  explicit Interval(const Quantity& compared_quantity)
+  explicit Interval(const TimeComparison& compared_quantity)
       : Value{.kind = CellKind::kInterval, .quantity = compared_quantity} {
     const std::optional<stats::RatioEstimate> estimate = compared_quantity.EstimateUnlessEmulated();
     if (!estimate) return;
@@ -139,7 +139,7 @@ struct Interval : Value {
   }
 };
 struct Speedup : Interval {
-  explicit Speedup(const Quantity& compared_quantity, std::optional<double> scaling_efficiency = {})
+  explicit Speedup(const TimeComparison& compared_quantity, std::optional<double> scaling_efficiency = {})
       : Interval(compared_quantity) {
     kind = CellKind::kSpeedup;
     efficiency = scaling_efficiency;
@@ -148,8 +148,8 @@ struct Speedup : Interval {
 };
 
 struct Cell : Value {
-  Tone tone = Tone::kPlain;     // kPlain: a speedup has the tone of its verdict
-  Level level = Level::kUsual;  // kPage: screens show it only with --all
+  Tone tone = Tone::kPlain;       // kPlain: a speedup has the tone of its verdict
+  Level level = Level::kDefault;  // kPage: screens show it only with --all
   // In a printed table (show/formats/printed_table.h), the length of the bar from 0 to 1; absent: no bar.
   std::optional<double> bar = {};
 
@@ -172,19 +172,19 @@ struct Cell : Value {
     v("text", &Cell::text, {.meaning = "as it is printed, with the digits that it has in every format"});
     v("value", &Cell::value,
       {.meaning = "what `text` was made of; no key: it is not defined, or a text",
-       .least = kAnyNumber,
+       .min = kAnyNumber,
        .omit_if_empty = true});
     v("unit", &Cell::unit,
       {.meaning = "of `value`, or of the bounds alone: `ns`, `bytes`, ...", .omit_if_empty = true});
-    v("low", &Cell::low, {.meaning = "the bounds of `value`", .least = kAnyNumber, .omit_if_empty = true});
+    v("low", &Cell::low, {.meaning = "the bounds of `value`", .min = kAnyNumber, .omit_if_empty = true});
     v("high", &Cell::high,
-      {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .omit_if_empty = true});
+      {.meaning = "null: no bound", .min = kAnyNumber, .or_null = true, .omit_if_empty = true});
     v("verdict", &Cell::Verdict, kOmittedIfEmpty.WithMeaning("of the interval, on the candidate"));
     v("efficiency", &Cell::efficiency,
       {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .omit_if_empty = true});
     v("tone", UnlessDefault(&Cell::tone, Tone::kPlain),
       {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});
-    v("bar", &Cell::bar, {.meaning = "the length of its bar", .least = 0, .omit_if_empty = true});
+    v("bar", &Cell::bar, {.meaning = "the length of its bar", .min = 0, .omit_if_empty = true});
   }
 };
 

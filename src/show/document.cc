@@ -16,18 +16,18 @@ namespace etprof::show {
 namespace {
 
 std::string SpeedupText(const Value& value) {
-  const Quantity& quantity = value.quantity;
+  const TimeComparison& quantity = value.quantity;
   const auto ratio = SpeedupRatio(quantity);
   if (!value.efficiency || !ratio) return SpeedupOrDash(quantity);
   if (quantity.estimate && quantity.verdict == stats::Verdict::kInconclusive) return kUndefined;
   return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*value.efficiency);
 }
 
-// Like TextOf, for a text whose times share one unit and number of digits.
+// Like ToText, for a text whose times share one unit and number of digits.
 std::string TextInScale(const Value& value, const TimeScale& scale) {
   if (value.kind == CellKind::kInterval && !value.unit.empty())
     return fmt::format("[{}, {}] {}", scale.Number(*value.low), scale.Number(*value.high), scale.unit);
-  if (value.kind != CellKind::kTime) return TextOf(value);
+  if (value.kind != CellKind::kTime) return ToText(value);
   if (value.parts.empty()) return scale.Text(*value.value);
   // Parts with equal remainders are rounded up in the order of a table by decreasing time.
   std::vector<std::size_t> order(value.parts.size());
@@ -100,7 +100,7 @@ std::vector<const Section*> AllSections(const Document& document) {
   return sections;
 }
 
-std::string TextOf(const Value& value) {
+std::string ToText(const Value& value) {
   const double number = value.value.value_or(0);
   switch (value.kind) {
     case CellKind::kNothing:
@@ -138,7 +138,7 @@ std::string TextOf(const Value& value) {
   return "";
 }
 
-Tone ToneOf(const Cell& cell) {
+Tone GetTone(const Cell& cell) {
   if (cell.kind != CellKind::kSpeedup || cell.tone != Tone::kPlain) return cell.tone;
   const stats::Verdict verdict = cell.quantity.verdict;
   return verdict == stats::Verdict::kFaster   ? Tone::kGood
@@ -153,19 +153,22 @@ std::string DocumentHeading(const Document& document) {
   return heading;
 }
 
-std::string TextOf(const Text& text, const std::optional<Span>& span) {
-  const TimeScale scale = span ? ScaleFor(span->smallest_ns, span->largest_ns) : TimeScale();
+std::string ToText(const Text& text, const std::optional<TimeRange>& time_range) {
+  const TimeScale scale =
+      time_range ? ScaleFor(time_range->smallest_ns, time_range->largest_ns) : TimeScale();
   std::string printed;
-  for (const Value& piece : text.pieces()) printed += span ? TextInScale(piece, scale) : TextOf(piece);
+  for (const Value& piece : text.pieces()) printed += time_range ? TextInScale(piece, scale) : ToText(piece);
   return printed;
 }
 
-std::string PrintedText(const Text& text, const Document& document) { return TextOf(text, document.span); }
+std::string PrintedText(const Text& text, const Document& document) {
+  return ToText(text, document.time_range);
+}
 
 std::vector<Cell> PrintedValues(const Text& text, const Document& document) {
   std::vector<Cell> values;
   for (const Value& piece : text.pieces()) {
-    if (piece.kind != CellKind::kText) values.push_back(PrintedCell(piece, document.span));
+    if (piece.kind != CellKind::kText) values.push_back(PrintedCell(piece, document.time_range));
   }
   return values;
 }
@@ -179,15 +182,15 @@ std::vector<Cell> Chart::Series::PrintedValues() const {
       values, [&](const std::optional<double>& value) { return PrintedCell(value ? cell(*value) : Cell()); });
 }
 
-Cell PrintedCell(const Value& value, const std::optional<Span>& span) {
+Cell PrintedCell(const Value& value, const std::optional<TimeRange>& time_range) {
   Cell cell(value);
-  cell.text = TextOf(Text(value), span);
-  cell.tone = ToneOf(cell);
+  cell.text = ToText(Text(value), time_range);
+  cell.tone = GetTone(cell);
   return cell;
 }
 
-std::string TextOf(const Note& note, const std::optional<Span>& span) {
-  return (note.label == Note().label ? "" : note.label + ": ") + TextOf(note.text, span);
+std::string ToText(const Note& note, const std::optional<TimeRange>& time_range) {
+  return (note.label == Note().label ? "" : note.label + ": ") + ToText(note.text, time_range);
 }
 
 std::vector<Note> ToNotes(const std::vector<std::string>& texts, const std::string& label) {

@@ -48,8 +48,8 @@ std::vector<Cell> PrintedValues(const Text& text, const Document& document);
 // Describes the text of a T, and the numbers in it.
 template <typename T>
 void DescribeText(auto& v, const MemberInfo& info) {
-  v("text", [](const T& of, const Document& document) { return PrintedText(of.text, document); }, info);
-  v("values", [](const T& of, const Document& document) { return PrintedValues(of.text, document); },
+  v("text", [](const T& t, const Document& document) { return PrintedText(t.text, document); }, info);
+  v("values", [](const T& t, const Document& document) { return PrintedValues(t.text, document); },
     {.meaning = "the numbers in `text`, in their order", .omit_if_empty = true});
 }
 
@@ -76,7 +76,7 @@ Text FormatText(Pattern<sizeof...(T)> pattern, T&&... texts) {
 Text JoinTexts(const std::vector<Text>& texts, const char* between = ", ");
 
 // The range of times that determines the unit and digits of a table or a document.
-struct Span {
+struct TimeRange {
   double smallest_ns = 0, largest_ns = 0;
 };
 
@@ -90,7 +90,7 @@ struct Row {
   int depth = 0;  // indentation of the first cell in a tree
   // kPage: screens show it only with --all. kFolded: like kPage, and a page leaves it out if the table
   // has a `hidden_rows_hint`.
-  Level level = Level::kUsual;
+  Level level = Level::kDefault;
 
   Row() = default;
   // NOLINTBEGIN(google-explicit-constructor)
@@ -109,7 +109,7 @@ struct Row {
       {.meaning = "times of `part` rows add up, as printed, to the next `sum`; no key: `plain`",
        .omit_if_empty = true});
     v("depth", UnlessDefault(&Row::depth, 0), {.meaning = "in a tree; no key: 0", .omit_if_empty = true});
-    v("level", UnlessDefault(&Row::level, Level::kUsual),
+    v("level", UnlessDefault(&Row::level, Level::kDefault),
       {.meaning = "no key: `usual`", .omit_if_empty = true});
   }
 };
@@ -130,12 +130,12 @@ struct Table {
         KeptPart::kBeginning;  // which part of a long text stays; kDifference in a later column: of its title
     int max_width = 0;         // maximum width on a screen, in columns; 0: unlimited
     bool sums = false;         // for times: the sum over the hidden rows is printed below
-    Level level = Level::kUsual;  // kPage: shown only on pages, and on screens with --all
-    bool wraps = false;           // for the last column: long text wraps into further lines
-    bool decides = false;         // a verdict, or a value that supports it: never dropped
+    Level level = Level::kDefault;  // kPage: shown only on pages, and on screens with --all
+    bool wraps = false;             // for the last column: long text wraps into further lines
+    bool never_dropped = false;     // a verdict, or a value that supports it: never dropped
 
     Column& WithDropPriority(int priority) { return drop_priority = priority, *this; }
-    Column& Decides() { return decides = true, *this; }
+    Column& NeverDropped() { return never_dropped = true, *this; }
     Column& WithKeptPart(KeptPart part) { return kept_part = part, *this; }
     Column& KeepsEnd() { return WithKeptPart(KeptPart::kEnd); }
     Column& KeepsDifference() { return WithKeptPart(KeptPart::kDifference); }
@@ -154,10 +154,10 @@ struct Table {
   std::string title = {};  // "": none
   std::vector<Column> columns = {};
   std::vector<Row> rows = {};  // columns.size() cells each; only CSV shows a table without rows
-  Level level = Level::kUsual;
+  Level level = Level::kDefault;
   std::size_t screen_rows = SIZE_MAX;  // how many rows a screen shows
   std::string hidden_rows_hint = {};   // where the hidden rows are; a page then hides them, too; "": nowhere
-  std::optional<Span> span = {};       // absent: the range of the table's own times
+  std::optional<TimeRange> time_range = {};  // absent: the range of the table's own times
   int min_name_width = 16;    // width of the first column on a narrow screen before others are dropped
   bool units_by_row = false;  // if all values of a row have the same unit, the row's name shows it
   // In a printed table (show/formats/printed_table.h), a text about the rows that are not shown: "and 12 more
@@ -225,7 +225,7 @@ inline Table::Column VariantColumn(const std::string& id, const std::string& var
 
 struct Paragraph {
   Text text;
-  Level level = Level::kUsual;
+  Level level = Level::kDefault;
 
   static void Describe(auto& v) {
     DescribeText<Paragraph>(v, {.meaning = "without markup"});
@@ -236,14 +236,14 @@ struct Paragraph {
 struct List {
   struct Item {
     Text text;
-    std::vector<Text> details;    // shown on pages, and on screens with --all
-    Level level = Level::kUsual;  // kPage: shown only on pages, and on screens with --all
-    std::string table = {};       // id of the table with the numbers, to which a page links
+    std::vector<Text> details;      // shown on pages, and on screens with --all
+    Level level = Level::kDefault;  // kPage: shown only on pages, and on screens with --all
+    std::string table = {};         // id of the table with the numbers, to which a page links
 
     // NOLINTBEGIN(google-explicit-constructor)
     Item(const char* item_text) : text(item_text) {}
     Item(const std::string& item_text) : text(item_text) {}
-    Item(Text item_text, std::vector<Text> item_details = {}, Level item_level = Level::kUsual,
+    Item(Text item_text, std::vector<Text> item_details = {}, Level item_level = Level::kDefault,
          std::string table_id = "")
         : text(std::move(item_text)),
           details(std::move(item_details)),
@@ -263,7 +263,7 @@ struct List {
   std::vector<Item> items = {};
   std::size_t screen_items = SIZE_MAX;  // how many items a screen shows
   bool numbered = false;
-  Level level = Level::kUsual;
+  Level level = Level::kDefault;
 
   static void Describe(auto& v) {
     v("title", &List::title, kOmittedIfEmpty.WithMeaning("above it"));
@@ -291,7 +291,7 @@ struct Facts {
   std::string id;     // stable id of the table in CSV
   std::string title;  // "": none
   std::vector<Fact> facts = {};
-  Level level = Level::kUsual;
+  Level level = Level::kDefault;
 
   // Leaves out unknown values ("").
   void Add(std::string name, std::string value) {
@@ -391,19 +391,19 @@ inline bool IsPicture(const Part& part) {
 
 struct Section {
   std::string title;  // "": none
-  Level level = Level::kUsual;
+  Level level = Level::kDefault;
   std::vector<Part> parts;
 
   Section() = default;
   Section(std::string section_title, Level section_level, std::vector<Part> section_parts = {})
       : title(std::move(section_title)), level(section_level), parts(std::move(section_parts)) {}
   Section(std::string section_title, std::vector<Part> section_parts)
-      : Section(std::move(section_title), Level::kUsual, std::move(section_parts)) {}
+      : Section(std::move(section_title), Level::kDefault, std::move(section_parts)) {}
 
   // Adds the part, unless it is an empty paragraph, list, table, or list of facts.
   void AddUnlessEmpty(Part part);
   // Adds a paragraph, unless the text is empty.
-  void AddText(Text text, Level text_level = Level::kUsual) {
+  void AddText(Text text, Level text_level = Level::kDefault) {
     AddUnlessEmpty(Paragraph{std::move(text), text_level});
   }
 };
@@ -427,7 +427,7 @@ struct Answer {
 struct Note {
   Text text;
   std::string label = "note";  // "precision", "warning"
-  Level level = Level::kUsual;
+  Level level = Level::kDefault;
 };
 
 struct Document {
@@ -444,7 +444,8 @@ struct Document {
   std::size_t screen_notes = SIZE_MAX;  // how many notes per label a screen shows
   std::string hint = {};                // shown on a screen without --all
   std::string method = {};              // how the results were obtained, shown on a page; "": none
-  std::optional<Span> span = {};  // determines the unit of times in texts; absent: each time has its own unit
+  std::optional<TimeRange> time_range =
+      {};  // determines the unit of times in texts; absent: each time has its own unit
 };
 
 // All sections, including the appendix.
@@ -454,19 +455,20 @@ std::vector<const Section*> AllSections(const Document& document);
 Table MakeFactsTable(const Facts& facts);
 
 // The value as text for sentences, screens, and pages; a Time as a Duration.
-std::string TextOf(const Value& value);
-// The text. `span` is the document's, and determines the unit and digits of its times.
-std::string TextOf(const Text& text, const std::optional<Span>& span);
+std::string ToText(const Value& value);
+// The text. `time_range` is the document's, and determines the unit and digits of its times.
+std::string ToText(const Text& text, const std::optional<TimeRange>& time_range);
 // The cell's tone; for a plain Speedup, the tone of its verdict.
-Tone ToneOf(const Cell& cell);
-// A value with its text and its tone; `span`, the document's, determines the unit and digits of its times.
-Cell PrintedCell(const Value& value, const std::optional<Span>& span = {});
+Tone GetTone(const Cell& cell);
+// A value with its text and its tone; `time_range`, the document's, determines the unit and digits of its
+// times.
+Cell PrintedCell(const Value& value, const std::optional<TimeRange>& time_range = {});
 
 // Title and facts: "etprof check · toy_cnn · linux-x86_64, 2 cores".
 std::string DocumentHeading(const Document& document);
 
 // "warning: ..."; a note with the default label is only its text.
-std::string TextOf(const Note& note, const std::optional<Span>& span);
+std::string ToText(const Note& note, const std::optional<TimeRange>& time_range);
 
 // Notes with these texts and one label.
 std::vector<Note> ToNotes(const std::vector<std::string>& texts, const std::string& label = "note");

@@ -9,24 +9,24 @@ namespace {
 // "0.833 of 1.526 ms (55%)", with the unit and digits for times up to `whole`.
 std::string PartText(double whole, std::vector<double> parts, std::size_t index) {
   const double part = parts[index];
-  return TextOf(
+  return ToText(
       FormatText("{} of {} ({})", PartTime{std::move(parts), index}, Time{whole}, Share{part / whole}),
-      Span{whole, whole});
+      TimeRange{whole, whole});
 }
 
 TEST(Text, PrintsTimesInOneUnitWithEqualDigits) {
   EXPECT_EQ(PartText(1'526'343, {832'960}, 0), "0.833 of 1.526 ms (55%)");
   EXPECT_EQ(PartText(41'300'000, {2'009'000}, 0), "2.01 of 41.30 ms (4.9%)");
   EXPECT_EQ(PartText(805'700, {80'570}, 0), "80.6 of 805.7 µs (10%)");
-  EXPECT_EQ(
-      TextOf(FormatText("{}, then {}", Time{802'250'000}, Time{1'500'000}), Span{805'700'000, 805'700'000}),
-      "802.2 ms, then 1.5 ms");
-  EXPECT_EQ(TextOf(TimeBounds{9'000, 1'000'400}, Span{1'500'000, 1'500'000}), "[0.009, 1.000] ms");
+  EXPECT_EQ(ToText(FormatText("{}, then {}", Time{802'250'000}, Time{1'500'000}),
+                   TimeRange{805'700'000, 805'700'000}),
+            "802.2 ms, then 1.5 ms");
+  EXPECT_EQ(ToText(TimeBounds{9'000, 1'000'400}, TimeRange{1'500'000, 1'500'000}), "[0.009, 1.000] ms");
 }
 
 TEST(Text, EachTimeHasItsOwnUnitWithoutSpan) {
-  EXPECT_EQ(TextOf(FormatText("{} and {}", Time{1'500}, Time{2'500'000}), {}), "1.50 µs and 2.50 ms");
-  EXPECT_EQ(TextOf(FormatText("{}", Duration{1'500}), Span{1e6, 1e6}), "1.50 µs");
+  EXPECT_EQ(ToText(FormatText("{} and {}", Time{1'500}, Time{2'500'000}), {}), "1.50 µs and 2.50 ms");
+  EXPECT_EQ(ToText(FormatText("{}", Duration{1'500}), TimeRange{1e6, 1e6}), "1.50 µs");
 }
 
 TEST(Text, PartHasTheDigitsOfItsTableRow) {
@@ -39,16 +39,16 @@ TEST(Text, PartHasTheDigitsOfItsTableRow) {
 }
 
 TEST(Text, NeverRoundsATimeToZero) {
-  const Span span{1'526'343, 1'526'343};
-  EXPECT_EQ(TextOf(Time{34.9}, span), "<0.001 ms");
-  EXPECT_EQ(TextOf(Time{600}, span), "0.001 ms");
-  EXPECT_EQ(TextOf(Time{0}, span), "0.000 ms");
+  const TimeRange time_range{1'526'343, 1'526'343};
+  EXPECT_EQ(ToText(Time{34.9}, time_range), "<0.001 ms");
+  EXPECT_EQ(ToText(Time{600}, time_range), "0.001 ms");
+  EXPECT_EQ(ToText(Time{0}, time_range), "0.000 ms");
   EXPECT_EQ(PartText(1'526'343, {34.9}, 0), "<0.001 of 1.526 ms (<0.1%)");
 }
 
 TEST(Text, KeepsValuesSeparateFromWords) {
   const Text text = FormatText("{} takes {}{}", "a", Time{5}, ".") + " More: " + JoinTexts({Count{3}, "x"});
-  EXPECT_EQ(TextOf(text, {}), "a takes 5 ns. More: 3, x");
+  EXPECT_EQ(ToText(text, {}), "a takes 5 ns. More: 3, x");
   ASSERT_EQ(text.pieces().size(), 5U);
   EXPECT_EQ(text.pieces()[0].text, "a takes ");
   EXPECT_EQ(text.pieces()[1].value, 5);
@@ -57,7 +57,7 @@ TEST(Text, KeepsValuesSeparateFromWords) {
   EXPECT_TRUE((Text("") + "").empty());
   Text twice("b");
   twice += twice;
-  EXPECT_EQ(TextOf(twice, {}), "bb");
+  EXPECT_EQ(ToText(twice, {}), "bb");
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ TestSuite MakeTestSuite(const HistoryReport& history, const std::string& file, b
 Document MakeBisectionDocument(const Bisection& bisection);
 
 std::string ResultText(GateDecision decision);  // "PASS"
-Tone ToneOf(GateDecision decision);
-inline Cell ResultCell(GateDecision decision) { return {ResultText(decision), ToneOf(decision)}; }
+Tone GetTone(GateDecision decision);
+inline Cell ResultCell(GateDecision decision) { return {ResultText(decision), GetTone(decision)}; }
 // A gate's headline, its result before `text`: "FAIL: 1 of 3 comparisons exceeds a limit".
 Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text);
 struct ResultCount {

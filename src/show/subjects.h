@@ -38,7 +38,7 @@ Document MakeDeviceListDocument(const std::vector<DeviceSurvey>& devices,
 Document MakePeaksDocument(const protocol::Peaks& peaks, const std::string& device, bool emulated);
 
 // The results of one or several models on several devices. The headings are those of the SME2 profiling kit.
-Document MakeDevicesDocument(const DevicesReport& report);
+Document MakeDeviceComparisonDocument(const DevicesReport& report);
 // CPU features as seen by the device's runners, else as reported by its system: "sme2 sme i8mm ...".
 std::vector<std::string> FeaturesOfRun(const Report& run);
 // The differences that comparisons between devices, or between runs of one device, cannot exclude.

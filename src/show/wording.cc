@@ -134,7 +134,7 @@ std::string RatioPhrase(double ratio, const char* comparative) {
 
 constexpr std::string_view kNoInterval = ", too few independent runs for an interval";
 
-VerdictTexts MakeVerdictTexts(const Quantity& quantity) {
+VerdictTexts MakeVerdictTexts(const TimeComparison& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated CPU: timings not meaningful", ""};
   if (quantity.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
   if (quantity.too_short) return {"too short for a clock of whole microseconds", ""};
@@ -153,7 +153,7 @@ VerdictTexts MakeVerdictTexts(const Quantity& quantity) {
   return {"inconclusive, " + RatioText(estimate.ratio()), interval};
 }
 
-std::string VerdictWithBaseline(const Quantity& quantity, const std::string& baseline) {
+std::string VerdictWithBaseline(const TimeComparison& quantity, const std::string& baseline) {
   std::string verdict = MakeVerdictTexts(quantity).verdict;
   if (Differs(quantity.verdict)) return verdict + " than " + baseline;
   if (quantity.verdict == stats::Verdict::kSame) return verdict + " as " + baseline;
@@ -175,14 +175,14 @@ std::string UndefinedText(const Report& report) {
   return reasons.empty() ? "" : fmt::format("{}: {}.", kUndefined, fmt::join(reasons, " or "));
 }
 
-std::string SpeedupOrDash(const Quantity& quantity) {
+std::string SpeedupOrDash(const TimeComparison& quantity) {
   if (quantity.verdict == stats::Verdict::kContended) return std::string(GetName(quantity.verdict));
   if (quantity.verdict == stats::Verdict::kSame) return "same";
   if (!Differs(quantity.verdict) || !quantity.estimate) return kUndefined;
   return RatioText(quantity.estimate->ratio());
 }
 
-std::string IntervalText(const Quantity& quantity) {
+std::string IntervalText(const TimeComparison& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated || !quantity.estimate) return kUndefined;
   const std::string interval = IntervalOrEmpty(quantity.estimate->low(), quantity.estimate->high());
   return interval.empty() ? kUndefined : interval;

@@ -10,8 +10,8 @@
 namespace etprof {
 namespace {
 
-Quantity Ratio(double low, double high, stats::Verdict verdict) {
-  Quantity quantity;
+TimeComparison Ratio(double low, double high, stats::Verdict verdict) {
+  TimeComparison quantity;
   quantity.baseline_ns = 2e6;
   quantity.candidate_ns = 1e6;
   stats::RatioEstimate estimate;
@@ -66,7 +66,7 @@ TEST(VerdictWording, ExplainUndefinedSpeedups) {
 }
 
 TEST(VerdictWording, ShowNoSpeedupForInconclusiveRatios) {
-  const Quantity quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
+  const TimeComparison quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
   EXPECT_EQ(SpeedupOrDash(quantity), kUndefined);
   EXPECT_EQ(IntervalText(quantity), "[0.95, 1.20]");
   EXPECT_EQ(MakeVerdictTexts(quantity).verdict, "inconclusive, 1.07x");
@@ -79,11 +79,11 @@ TEST(VerdictWording, ShowNoSpeedupForInconclusiveRatios) {
 }
 
 TEST(VerdictWording, StateMissingIntervals) {
-  Quantity quantity;
+  TimeComparison quantity;
   quantity.baseline_ns = 2e6;
   quantity.candidate_ns = 1e6;
   EXPECT_EQ(MakeVerdictTexts(quantity).verdict, "2.00x, too few independent runs for an interval");
-  EXPECT_EQ(MakeVerdictTexts(Quantity{}).verdict, kUndefined);
+  EXPECT_EQ(MakeVerdictTexts(TimeComparison{}).verdict, kUndefined);
 }
 
 StartupCost Cost(double low, double high, stats::Verdict verdict) {
@@ -192,7 +192,7 @@ TEST(HeaderText, NamesAMethodOtherThanForward) {
 }
 
 TEST(VerdictWithBaseline, NamesTheBaseline) {
-  Quantity quantity;
+  TimeComparison quantity;
   EXPECT_EQ(VerdictWithBaseline(quantity, "off"), kUndefined);
   quantity.baseline_ns = 2;
   quantity.candidate_ns = 1;

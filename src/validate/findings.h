@@ -39,26 +39,26 @@ class Findings {
  public:
   // Throws std::logic_error for a check that is not in kChecks.
   void Broken(std::string_view check, const std::string& file, const std::string& problem) {
-    Add(Finding::Severity::kBroken, check, file, problem);
+    Add(ValidationFinding::Severity::kBroken, check, file, problem);
   }
   void Warn(std::string_view check, const std::string& file, const std::string& problem) {
-    Add(Finding::Severity::kWarning, check, file, problem);
+    Add(ValidationFinding::Severity::kWarning, check, file, problem);
   }
   bool HasBroken(std::string_view check) const;
   bool HasFile(const std::string& file) const;  // a finding of any severity
 
   // The findings in the order of kChecks, then in the order in which they were added.
-  std::vector<Finding> Take();
+  std::vector<ValidationFinding> Take();
 
  private:
   static constexpr std::size_t kMaxPerFile = 5;
   struct Repetition {
-    Finding example;
+    ValidationFinding example;
     std::size_t count = 0;  // all findings like `example`, including those in findings_
   };
-  void Add(Finding::Severity severity, std::string_view check, const std::string& file,
+  void Add(ValidationFinding::Severity severity, std::string_view check, const std::string& file,
            const std::string& problem);
-  std::vector<Finding> findings_;
+  std::vector<ValidationFinding> findings_;
   std::vector<Repetition> repetitions_;
 };
 

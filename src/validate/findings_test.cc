@@ -14,7 +14,7 @@ TEST(Findings, AreOrderedByCheckAndLimitedPerFile) {
   findings.Warn("manifest", "manifest.json", "x");
   EXPECT_TRUE(findings.HasBroken("sums"));
   EXPECT_FALSE(findings.HasBroken("manifest"));
-  const std::vector<Finding> ordered = findings.Take();
+  const std::vector<ValidationFinding> ordered = findings.Take();
   ASSERT_EQ(ordered.size(), 7U);
   EXPECT_EQ(ordered[0].check, "manifest");
   EXPECT_EQ(ordered[5].problem, "4");

@@ -63,7 +63,7 @@ std::string Validator::Relative(const std::filesystem::path& file) const {
   return relative.empty() || *relative.begin() == ".." ? file.string() : relative.generic_string();
 }
 
-std::vector<Finding> Validator::Finish() {
+std::vector<ValidationFinding> Validator::Finish() {
   if (locked_) {
     findings_.Broken("lock", ".lock", "another etprof is measuring into it: wait for it");
     return findings_.Take();

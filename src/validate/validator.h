@@ -52,7 +52,7 @@ class Validator {
   // Records that `data.etdump` could not be read, with the reason.
   void ReportUnreadable(const ExperimentData& data, const std::string& problem);
 
-  std::vector<Finding> Finish();
+  std::vector<ValidationFinding> Finish();
 
  private:
   // Values from a trace, which the analysis must contain.

@@ -83,7 +83,7 @@ std::vector<RunnerPreset> RunnerPresets() {
   return presets;
 }
 
-RunnerPreset TraceEnabled(const RunnerPreset& preset) {
+RunnerPreset MakeTraceEnabledPreset(const RunnerPreset& preset) {
   RunnerPreset traced = preset;
   if (!traced.trace) traced.name += kTraceSuffix;
   traced.trace = true;

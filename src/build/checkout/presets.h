@@ -19,7 +19,7 @@ struct RunnerPreset {
 // All presets, in the order of the file.
 std::vector<RunnerPreset> RunnerPresets();
 // The kernel-log counterpart of `preset`, or `preset` itself if it already logs kernels.
-RunnerPreset TraceEnabled(const RunnerPreset& preset);
+RunnerPreset MakeTraceEnabledPreset(const RunnerPreset& preset);
 
 // Whether the names of two presets differ only in SME and SME2.
 bool DifferInSme2Only(const std::string& name, const std::string& other);

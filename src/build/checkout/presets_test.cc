@@ -64,10 +64,10 @@ TEST(RunnerPresets, AreTheKitsPresetsAndTheirTraceEnabledOnes) {
   EXPECT_THAT(timing, ElementsAre("mac-arm64", "android-arm64-v9a", "mac-arm64-sme2-off",
                                   "android-arm64-v9a-sme2-off", "native"));
   for (const std::string& name : timing) {
-    EXPECT_TRUE(traced.contains(TraceEnabled({name, {}, false, {}}).name)) << name;
+    EXPECT_TRUE(traced.contains(MakeTraceEnabledPreset({name, {}, false, {}}).name)) << name;
   }
   EXPECT_EQ(traced.size(), timing.size());
-  EXPECT_EQ(TraceEnabled(TraceEnabled({"native", {}, false, {}})).name, "native-xnnlog");
+  EXPECT_EQ(MakeTraceEnabledPreset(MakeTraceEnabledPreset({"native", {}, false, {}})).name, "native-xnnlog");
 }
 
 TEST(RunnerPresets, OnAndOffDifferInSmeOnly) {
@@ -105,7 +105,7 @@ TEST(RunnerPresets, TraceEnabledPresetsDifferInTheLogOnly) {
   for (const RunnerPreset& preset : RunnerPresets()) {
     if (preset.trace) continue;
     auto timing = Variables(presets, preset.name);
-    auto traced = Variables(presets, TraceEnabled(preset).name);
+    auto traced = Variables(presets, MakeTraceEnabledPreset(preset).name);
     EXPECT_EQ(timing.at("EXECUTORCH_XNNPACK_LOG_LEVEL"), "0");
     EXPECT_EQ(traced.at("EXECUTORCH_XNNPACK_LOG_LEVEL"), "5");
     for (const char* flags : {"CMAKE_C_FLAGS", "CMAKE_CXX_FLAGS"}) {

@@ -58,7 +58,7 @@ Report ReadReport(const std::string& path) {
 }
 
 std::vector<fs::path> WriteReport(const Report& report, const std::string& path, const std::string& out,
-                                  bool brief, const Output& write) {
+                                  bool brief, const OutputWriter& write) {
   fs::path folder = out;
   if (out.empty()) folder = IsFolder(path) ? fs::path(path) : fs::path(path).parent_path();
   std::vector<fs::path> files = {folder};
@@ -75,10 +75,10 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
   return files;
 }
 
-fs::path WriteDevices(const DevicesReport& report, const std::string& out, const Output& write) {
+fs::path WriteDevices(const DevicesReport& report, const std::string& out, const OutputWriter& write) {
   fs::path file = out.empty() ? CommonParent(report.runs) / kDevicesFile : fs::path(out);
   if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
-  const show::Document document = show::MakeDevicesDocument(report);
+  const show::Document document = show::MakeDeviceComparisonDocument(report);
   write(file, [&](std::ostream& stream) {
     IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
   });

@@ -36,7 +36,7 @@ struct CheckOptions : MeasureRequest {
     return [member](auto& options) -> auto& { return options.limits.*member; };
   }
   static constexpr MemberInfo Growth(std::string_view meaning) {
-    return {.meaning = meaning, .least = -1, .exclusive = true, .percent = true};
+    return {.meaning = meaning, .min = -1, .exclusive = true, .percent = true};
   }
   static void Describe(auto& v) {
     using O = CheckOptions;
@@ -48,8 +48,8 @@ struct CheckOptions : MeasureRequest {
       Growth("Maximum allowed increase of every operator's self time (default: not checked)"));
     v("min_operator_share", Limit(&CheckLimits::min_operator_share),
       {.meaning = "Check only operators with at least this share of the time in either variant (default: 1%)",
-       .least = 0,
-       .most = 1,
+       .min = 0,
+       .max = 1,
        .percent = true});
     v("generate", &O::generate,
       {.meaning =
@@ -75,8 +75,8 @@ struct CheckOptions : MeasureRequest {
       {.meaning =
            "Of two stored runs: by how much this machine's latency differs between measurements of the "
            "same (standard deviation; default: 1.5%)",
-       .least = 0,
-       .most = 1,
+       .min = 0,
+       .max = 1,
        .percent = true});
     v("budget", &O::budget, NumberOption("Time limit in seconds for all pairs together", 0.1, 1e7, "S"));
     DescribeCommon(v);

@@ -161,9 +161,9 @@ class TestPlaces {
   }
 
  private:
-  void Add(const protocol::Place& position, std::int64_t times, const std::string& test) {
+  void Add(const protocol::StepPlace& position, std::int64_t times, const std::string& test) {
     protocol::TestStep& place = places_.emplace_back();
-    static_cast<protocol::Place&>(place) = position;
+    static_cast<protocol::StepPlace&>(place) = position;
     place.times = times;
     place.test = test;
     place.variant = variant_;

@@ -30,16 +30,13 @@ struct TokenTests {
     const auto test_member = [](auto member) {
       return [member](auto& options) -> auto& { return options.tests.*member; };
     };
-    const auto list_info = [](std::string_view meaning, double least) {
-      return MemberInfo{.meaning = meaning,
-                        .least = least,
-                        .most = protocol::kMaxTokens,
-                        .or_single = true,
-                        .value = "N,.."};
+    const auto list_info = [](std::string_view meaning, double min) {
+      return MemberInfo{
+          .meaning = meaning, .min = min, .max = protocol::kMaxTokens, .or_single = true, .value = "N,.."};
     };
     v("prompt", test_member(&TokenTests::prompts), list_info(kPromptHelp, 1));
     v(generate_key, test_member(&TokenTests::generate),
-      {.meaning = kGenerateHelp, .least = 1, .most = protocol::kMaxTokens, .value = "N"});
+      {.meaning = kGenerateHelp, .min = 1, .max = protocol::kMaxTokens, .value = "N"});
     v("depth", test_member(&TokenTests::depths), list_info(kDepthHelp, 0));
     v("chunk", test_member(&TokenTests::chunks),
       list_info("Tokens of a prompt that one step takes (default: as many as the model takes)", 1));

@@ -389,7 +389,8 @@ SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progr
   return MakeSuiteReport(ReadSuiteState(folder), folder, false, options, progress);
 }
 
-std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out, const Output& write) {
+std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out,
+                                 const OutputWriter& write) {
   std::vector<fs::path> files = {out};
   if (out.empty() || NamesFolder(out)) {
     const fs::path folder = out.empty() ? fs::path(suite.folder) : fs::path(out);
@@ -438,8 +439,8 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, Device& de
       planned.state = is_same_config ? "to be resumed" : "to be measured again, since it changed";
   }
   const Forecast forecast = MakeForecast(config, plan, properties);
-  planned.min_seconds = forecast.least_seconds;
-  planned.max_seconds = forecast.most_seconds;
+  planned.min_seconds = forecast.lower_bound_seconds;
+  planned.max_seconds = forecast.upper_bound_seconds;
   return planned;
 }
 
@@ -456,7 +457,7 @@ show::Document EmptyPlan() {
                      {"at_most", "at most", true}}};
   show::Document document;
   document.title = "etprof suite --dry-run";
-  document.sections = {{"", show::Level::kUsual, {show::Facts{"plan", ""}, std::move(table)}}};
+  document.sections = {{"", show::Level::kDefault, {show::Facts{"plan", ""}, std::move(table)}}};
   return document;
 }
 
@@ -495,7 +496,7 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
         if (device) planned = PlanCell(suite, cell, *device, properties);
       } catch (const Error& error) {
         planned.state = error.Message();
-        if (problems.empty() || TextOf(problems.back().text, {}) != planned.state)
+        if (problems.empty() || ToText(problems.back().text, {}) != planned.state)
           problems.push_back({planned.state});
         ++unplanned;
       }

@@ -41,7 +41,7 @@ struct SuiteOptions : DeviceOptions {
           0.1, 1e6, "S"));
     v("max_slowdown", &O::max_slowdown,
       {.meaning = "Maximum allowed latency increase (default: the file's, or not checked)",
-       .least = -1,
+       .min = -1,
        .exclusive = true,
        .percent = true});
     v("require_conclusive", &O::require_conclusive,
@@ -82,6 +82,6 @@ SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progr
 // extension decides the format, default Markdown; "-": stdout). If `out` is empty, writes into the suite's
 // folder. Returns the written files. Throws Error (kDeviceFailed).
 std::vector<std::filesystem::path> WriteSuite(const SuiteReport& suite, const std::string& out,
-                                              const Output& write = WriteNamedFile);
+                                              const OutputWriter& write = WriteNamedFile);
 
 }  // namespace etprof

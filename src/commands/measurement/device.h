@@ -20,10 +20,9 @@ inline constexpr std::string_view kCommandLine = "\"CMD ..\"";
 inline constexpr std::string_view kDeviceHelp =
     "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)";
 
-// Describes an option that is a number from `least` to `most`. `value` is its name in the help.
-constexpr MemberInfo NumberOption(std::string_view meaning, double least, double most,
-                                  std::string_view value) {
-  return {.meaning = meaning, .least = least, .most = most, .value = value};
+// Describes an option that is a number from `min` to `max`. `value` is its name in the help.
+constexpr MemberInfo NumberOption(std::string_view meaning, double min, double max, std::string_view value) {
+  return {.meaning = meaning, .min = min, .max = max, .value = value};
 }
 
 // Options of the connection to a device.

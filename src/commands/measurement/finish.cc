@@ -29,7 +29,8 @@ bool HasResults(const DeviceMeasurement& device) {
 
 std::optional<Error> FindBroken(const std::filesystem::path& folder) {
   const Validation validation = ValidateRun(folder.string());
-  const auto broken = std::ranges::find(validation.findings, Finding::Severity::kBroken, &Finding::severity);
+  const auto broken = std::ranges::find(validation.findings, ValidationFinding::Severity::kBroken,
+                                        &ValidationFinding::severity);
   if (broken == validation.findings.end()) return std::nullopt;
   return Error(ExitCode::kDeviceFailed, fmt::format("is broken after the measurement was resumed: {}: {}",
                                                     broken->file, broken->problem))

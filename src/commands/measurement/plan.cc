@@ -25,14 +25,14 @@ struct SecondsJson {
   static constexpr const char* kSchemaName = "seconds";
   static void Describe(auto& v) {
     v("at_least", &SecondsJson::at_least,
-      {.meaning = "about, of models whose runs take some milliseconds at most", .least = 0});
-    v("at_most", &SecondsJson::at_most, {.meaning = "null: there is no bound", .least = 0});
+      {.meaning = "about, of models whose runs take some milliseconds at most", .min = 0});
+    v("at_most", &SecondsJson::at_most, {.meaning = "null: there is no bound", .min = 0});
   }
 };
 
 struct UnitJson {
   const Unit& unit;
-  const ExperimentConfig& of;
+  const ExperimentConfig& source;
 
   static void Describe(auto& v) {
     using J = const UnitJson&;
@@ -40,11 +40,11 @@ struct UnitJson {
     v("label", [](J json) { return json.unit.label; }, {.meaning = "its name in reports"});
     v("mode", &ExperimentConfig::mode, {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
     v("threads", [](J json) { return json.unit.threads; },
-      {.meaning = "of the runner's thread pool", .least = 1});
+      {.meaning = "of the runner's thread pool", .min = 1});
     v("isa", &ExperimentConfig::isa, {.meaning = "empty: nothing is masked"});
     v("cpus", &ExperimentConfig::cpu_affinity, {.meaning = "empty: any"});
     v("period_ns", &ExperimentConfig::period, {.meaning = "0: back to back"});
-    v("runs", &ExperimentConfig::runs, {.meaning = "traced ones", .least = 1});
+    v("runs", &ExperimentConfig::runs, {.meaning = "traced ones", .min = 1});
     v("runner", &ExperimentConfig::runner,
       {.meaning = "its path on this machine; empty: it depends on the device"});
     v("model", &ExperimentConfig::model, {.meaning = "the path of the .pte"});
@@ -82,9 +82,11 @@ struct PlannedMeasurement {
     v("rounds", [](P planned) { return planned.forecast.rounds; },
       {.meaning = "of a launch; 0 where it is sustained"});
     v("precision", [](P planned) { return planned.measurement.config.Precision(); },
-      {.meaning = "relative half-width asked for", .least = 0, .exclusive = true});
+      {.meaning = "relative half-width asked for", .min = 0, .exclusive = true});
     v("seconds",
-      [](P planned) { return SecondsJson{planned.forecast.least_seconds, planned.forecast.most_seconds}; },
+      [](P planned) {
+        return SecondsJson{planned.forecast.lower_bound_seconds, planned.forecast.upper_bound_seconds};
+      },
       {.meaning = "that measuring takes"});
     v("how", &PlannedMeasurement::TimeTexts, {.meaning = "how the seconds come about", .non_empty = true});
     v("besides", &PlannedMeasurement::ExtraTimeTexts, {.meaning = "what is not in the seconds"});
@@ -107,8 +109,8 @@ struct DevicesPlan {
   SecondsJson Seconds() const {
     SecondsJson seconds{0, 0};
     for (const PlannedMeasurement& planned : devices) {
-      seconds.at_least = std::max(seconds.at_least, planned.forecast.least_seconds);
-      const std::optional<double>& max_seconds = planned.forecast.most_seconds;
+      seconds.at_least = std::max(seconds.at_least, planned.forecast.lower_bound_seconds);
+      const std::optional<double>& max_seconds = planned.forecast.upper_bound_seconds;
       seconds.at_most = seconds.at_most && max_seconds
                             ? std::optional(std::max(*seconds.at_most, *max_seconds))
                             : std::nullopt;
@@ -125,14 +127,14 @@ struct DevicesPlan {
 };
 
 std::string RangeText(const Forecast::Range& range) {
-  if (range.least == range.most) return fmt::format("{}", range.least);
-  return fmt::format("{} to {}", range.least, range.most);
+  if (range.min == range.max) return fmt::format("{}", range.min);
+  return fmt::format("{} to {}", range.min, range.max);
 }
 
 // The duration of the bursts: "10 launches x 7 rounds of bursts, 0.1 s a round".
 std::string BurstsText(const PlannedMeasurement& planned, int launches) {
   return fmt::format("{} launches x {} of bursts, {} a round", launches,
-                     CountedText(static_cast<std::size_t>(planned.forecast.rounds.most), "round"),
+                     CountedText(static_cast<std::size_t>(planned.forecast.rounds.max), "round"),
                      FormatEstimatedSeconds(planned.forecast.burst_seconds));
 }
 
@@ -152,23 +154,23 @@ std::vector<std::string> PlannedMeasurement::TimeTexts() const {
       "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
-      return {
-          fmt::format("at most {} ({})", bound, LimitText(*this)),
-          fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
-                      FormatEstimatedSeconds(forecast.least_seconds), 100 * measurement.config.Precision(),
-                      BurstsText(*this, *forecast.first_analysis_launches)),
-          launch_rule};
+      return {fmt::format("at most {} ({})", bound, LimitText(*this)),
+              fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
+                          FormatEstimatedSeconds(forecast.lower_bound_seconds),
+                          100 * measurement.config.Precision(),
+                          BurstsText(*this, *forecast.first_analysis_launches)),
+              launch_rule};
     case Forecast::Kind::kLaunchesInTime:
       return {fmt::format("at most {} ({})", bound, LimitText(*this)),
-              fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.least_seconds),
-                          BurstsText(*this, forecast.launches.most)),
+              fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.lower_bound_seconds),
+                          BurstsText(*this, forecast.launches.max)),
               launch_rule};
     case Forecast::Kind::kLaunches:
-      return {fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.least_seconds),
-                          BurstsText(*this, forecast.launches.most)),
+      return {fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.lower_bound_seconds),
+                          BurstsText(*this, forecast.launches.max)),
               "no upper bound: launches were given, and no max_seconds"};
     case Forecast::Kind::kSustained:
-      return {fmt::format("about {} ({} for {})", FormatEstimatedSeconds(forecast.least_seconds),
+      return {fmt::format("about {} ({} for {})", FormatEstimatedSeconds(forecast.lower_bound_seconds),
                           FormatEstimatedSeconds(double(measurement.config.sustained) / 1e9),
                           forecast.timed == 1
                               ? std::string("one experiment")
@@ -219,15 +221,15 @@ std::string LaunchesText(const Forecast& forecast) {
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
       return fmt::format("{} to {} of each experiment, fewer (at least {}) where time is short",
-                         *forecast.first_analysis_launches, forecast.launches.most, forecast.launches.least);
+                         *forecast.first_analysis_launches, forecast.launches.max, forecast.launches.min);
     case Forecast::Kind::kLaunchesInTime:
-      if (forecast.launches.most > forecast.launches.least)
+      if (forecast.launches.max > forecast.launches.min)
         return fmt::format("{} of each experiment, fewer (at least {}) where time is short",
-                           forecast.launches.most, forecast.launches.least);
+                           forecast.launches.max, forecast.launches.min);
       [[fallthrough]];
     case Forecast::Kind::kLaunches:
     case Forecast::Kind::kSustained:
-      return fmt::format("{} of each experiment", forecast.launches.most);
+      return fmt::format("{} of each experiment", forecast.launches.max);
     case Forecast::Kind::kNothingTimed:
       break;
   }
@@ -235,9 +237,9 @@ std::string LaunchesText(const Forecast& forecast) {
 }
 
 std::string RoundsText(const Forecast& forecast) {
-  if (forecast.rounds.most == 0) return "none: one burst after the other";
+  if (forecast.rounds.max == 0) return "none: one burst after the other";
   std::string text = RangeText(forecast.rounds) + " in a launch";
-  if (forecast.rounds.least < forecast.rounds.most) text += ", as many as time allows";
+  if (forecast.rounds.min < forecast.rounds.max) text += ", as many as time allows";
   return text + "; of an executor_runner one long one";
 }
 
@@ -303,7 +305,7 @@ show::Section DeviceSection(const PlannedMeasurement& planned) {
   AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
   AddPaths(planned, "model", &ExperimentConfig::model, facts);
   add("into", planned.measurement.config.output_root.string());
-  return {planned.measurement.device, show::Level::kUsual, {std::move(facts), ExperimentsTable(planned)}};
+  return {planned.measurement.device, show::Level::kDefault, {std::move(facts), ExperimentsTable(planned)}};
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ struct MeasureRequest : DeviceOptions {
     v("launches", &M::launches, NumberOption("Process launches of each experiment", 2, 1e4, "L"));
     v("runs", &M::runs, NumberOption("Traced runs of each experiment (default: 100)", 1, kMaxRuns, "N"));
     v("threads", &M::threads,
-      {.meaning = "Number of threads", .least = 1, .most = kMaxThreads, .or_single = true, .value = "N"});
+      {.meaning = "Number of threads", .min = 1, .max = kMaxThreads, .or_single = true, .value = "N"});
     v("output_root", &M::output_root, {.meaning = "Results directory", .value = "DIR"});
     v("resume", &M::resume, {.meaning = "Resume an interrupted measurement of the same command"});
     v("device", &M::devices, {.meaning = kDeviceHelp, .or_single = true, .value = "DEVICE"});

@@ -52,7 +52,7 @@ std::vector<RunnerPreset> SelectPresets(const ExecutorchBuildOptions& options, c
   std::vector<RunnerPreset> presets;
   for (const std::string& name : options.preset.empty() ? DefaultPresets(host) : options.preset) {
     RunnerPreset preset = FindPreset(name);
-    if (options.trace) preset = TraceEnabled(preset);
+    if (options.trace) preset = MakeTraceEnabledPreset(preset);
     if (std::ranges::find(presets, preset.name, &RunnerPreset::name) == presets.end())
       presets.push_back(preset);
   }

@@ -12,8 +12,7 @@
 
 namespace etprof {
 
-inline constexpr MemberInfo kBuildJobs{
-    .meaning = "files that are compiled at once", .least = 1, .most = 1024};
+inline constexpr MemberInfo kBuildJobs{.meaning = "files that are compiled at once", .min = 1, .max = 1024};
 // Options of BuildPortableRunner().
 struct PortableRunnerOptions {
   std::string target;            // "linux-aarch64", "android", "macos-arm64", "native"

@@ -371,7 +371,7 @@ DoctorGroup CheckInstructionCounting(const std::optional<fs::path>& root) {
 
 }  // namespace
 
-DoctorReport ExamineThisMachine() {
+DoctorReport MakeDoctorReport() {
   const std::optional<fs::path> root = CheckoutRoot();
   const PythonPackages packages = QueryPython(root);
   DoctorGroup exporting = CheckExporting(packages);
@@ -386,7 +386,7 @@ DoctorGroup CheckExportRequirements() { return CheckExporting(QueryPython(Checko
 namespace {
 
 int RunDoctor(const View& view) {
-  const DoctorReport report = ExamineThisMachine();
+  const DoctorReport report = MakeDoctorReport();
   ShowDocument(show::MakeDoctorDocument(report), view, report);
   return static_cast<int>(report.Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "report/examination.h"
+#include "report/doctor.h"
 
 namespace etprof {
 
 // Checks this machine: what can be measured, exported, and built here. Starts the tools to read their
 // versions; changes nothing and reaches no device and no network.
-DoctorReport ExamineThisMachine();
+DoctorReport MakeDoctorReport();
 // Checks the requirements of `etprof export`.
 DoctorGroup CheckExportRequirements();
 

@@ -141,10 +141,9 @@ void AddValueCheck(const MemberInfo& info, bool is_integer, CLI::Option& option)
     const std::vector<std::string_view> choices = SplitAt(info.choices, '|');
     option.check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())));
   }
-  if (!info.most) return;
-  const double least = info.least.value_or(0), most = *info.most;
-  option.check(is_integer ? CLI::Range(static_cast<int>(least), static_cast<int>(most))
-                          : CLI::Range(least, most));
+  if (!info.max) return;
+  const double min = info.min.value_or(0), max = *info.max;
+  option.check(is_integer ? CLI::Range(static_cast<int>(min), static_cast<int>(max)) : CLI::Range(min, max));
 }
 
 std::string OptionName(std::string_view key) {

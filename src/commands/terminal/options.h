@@ -131,15 +131,15 @@ struct DescribedOptions {
   }
   // An empty text is 0, or an absent value if `value` is optional.
   void AddPercent(const std::string& name, const MemberInfo& info, auto& value) {
-    const auto parse =
-        [name, &value, kind = info.most ? Percentage::kShare : Percentage::kChange](const std::string& text) {
-          const std::optional<double> percent = ReadPercentage(name, text, kind);
-          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
-            value = percent.value_or(0);
-          } else {
-            value = percent;
-          }
-        };
+    const auto parse = [name, &value,
+                        kind = info.max ? Percentage::kShare : Percentage::kChange](const std::string& text) {
+      const std::optional<double> percent = ReadPercentage(name, text, kind);
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
+        value = percent.value_or(0);
+      } else {
+        value = percent;
+      }
+    };
     app.add_option_function<std::string>(name, parse, std::string(info.meaning))->type_name(kPercent);
   }
 };

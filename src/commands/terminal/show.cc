@@ -44,7 +44,7 @@ void ShowBy(const Report& report, View view) {
     document.notes = {{std::string("nothing to show: ") + report_view.empty_reason}};
   for (show::Section& section : document.sections) {
     if (section.level == show::Level::kPage)
-      section.level = show::Level::kUsual;  // the user asked for this part
+      section.level = show::Level::kDefault;  // the user asked for this part
   }
   const std::vector<std::string> tables = TableIds(document);
   if (!view.csv.empty() && tables.empty())
@@ -158,7 +158,7 @@ void ShowReport(const Report& report, const View& view, const std::string& detai
 }
 
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& details) {
-  const bool shows_result = ShowDocument(show::MakeDevicesDocument(report), view, details,
+  const bool shows_result = ShowDocument(show::MakeDeviceComparisonDocument(report), view, details,
                                          [&](std::ostream& out) { RenderDevicesJson(report, out); });
   if (!shows_result || !view.all || view.json || !view.csv.empty()) return;
   for (const Report& run : report.runs) RenderTerminal(run, MakeTerminalOptions(view, ""), std::cout << '\n');

@@ -28,9 +28,10 @@
 // A visitor `v` offers these calls:
 //   v(key, member [, MemberInfo])
 //       a member: a pointer to a member, or a function of the object. A function that returns a mutable
-//       reference can be read and written, any other is only written. A view with a member `of` also offers
-//       the members of `of`. Written values may also use the objects that enclose them, found by their types:
-//       by a pointer to a member of an enclosing object, or as arguments of a lambda or method, such as
+//       reference can be read and written, any other is only written. A view with a member `source` also
+//       offers the members of `source`. Written values may also use the objects that enclose them, found by
+//       their types: by a pointer to a member of an enclosing object, or as arguments of a lambda or method,
+//       such as
 //       `[](const Row& row, const Table& table) { return row.time / table.time; }`
 //   v.Converted(key, get, set [, MemberInfo])
 //       a member in another form: `get(object)` is written, and `set(object, value)` takes the value that was
@@ -58,13 +59,13 @@ namespace etprof {
 
 inline constexpr double kAnyNumber = -std::numeric_limits<double>::infinity();
 
-// Properties of a member that its name and type do not tell. For a list or map, `least` to `choices` apply to
+// Properties of a member that its name and type do not tell. For a list or map, `min` to `choices` apply to
 // its elements.
 struct MemberInfo {
   std::string_view meaning = {};       // half a sentence, with the unit if the key does not end in it
-  std::optional<double> least = {};    // minimum; absent: 0 for integers, unlimited for other numbers
-  std::optional<double> most = {};     // maximum; absent: unlimited
-  bool exclusive = false;              // a floating-point number must lie strictly between `least` and `most`
+  std::optional<double> min = {};      // minimum; absent: 0 for integers, unlimited for other numbers
+  std::optional<double> max = {};      // maximum; absent: unlimited
+  bool exclusive = false;              // a floating-point number must lie strictly between `min` and `max`
   std::string_view choices = {};       // allowed texts, separated by '|'; empty: all
   std::string_view pattern = {};       // regular expression (ECMAScript) for a text, or for the keys of a map
   double scale = 1;                    // a number is divided by this when it is written (write only)
@@ -88,9 +89,9 @@ struct MemberInfo {
   }
 };
 
-inline constexpr MemberInfo kMs{.scale = 1e6};                         // nanoseconds, written as milliseconds
-inline constexpr MemberInfo kNonNegativeMs{.least = 0, .scale = 1e6};  // nanoseconds that cannot be negative
-inline constexpr MemberInfo kShareOfWhole{.least = 0, .most = 1};
+inline constexpr MemberInfo kMs{.scale = 1e6};                       // nanoseconds, written as milliseconds
+inline constexpr MemberInfo kNonNegativeMs{.min = 0, .scale = 1e6};  // nanoseconds that cannot be negative
+inline constexpr MemberInfo kShareOfWhole{.min = 0, .max = 1};
 
 // Describes the version of a file's or an output's schema.
 void DescribeSchemaVersion(auto& v, int version = 1) {

@@ -28,7 +28,7 @@ struct Point {
 
   static constexpr const char* kSchemaName = "point";
   static void Describe(auto& v) {
-    v("x", &Point::x, {.least = -3, .most = 3});
+    v("x", &Point::x, {.min = -3, .max = 3});
     v("y", &Point::y, {.or_null = true});
   }
 };
@@ -237,7 +237,7 @@ struct View {
     v.Flat(&View::size);
     v("counts", &View::counts, {.scale = 1e6});
     v("pair", [](const View&) { return std::array{1, 2}; });
-    v("share", [](const View&) { return 0.5; }, {.least = 0, .most = 1, .exclusive = true});
+    v("share", [](const View&) { return 0.5; }, {.min = 0, .max = 1, .exclusive = true});
   }
 };
 struct Nulls {
@@ -274,7 +274,7 @@ struct ReportOfTables {
   std::vector<TableOfRows> tables;
 };
 struct ReportView {
-  const ReportOfTables& of;
+  const ReportOfTables& source;
 
   static void Describe(auto& v) { v("tables", &ReportOfTables::tables); }
 };
@@ -310,7 +310,7 @@ struct UserConfig {
   static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     v("runs", &UserConfig::runs, {.meaning = "how many", .omit_if_empty = true});
-    v("threads", &UserConfig::threads, {.least = 1, .omit_if_empty = true});
+    v("threads", &UserConfig::threads, {.min = 1, .omit_if_empty = true});
     v("types", &UserConfig::types, {.omit_if_empty = true, .or_single = true});
     v("names", &UserConfig::names, {.omit_if_empty = true});
     v("rounds", &UserConfig::rounds, {.omit_if_empty = true});

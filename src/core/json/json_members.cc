@@ -31,8 +31,8 @@ std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const Mem
   const auto bound = [](double limit, std::int64_t type_limit) {
     return std::abs(limit) < 9e18 ? static_cast<std::int64_t>(limit) : type_limit;
   };
-  const std::int64_t least = std::max(lowest, bound(info.least.value_or(0), lowest));
-  const std::int64_t most = info.most ? std::min(highest, bound(*info.most, highest)) : highest;
+  const std::int64_t min = std::max(lowest, bound(info.min.value_or(0), lowest));
+  const std::int64_t max = info.max ? std::min(highest, bound(*info.max, highest)) : highest;
   // 2.0 is an integer, as in JSON Schema.
   if (value.is_number_float()) {
     const auto number = value.get<double>();
@@ -40,11 +40,11 @@ std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const Mem
       return ReadInteger(static_cast<std::int64_t>(number), key, info, lowest, highest);
   }
   if (!value.is_number_integer()) ThrowInvalid(key, "must be an integer");
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
-    ThrowInvalid(key, fmt::format("must be at most {}", most));
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(max))
+    ThrowInvalid(key, fmt::format("must be at most {}", max));
   const auto number = value.get<std::int64_t>();
-  if (number < least) ThrowInvalid(key, fmt::format("must be at least {}", least));
-  if (number > most) ThrowInvalid(key, fmt::format("must be at most {}", most));
+  if (number < min) ThrowInvalid(key, fmt::format("must be at least {}", min));
+  if (number > max) ThrowInvalid(key, fmt::format("must be at most {}", max));
   return number;
 }
 
@@ -52,10 +52,10 @@ std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const M
                            std::uint64_t highest) {
   // Bounds are doubles for signed integers. Only larger values are handled here.
   constexpr std::int64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
-  if (info.most || highest <= static_cast<std::uint64_t>(kMaxSigned) || !value.is_number_unsigned() ||
+  if (info.max || highest <= static_cast<std::uint64_t>(kMaxSigned) || !value.is_number_unsigned() ||
       value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMaxSigned)) {
     MemberInfo bounds = info;
-    bounds.least = std::max(0.0, info.least.value_or(0));
+    bounds.min = std::max(0.0, info.min.value_or(0));
     return static_cast<std::uint64_t>(ReadInteger(
         value, key, bounds, 0, static_cast<std::int64_t>(std::min(highest, std::uint64_t{kMaxSigned}))));
   }
@@ -66,12 +66,12 @@ std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const M
 
 void RequireNumber(double number, const char* key, const MemberInfo& info) {
   if (!std::isfinite(number)) ThrowInvalid(key, "must be a finite number");
-  if (info.least && number < *info.least) ThrowInvalid(key, fmt::format("must be at least {}", *info.least));
-  if (info.most && number > *info.most) ThrowInvalid(key, fmt::format("must be at most {}", *info.most));
-  if (info.exclusive && info.least && number == *info.least)
-    ThrowInvalid(key, fmt::format("must be above {}", *info.least));
-  if (info.exclusive && info.most && number == *info.most)
-    ThrowInvalid(key, fmt::format("must be below {}", *info.most));
+  if (info.min && number < *info.min) ThrowInvalid(key, fmt::format("must be at least {}", *info.min));
+  if (info.max && number > *info.max) ThrowInvalid(key, fmt::format("must be at most {}", *info.max));
+  if (info.exclusive && info.min && number == *info.min)
+    ThrowInvalid(key, fmt::format("must be above {}", *info.min));
+  if (info.exclusive && info.max && number == *info.max)
+    ThrowInvalid(key, fmt::format("must be below {}", *info.max));
 }
 
 double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo& info) {

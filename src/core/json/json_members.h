@@ -105,8 +105,8 @@ constexpr decltype(auto) MemberValue(const Member& member, T& value, const Enclo
     return (value.*member)();
   } else if constexpr (requires { CallWithin(member, value, enclosing); }) {
     return CallWithin(member, value, enclosing);
-  } else if constexpr (requires { value.of.*member; } || requires { (value.of.*member)(); }) {
-    return MemberValue(member, value.of);
+  } else if constexpr (requires { value.source.*member; } || requires { (value.source.*member)(); }) {
+    return MemberValue(member, value.source);
   } else if constexpr (std::is_member_pointer_v<Member>) {
     return MemberValue(member, Enclosing::FindOwner(member, enclosing), enclosing);
   } else if constexpr (requires { member(value); }) {
@@ -180,7 +180,7 @@ class Writer {
     const Enclosing* const outer = enclosing_;
     const Enclosing self{&typeid(T), &value, outer};
     Enclosing inner = self;
-    if constexpr (requires { value.of; }) inner = {&typeid(value.of), &value.of, &self};
+    if constexpr (requires { value.source; }) inner = {&typeid(value.source), &value.source, &self};
     enclosing_ = &inner;
     MemberWriter<T> member_writer{*this, value, object};
     T::Describe(member_writer);

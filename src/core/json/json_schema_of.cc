@@ -69,7 +69,7 @@ Schema TextSchema(const MemberInfo& info) {
   return info.or_null || info.json ? OrNull(std::move(schema)) : schema;
 }
 
-Schema NumberSchema(const char* type, std::optional<double> least, const MemberInfo& info) {
+Schema NumberSchema(const char* type, std::optional<double> min, const MemberInfo& info) {
   Schema schema = {{"type", type}};
   const auto add_bound = [&](const char* key, const std::optional<double>& bound) {
     if (!bound || !std::isfinite(*bound)) return;
@@ -79,8 +79,8 @@ Schema NumberSchema(const char* type, std::optional<double> least, const MemberI
       schema[key] = *bound;
     }
   };
-  add_bound(info.exclusive ? "exclusiveMinimum" : "minimum", least);
-  add_bound(info.exclusive ? "exclusiveMaximum" : "maximum", info.most);
+  add_bound(info.exclusive ? "exclusiveMinimum" : "minimum", min);
+  add_bound(info.exclusive ? "exclusiveMaximum" : "maximum", info.max);
   return schema;
 }
 

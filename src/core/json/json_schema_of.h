@@ -16,7 +16,7 @@ namespace describe {
 using Schema = nlohmann::ordered_json;
 
 Schema TextSchema(const MemberInfo& info);
-Schema NumberSchema(const char* type, std::optional<double> least, const MemberInfo& info);
+Schema NumberSchema(const char* type, std::optional<double> min, const MemberInfo& info);
 // The schema with null as an additional allowed value.
 Schema OrNull(Schema schema);
 
@@ -26,7 +26,7 @@ void AddDefault(Schema& schema, const M& value, const MemberInfo& info) {
   if constexpr (kIs<std::vector, M>) {
     if (value.size() == 1) AddDefault(schema, value.front(), info);
   } else if constexpr (std::is_arithmetic_v<M>) {
-    if (static_cast<double>(value) >= info.least.value_or(kAnyNumber)) schema["default"] = value;
+    if (static_cast<double>(value) >= info.min.value_or(kAnyNumber)) schema["default"] = value;
   } else if constexpr (kIsText<M>) {
     if (!std::string_view(value).empty()) schema["default"] = value;
   }
@@ -157,11 +157,11 @@ class SchemaMaker {
     } else if constexpr (std::is_same_v<U, bool>) {
       return {{"type", "boolean"}};
     } else if constexpr (std::is_floating_point_v<U>) {
-      Schema number = NumberSchema("number", info.least, info);
+      Schema number = NumberSchema("number", info.min, info);
       return info.or_null ? OrNull(std::move(number)) : number;
     } else {
-      if (info.scale != 1) return NumberSchema("number", info.least, info);
-      return NumberSchema("integer", info.least.value_or(0), info);
+      if (info.scale != 1) return NumberSchema("number", info.min, info);
+      return NumberSchema("integer", info.min.value_or(0), info);
     }
   }
 

@@ -240,7 +240,7 @@ void ReadCell(std::string_view cell, U& value, const char* key, const MemberInfo
     const auto number = AsNumber<U>(cell);
     if (!number) throw std::invalid_argument(fmt::format("{} is no number", key));
     MemberInfo bounds = info;
-    if (std::is_integral_v<U>) bounds.least = info.least.value_or(0);
+    if (std::is_integral_v<U>) bounds.min = info.min.value_or(0);
     RequireNumber(static_cast<double>(*number), key, bounds);
     value = *number;
   }

@@ -33,7 +33,7 @@ struct CsvExample {
     v("name", &E::name, {.pattern = "^[a-z]", .or_null = true});
     v("time", &E::time);
     v("time_ms", [](const E& example) { return example.time; }, {.scale = 1e6});
-    v("share", &E::share, {.least = 0, .most = 1, .exclusive = true});
+    v("share", &E::share, {.min = 0, .max = 1, .exclusive = true});
     v.Flat(&E::pair, {.or_null = true});
     v("color", &E::color);
     v("flag", &E::flag);

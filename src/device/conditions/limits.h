@@ -27,8 +27,7 @@ struct ResourceLimits {
   static void Describe(auto& v) {
     using L = ResourceLimits;
     v("quota_cpus", &L::quota_cpus,
-      {.meaning = "CPUs' worth of processor time that the control group may use; null: no quota",
-       .least = 0});
+      {.meaning = "CPUs' worth of processor time that the control group may use; null: no quota", .min = 0});
     v("quota_key", &L::quota_key,
       {.meaning = "file with the quota: `cpu.max` or `cpu.cfs_quota_us`", .or_null = true});
     v("cpuset", &L::cpuset, {.meaning = "CPUs of the control group's cpuset, \"0-3\"", .or_null = true});

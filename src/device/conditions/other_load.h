@@ -38,7 +38,7 @@ struct OtherLoad {
     static void Describe(auto& v) {
       v("name", &Process::name, {.meaning = "of the program"});
       v("count", &Process::count, {.meaning = "processes of that name, at most at one time"});
-      v("cores", &Process::cores, {.meaning = "all of them together, on average", .least = 0});
+      v("cores", &Process::cores, {.meaning = "all of them together, on average", .min = 0});
     }
   };
   double seconds = 0;  // total length of the intervals
@@ -55,14 +55,14 @@ struct OtherLoad {
   double CoresUsed() const;
 
   static void Describe(auto& v) {
-    v("seconds", &OtherLoad::seconds, {.meaning = "how long it was looked at", .least = 0});
-    v("cores", &OtherLoad::cores, {.meaning = "online", .least = 1});
+    v("seconds", &OtherLoad::seconds, {.meaning = "how long it was looked at", .min = 0});
+    v("cores", &OtherLoad::cores, {.meaning = "online", .min = 1});
     v("machine_cores", &OtherLoad::machine_cores,
       {.meaning =
            "cores that the whole machine used, on average, without etprof; null: the device does not tell",
-       .least = 0});
+       .min = 0});
     v("process_cores", &OtherLoad::process_cores,
-      {.meaning = "the sum over the other processes; null: none can be seen", .least = 0});
+      {.meaning = "the sum over the other processes; null: none can be seen", .min = 0});
     v("processes", &OtherLoad::processes, {.meaning = "the five that used most, by falling use"});
   }
 };

@@ -42,8 +42,8 @@ struct DeviceVitals {
 
     static void Describe(auto& v) {
       v("type", &Cooling::type, {.meaning = "of the kernel's cooling device: \"cpufreq-cpu4\""});
-      v("state", &Cooling::state, {.meaning = "0: not at work", .least = kAnyNumber});
-      v("highest_state", &Cooling::highest_state, {.meaning = "at which it cools most", .least = kAnyNumber});
+      v("state", &Cooling::state, {.meaning = "0: not at work", .min = kAnyNumber});
+      v("highest_state", &Cooling::highest_state, {.meaning = "at which it cools most", .min = kAnyNumber});
     }
   };
   std::vector<Cooling> cooling;
@@ -66,7 +66,7 @@ struct DeviceVitals {
     v("cpu_celsius", &DeviceVitals::cpu_celsius, {.meaning = "the hottest sensor"});
     v("skin_celsius", &DeviceVitals::skin_celsius, {.meaning = "the hottest sensor"});
     v("battery_percent", &DeviceVitals::battery_percent,
-      {.meaning = "charge; null: no battery, or it does not say", .most = 100});
+      {.meaning = "charge; null: no battery, or it does not say", .max = 100});
     v("battery_status", &DeviceVitals::battery_status,
       {.meaning = "\"Charging\", \"Discharging\", \"Full\", ...; empty: no battery, or it does not say"});
     v("battery_celsius", &DeviceVitals::battery_celsius, {.meaning = "of the battery"});

@@ -4,7 +4,7 @@
 
 namespace etprof {
 
-void Health::Add(HealthEntry entry) {
+void TraceHealth::Add(HealthEntry entry) {
   const auto existing =
       std::ranges::find_if(entries_, [&](const HealthEntry& e) { return e.name == entry.name; });
   if (existing == entries_.end()) {
@@ -15,8 +15,8 @@ void Health::Add(HealthEntry entry) {
   }
 }
 
-void Health::Add(std::string name, HealthEntry::Severity severity, std::string explanation,
-                 std::int64_t count, std::string place) {
+void TraceHealth::Add(std::string name, HealthEntry::Severity severity, std::string explanation,
+                      std::int64_t count, std::string place) {
   Add({.name = std::move(name),
        .severity = severity,
        .explanation = std::move(explanation),
@@ -25,11 +25,11 @@ void Health::Add(std::string name, HealthEntry::Severity severity, std::string e
        .first_place = std::move(place)});
 }
 
-void Health::AddAll(const Health& other) {
+void TraceHealth::AddAll(const TraceHealth& other) {
   for (const HealthEntry& entry : other.entries_) Add(entry);
 }
 
-std::int64_t Health::GetCount(std::string_view name) const {
+std::int64_t TraceHealth::GetCount(std::string_view name) const {
   for (const HealthEntry& entry : entries_) {
     if (entry.name == name) return entry.count;
   }

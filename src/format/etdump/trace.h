@@ -35,7 +35,7 @@ struct HealthEntry {
     v("severity", &H::severity, {.meaning = "`data_loss`: something is not in the numbers"});
     v("explanation", &H::explanation, {.meaning = "what it means for the numbers"});
     v("count", &H::count, {.meaning = "how often it occurs"});
-    v("amount_ns", &H::amount, {.meaning = "time concerned, where that has a meaning", .least = kAnyNumber});
+    v("amount_ns", &H::amount, {.meaning = "time concerned, where that has a meaning", .min = kAnyNumber});
     v("first_offset", &H::first_offset, {.meaning = "byte in the file"});
     v("first_place", &H::first_place,
       {.meaning = "e.g. \"block 3 Execute, event 17 Convolution (NHWC, F32) IGEMM #1\"", .or_null = true});
@@ -45,12 +45,12 @@ template <>
 inline constexpr const char* kNames<HealthEntry::Severity>[] = {"info", "data_loss", "error"};
 
 // Health entries by name. Adding an entry with an existing name increases its count and amount.
-class Health {
+class TraceHealth {
  public:
   void Add(HealthEntry entry);  // sums count and amount; the first place is kept
   void Add(std::string name, HealthEntry::Severity severity, std::string explanation, std::int64_t count = 1,
            std::string place = "");
-  void AddAll(const Health& other);
+  void AddAll(const TraceHealth& other);
   const std::vector<HealthEntry>& entries() const { return entries_; }
   std::int64_t GetCount(std::string_view name) const;  // 0 if there is no such entry
 
@@ -150,7 +150,7 @@ struct Trace {
     static constexpr std::size_t kMaxBytes = 64 * 1024;
   };
   std::map<std::pair<std::int32_t, std::string>, Metadata> metadata;
-  Health health;
+  TraceHealth health;
 
   std::size_t event_count() const { return start.size(); }
   const Layout& GetLayout(const Block& block) const { return layouts[block.layout]; }

@@ -29,7 +29,7 @@ struct TokenStep {
 
   static constexpr const char* kSchemaName = "token_step";
   static void Describe(auto& v) {
-    v("tokens", &TokenStep::tokens, {.meaning = "that it takes at once, at most", .least = 1});
+    v("tokens", &TokenStep::tokens, {.meaning = "that it takes at once, at most", .min = 1});
     v("fewer_tokens", &TokenStep::dynamic, {.meaning = "it takes any smaller number, too"});
     v("position_of_each", &TokenStep::per_token_positions,
       {.meaning = "it takes the position of each token, else of the first one"});
@@ -38,7 +38,7 @@ struct TokenStep {
     v("embeddings", &TokenStep::takes_embeddings,
       {.meaning = "it takes the embeddings of the tokens, which another method gives"});
     v("features", &TokenStep::takes_features, {.meaning = "it takes what an encoder gives, too"});
-    v("vocabulary", &TokenStep::vocabulary, {.meaning = "logits of a token", .least = 1});
+    v("vocabulary", &TokenStep::vocabulary, {.meaning = "logits of a token", .min = 1});
   }
 };
 

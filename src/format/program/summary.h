@@ -44,7 +44,7 @@ struct PortableOperator {
 
   static void Describe(auto& v) {
     v("name", &PortableOperator::name, {.meaning = "name and overload: \"aten::add.out\""});
-    v("calls", &PortableOperator::calls, {.meaning = "instructions that call it", .least = 1});
+    v("calls", &PortableOperator::calls, {.meaning = "instructions that call it", .min = 1});
     v("macs", &PortableOperator::macs, {.meaning = "of all calls"});
     v("why_not_delegated", &PortableOperator::reason, {.meaning = "null: not known", .or_null = true});
     v("between_delegates", &PortableOperator::between,

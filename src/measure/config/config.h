@@ -68,24 +68,24 @@ struct ExperimentSettings {
            .or_single = true}));
     v("runs", &E::runs,
       Key({.meaning = "traced runs, spread over the first 10 launches; later launches add as many each",
-           .least = 1,
-           .most = kMaxRuns}));
-    v("num_runs", kDocumentedKey<int>, Key({.meaning = "as `runs`", .least = 1, .most = kMaxRuns}));
+           .min = 1,
+           .max = kMaxRuns}));
+    v("num_runs", kDocumentedKey<int>, Key({.meaning = "as `runs`", .min = 1, .max = kMaxRuns}));
     v("warmup", &E::warmup,
       Key({.meaning = "minimum warmup runs per launch; 10 without it, fewer for slow models",
-           .least = 0,
-           .most = kMaxRuns}));
+           .min = 0,
+           .max = kMaxRuns}));
     v("threads", &E::threads,
       Key({.meaning = "a number, or a list: one set of results each",
-           .least = 1,
-           .most = kMaxThreads,
+           .min = 1,
+           .max = kMaxThreads,
            .non_empty = true,
            .unique = true,
            .or_single = true}));
     v("num_threads", kDocumentedKey<std::vector<int>>,
       Key({.meaning = "as `threads`",
-           .least = 1,
-           .most = kMaxThreads,
+           .min = 1,
+           .max = kMaxThreads,
            .non_empty = true,
            .unique = true,
            .or_single = true}));
@@ -99,8 +99,8 @@ struct ExperimentSettings {
     v("cpu_affinity", DocumentedMember<std::variant<std::string, int, std::vector<int>>>(&E::cpu_affinity),
       Key({.meaning = "CPUs to run on: `\"0x80\"`, `\"0-3\"`, `[0, 1]`, or clusters by name, `\"big\"`, "
                       "`\"mid,big\"` (`etprof devices` lists them); any without it",
-           .least = 0,
-           .most = kMaxCpu,
+           .min = 0,
+           .max = kMaxCpu,
            .non_empty = true}));
     v("period", DocumentedMember<std::string>(&E::PeriodText),
       Key({.meaning =
@@ -161,7 +161,7 @@ struct PairSideConfig {
   static void Describe(auto& v) {
     v("experiment", &PairSideConfig::experiment, {.meaning = "its `name`"});
     v("threads", &PairSideConfig::threads,
-      Key({.meaning = "of the experiment's; the first of them without it", .least = 1, .most = kMaxThreads}));
+      Key({.meaning = "of the experiment's; the first of them without it", .min = 1, .max = kMaxThreads}));
     v("label", &PairSideConfig::label, Key({.meaning = "its name in reports; the experiment's without it"}));
   }
 };
@@ -230,13 +230,13 @@ struct Config {
                "(docs/concepts/measurement.md#runs-like-those-of-an-app); interleaved bursts without it"}));
     v("max_seconds", &Config::max_seconds,
       Key({.meaning = "time limit in seconds, machine peaks included; 60 per pair without it",
-           .least = 0.1,
-           .most = 1e6}));
+           .min = 0.1,
+           .max = 1e6}));
     v("timeout_seconds", &Config::timeout_seconds,
       Key({.meaning = "seconds for one answer of a worker; for the silence of a third-party runner",
-           .least = 0.1,
-           .most = 1e6}));
-    v("seed", &Config::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
+           .min = 0.1,
+           .max = 1e6}));
+    v("seed", &Config::seed, Key({.meaning = "of the order within the rounds", .min = 0, .max = 2e9}));
     v("experiments", DocumentedMember<std::vector<ExperimentConfig>>(&Config::experiments),
       {.meaning = "what to measure", .non_empty = true});
     v("analysis", DocumentedMember<AnalysisKeys>(&Config::Analysis),

@@ -56,18 +56,18 @@ void DescribeSchedule(auto& v) {
   v("launches", &T::launches,
     Key({.meaning = "exact number of processes per experiment; without it as many as precision and time "
                     "require: at least 10 if they fit, never below 2",
-         .least = 2,
-         .most = 1e4}));
+         .min = 2,
+         .max = 1e4}));
   v("rounds", &T::rounds,
     Key({.meaning = "bursts of every experiment in a launch; 7 without it, fewer for slow models",
-         .least = 1,
-         .most = 1000}));
+         .min = 1,
+         .max = 1000}));
   v("margin", &T::margin,
-    Key({.meaning = "relative differences within ± this count as *same*", .least = 1e-6, .most = 1}));
+    Key({.meaning = "relative differences within ± this count as *same*", .min = 1e-6, .max = 1}));
   v("precision", &T::precision,  // the minimum is half of the minimum margin
     Key({.meaning = "target half-width of the interval, relative; half of `margin` without it",
-         .least = 5e-7,
-         .most = 1}));
+         .min = 5e-7,
+         .max = 1}));
   v("peaks", &T::peaks,
     Key({.meaning = "measure machine peaks, too (docs/guides/bottlenecks.md#machine-peaks)"}));
   v("power_mode", &T::power_mode,
@@ -78,19 +78,19 @@ void DescribeSchedule(auto& v) {
     Key({.meaning =
              "degrees Celsius: before a round, wait while the skin (the hottest CPU sensor if there is "
              "none for the skin) is above it; no waiting without it",
-         .least = 0,
-         .most = 150}));
+         .min = 0,
+         .max = 150}));
   v("max_temp_wait", &T::max_temp_wait,
     Key({.meaning = "maximum seconds to wait for that, per round; six times that in total",
-         .least = 0,
-         .most = 1e6}));
+         .min = 0,
+         .max = 1e6}));
   v("wait_minutes", &T::wait_minutes,
     Key({.meaning =
              "maximum minutes to wait for a quiet and cool device "
              "(docs/concepts/measurement.md#waiting-for-a-quiet-device) before it begins, or before each "
              "cell of a suite",
-         .least = 0,
-         .most = 1e4}));
+         .min = 0,
+         .max = 1e4}));
 }
 
 }  // namespace etprof

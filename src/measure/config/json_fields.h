@@ -101,14 +101,14 @@ class ReadKeys {
     if constexpr (std::is_same_v<M, bool>) {
       Assign(fields_.Bool(key), value);
     } else if constexpr (std::is_floating_point_v<M>) {
-      Assign(fields_.Number(key, info.least.value(), info.most.value()), value);
+      Assign(fields_.Number(key, info.min.value(), info.max.value()), value);
     } else if constexpr (std::is_integral_v<M>) {
       constexpr double kMaxExact = std::int64_t{1} << 53;  // largest exact integer in JSON
-      Assign(fields_.Integer(key, static_cast<std::int64_t>(info.least.value()),
-                             static_cast<std::int64_t>(info.most.value_or(kMaxExact))),
+      Assign(fields_.Integer(key, static_cast<std::int64_t>(info.min.value()),
+                             static_cast<std::int64_t>(info.max.value_or(kMaxExact))),
              value);
     } else if constexpr (std::is_same_v<M, std::vector<int>>) {
-      Assign(fields_.Integers(key, bound(info.least), bound(info.most)), value);
+      Assign(fields_.Integers(key, bound(info.min), bound(info.max)), value);
     } else if constexpr (std::is_same_v<M, std::vector<std::string>>) {
       Assign(fields_.Texts(key, info.split_words), value);
     } else if constexpr (std::is_same_v<M, std::string> || std::is_same_v<M, std::filesystem::path>) {

@@ -120,21 +120,20 @@ struct SuiteConfig {
       Key({.meaning = "measure the fastest settings of each frontier again, and name a winner by that"}));
     v("max_minutes", &S::max_minutes,
       Key({.meaning = "time to measure on each device; the devices measure side by side",
-           .least = 0.01,
-           .most = 1e5}));
+           .min = 0.01,
+           .max = 1e5}));
     v("max_seconds", &S::max_seconds,
       Key({.meaning = "time limit for each pair in seconds, which `max_minutes` extends if time is left; 60 "
                       "without it",
-           .least = 0.1,
-           .most = 1e6}));
+           .min = 0.1,
+           .max = 1e6}));
     DescribeSchedule<SuiteConfig>(v);
     v("runs", &S::runs,
       Key({.meaning = "traced runs, spread over the first 10 launches; later launches add as many each",
-           .least = 1,
-           .most = kMaxRuns}));
-    v("warmup", &S::warmup, Key({.meaning = "minimum warmup runs per launch", .least = 0, .most = kMaxRuns}));
-    v("threads", &S::threads,
-      Key({.meaning = "of the runner's thread pool", .least = 1, .most = kMaxThreads}));
+           .min = 1,
+           .max = kMaxRuns}));
+    v("warmup", &S::warmup, Key({.meaning = "minimum warmup runs per launch", .min = 0, .max = kMaxRuns}));
+    v("threads", &S::threads, Key({.meaning = "of the runner's thread pool", .min = 1, .max = kMaxThreads}));
     v("cpus", &S::cpus, Key({.meaning = "CPUs to run on, as `cpu_affinity`: `0-3`, `big`"}));
     v("period", &S::period, Key({.meaning = "start one run per period: `33ms`"}));
     v("max_slowdown", kDocumentedKey<std::string>,

@@ -45,9 +45,9 @@ struct InstructionsRow {
     v("key", &R::key, {.meaning = "as `key` of an operator"});
     v("name", &R::name, {.meaning = "as in traces"});
     v("source", &R::source, {.meaning = "what counted: `processor`, `callgrind`, or `emulator` (QEMU)"});
-    v("instructions", &R::instructions, {.meaning = "executed in one run, of one thread", .least = 0});
-    v("lowest", &R::lowest, {.meaning = "of the processes that counted", .least = 0});
-    v("highest", &R::highest, {.meaning = "of the processes that counted", .least = 0});
+    v("instructions", &R::instructions, {.meaning = "executed in one run, of one thread", .min = 0});
+    v("lowest", &R::lowest, {.meaning = "of the processes that counted", .min = 0});
+    v("highest", &R::highest, {.meaning = "of the processes that counted", .min = 0});
     for (std::size_t i = 1; i < protocol::kEmulatorCounters.size(); ++i) {
       const char* const kind = protocol::kEmulatorCounters[i];
       v.Converted(
@@ -55,7 +55,7 @@ struct InstructionsRow {
           [kind](R& row, const std::optional<double>& count) {
             if (count) row.kinds[kind] = *count;
           },
-          {.meaning = "of these; only an emulator tells", .least = 0});
+          {.meaning = "of these; only an emulator tells", .min = 0});
     }
   }
 };

@@ -55,7 +55,7 @@ class WorkerParticipant : public Participant {
     data.backends = reply.backends;
     protocol::MethodReply method = reply;
     // `reply` has the inputs and outputs of the place for which a shared process loaded the model.
-    if (const std::optional<protocol::Place> place = UnitPlace())
+    if (const std::optional<protocol::StepPlace> place = UnitPlace())
       method = Client().Ask<protocol::MethodReply>("select", protocol::SelectRequest{"", place});
     data.inputs = method.inputs;
     data.outputs = method.outputs;
@@ -184,7 +184,7 @@ class WorkerParticipant : public Participant {
         "model keeps depends on more than position, so that repeated runs stand at no place");
   }
 
-  std::optional<protocol::Place> UnitPlace() const { return setup_.config->place; }
+  std::optional<protocol::StepPlace> UnitPlace() const { return setup_.config->place; }
   protocol::BurstRequest AtUnitPlace(protocol::BurstRequest request) const {
     request.period_ns = setup_.config->period;
     request.place = UnitPlace();

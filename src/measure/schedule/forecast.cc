@@ -56,9 +56,9 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   if (config.sustained > 0) {
     forecast.kind = Forecast::Kind::kSustained;
     forecast.launches = {1, 1};
-    forecast.least_seconds =
+    forecast.lower_bound_seconds =
         static_cast<double>(config.sustained) / 1e9 * static_cast<double>(forecast.timed);
-    forecast.most_seconds = forecast.least_seconds;
+    forecast.upper_bound_seconds = forecast.lower_bound_seconds;
     return forecast;
   }
   forecast.burst_seconds = BurstSeconds(config, plan);
@@ -69,8 +69,8 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   if (config.launches && !config.max_seconds) {
     forecast.kind = Forecast::Kind::kLaunches;
     forecast.launches = {*config.launches, *config.launches};
-    forecast.rounds.least = forecast.rounds.most;  // without a time limit nothing reduces them
-    forecast.least_seconds = all_bursts_seconds(*config.launches, forecast.rounds.most);
+    forecast.rounds.min = forecast.rounds.max;  // without a time limit nothing reduces them
+    forecast.lower_bound_seconds = all_bursts_seconds(*config.launches, forecast.rounds.max);
     return forecast;
   }
   const std::vector<int> interim_launches = stats::MakeStopRule().interim_launches;
@@ -80,13 +80,13 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   if (!launches) forecast.first_analysis_launches = interim_launches.front();
   forecast.launches = {stats::kMinLaunches, launches.value_or(interim_launches.back())};
   forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());
-  forecast.most_seconds = forecast.max_seconds;
+  forecast.upper_bound_seconds = forecast.max_seconds;
   const double max_peaks = std::floor(kMaxPeaksShare * forecast.max_seconds / kSecondsPerPeaks);
   forecast.peaks_seconds =
       kSecondsPerPeaks * std::min(static_cast<double>(forecast.peak_measurements), max_peaks);
-  forecast.least_seconds =
+  forecast.lower_bound_seconds =
       std::min(forecast.max_seconds - forecast.peaks_seconds,
-               all_bursts_seconds(launches.value_or(interim_launches.front()), forecast.rounds.most));
+               all_bursts_seconds(launches.value_or(interim_launches.front()), forecast.rounds.max));
   return forecast;
 }
 

@@ -18,12 +18,12 @@ struct Forecast {
     kNothingTimed,    // kernel-log runs only
   };
   struct Range {
-    int least = 0, most = 0;
+    int min = 0, max = 0;
 
     static constexpr const char* kSchemaName = "range";
     static void Describe(auto& v) {
-      v("at_least", &Range::least, {.meaning = "how many"});
-      v("at_most", &Range::most, {.meaning = "how many; as at_least where it is known"});
+      v("at_least", &Range::min, {.meaning = "how many"});
+      v("at_most", &Range::max, {.meaning = "how many; as at_least where it is known"});
     }
   };
   Kind kind = Kind::kNothingTimed;
@@ -34,13 +34,14 @@ struct Forecast {
   Range rounds;  // of a launch; 0: sustained. An executor_runner has one round, as long as seven rounds
   double max_seconds = 0;    // time limit; 0: none
   double burst_seconds = 0;  // one burst of each timed unit, for models with short runs
-  // Seconds from the first launch to the end of the last one. `least_seconds` is the time of the bursts
-  // alone, for models whose runs take some milliseconds at most. `most_seconds` is the end of the last launch
-  // that fits: a launch only begins if it fits according to earlier launches, except for the first two.
-  double least_seconds = 0;
-  std::optional<double> most_seconds;  // absent: no upper bound
-  std::size_t peak_measurements = 0;   // measurements of the machine's peaks after the launches
-  double peaks_seconds = 0;            // their part of max_seconds
+  // Seconds from the first launch to the end of the last one. `lower_bound_seconds` is the time of the bursts
+  // alone, for models whose runs take some milliseconds at most. `upper_bound_seconds` is the end of the last
+  // launch that fits: a launch only begins if it fits according to earlier launches, except for the first
+  // two.
+  double lower_bound_seconds = 0;
+  std::optional<double> upper_bound_seconds;  // absent: no upper bound
+  std::size_t peak_measurements = 0;          // measurements of the machine's peaks after the launches
+  double peaks_seconds = 0;                   // their part of max_seconds
 };
 
 inline constexpr double kSecondsPerPair = 60;  // time limit of a pair if none is given

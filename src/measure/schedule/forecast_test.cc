@@ -21,22 +21,22 @@ TEST(Forecast, AllowsAMinutePerPair) {
   Config config = TwoExperiments();
   Forecast forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kStopRule);
-  EXPECT_EQ(forecast.most_seconds, 60);
-  EXPECT_EQ(forecast.launches.least, 2);
-  EXPECT_EQ(forecast.launches.most, 160);
+  EXPECT_EQ(forecast.upper_bound_seconds, 60);
+  EXPECT_EQ(forecast.launches.min, 2);
+  EXPECT_EQ(forecast.launches.max, 160);
   EXPECT_EQ(forecast.first_analysis_launches, 10);
-  EXPECT_EQ(forecast.rounds.least, 1);
-  EXPECT_EQ(forecast.rounds.most, 7);
-  EXPECT_DOUBLE_EQ(forecast.least_seconds, 10 * 7 * 2 * 0.05);
+  EXPECT_EQ(forecast.rounds.min, 1);
+  EXPECT_EQ(forecast.rounds.max, 7);
+  EXPECT_DOUBLE_EQ(forecast.lower_bound_seconds, 10 * 7 * 2 * 0.05);
   config.experiments.push_back(config.experiments[1]);
   config.experiments[2].name = "third";
-  EXPECT_EQ(ForecastFor(config).most_seconds, 120);  // two pairs
+  EXPECT_EQ(ForecastFor(config).upper_bound_seconds, 120);  // two pairs
   // The third experiment has the same conditions as the second.
   EXPECT_EQ(ForecastFor(config).peak_measurements, 2u);
   config.peaks = false;
   EXPECT_EQ(ForecastFor(config).peak_measurements, 0u);
   config.experiments.resize(1);
-  EXPECT_EQ(ForecastFor(config).most_seconds, 60);  // no pair
+  EXPECT_EQ(ForecastFor(config).upper_bound_seconds, 60);  // no pair
 }
 
 TEST(Forecast, PlansTwoLaunchesIfAllIsEmulated) {
@@ -44,8 +44,8 @@ TEST(Forecast, PlansTwoLaunchesIfAllIsEmulated) {
   config.experiments[1].exec_wrapper = {"qemu-x86_64"};
   Forecast forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunchesInTime);
-  EXPECT_EQ(forecast.launches.most, 2);
-  EXPECT_DOUBLE_EQ(forecast.least_seconds, 2 * 7 * 2 * 0.05);
+  EXPECT_EQ(forecast.launches.max, 2);
+  EXPECT_DOUBLE_EQ(forecast.lower_bound_seconds, 2 * 7 * 2 * 0.05);
   config.experiments.push_back(config.experiments[0]);
   config.experiments[2].name = "third";  // the stop rule looks at its pair with the first
   EXPECT_EQ(ForecastFor(config).kind, Forecast::Kind::kStopRule);
@@ -54,32 +54,32 @@ TEST(Forecast, PlansTwoLaunchesIfAllIsEmulated) {
 TEST(Forecast, GivenValuesAreBounds) {
   Config config = TwoExperiments();
   config.max_seconds = 3;
-  EXPECT_EQ(ForecastFor(config).most_seconds, 3);
+  EXPECT_EQ(ForecastFor(config).upper_bound_seconds, 3);
   // Ten launches of seven rounds would take longer. A quarter of the time is for the machine's peaks, if a
   // measurement of peaks fits into it.
   EXPECT_EQ(ForecastFor(config).peaks_seconds, 0);
-  EXPECT_EQ(ForecastFor(config).least_seconds, 3);
+  EXPECT_EQ(ForecastFor(config).lower_bound_seconds, 3);
   config.max_seconds = 7.9;
   EXPECT_EQ(ForecastFor(config).peaks_seconds, 0);
   config.max_seconds = 8;
   EXPECT_EQ(ForecastFor(config).peaks_seconds, 2);
-  EXPECT_EQ(ForecastFor(config).least_seconds, 6);
+  EXPECT_EQ(ForecastFor(config).lower_bound_seconds, 6);
   config.max_seconds = 3;
   config.launches = 4;
   config.rounds = 2;
   Forecast forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunchesInTime);
-  EXPECT_EQ(forecast.launches.least, 2);
-  EXPECT_EQ(forecast.launches.most, 4);
-  EXPECT_EQ(forecast.rounds.least, 2);
-  EXPECT_DOUBLE_EQ(forecast.least_seconds, 4 * 2 * 2 * 0.05);
+  EXPECT_EQ(forecast.launches.min, 2);
+  EXPECT_EQ(forecast.launches.max, 4);
+  EXPECT_EQ(forecast.rounds.min, 2);
+  EXPECT_DOUBLE_EQ(forecast.lower_bound_seconds, 4 * 2 * 2 * 0.05);
   config.max_seconds.reset();
   forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunches);
-  EXPECT_FALSE(forecast.most_seconds.has_value());
-  EXPECT_EQ(forecast.launches.least, 4);
+  EXPECT_FALSE(forecast.upper_bound_seconds.has_value());
+  EXPECT_EQ(forecast.launches.min, 4);
   config.rounds.reset();
-  EXPECT_EQ(ForecastFor(config).rounds.least, 7);
+  EXPECT_EQ(ForecastFor(config).rounds.min, 7);
 }
 
 TEST(Forecast, PlansTenPeriodsPerPacedBurst) {
@@ -95,8 +95,8 @@ TEST(Forecast, AddsUpSustainedRuns) {
   const Forecast forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kSustained);
   EXPECT_EQ(forecast.timed, 3u);
-  EXPECT_EQ(forecast.most_seconds, 1800);
-  EXPECT_EQ(forecast.launches.most, 1);
+  EXPECT_EQ(forecast.upper_bound_seconds, 1800);
+  EXPECT_EQ(forecast.launches.max, 1);
 }
 
 TEST(Forecast, HasNoBoundForTraceEnabledRuns) {
@@ -107,7 +107,7 @@ TEST(Forecast, HasNoBoundForTraceEnabledRuns) {
   EXPECT_EQ(ForecastFor(config).peak_measurements, 1u);
   config.experiments[1].mode = "xnntrace";
   EXPECT_EQ(ForecastFor(config).kind, Forecast::Kind::kNothingTimed);
-  EXPECT_FALSE(ForecastFor(config).most_seconds.has_value());
+  EXPECT_FALSE(ForecastFor(config).upper_bound_seconds.has_value());
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ class LaunchFitter {
                                                                   double(protocol::kMaxBurstRuns)))
                                     : protocol::kMaxBurstRuns;
     shape.seconds += TracedSeconds(shape.launches, affordable_runs);
-    shape.least_seconds = input_.fixed_seconds + shape.round_seconds + TracedSeconds(shape.launches, 1);
+    shape.lower_bound_seconds = input_.fixed_seconds + shape.round_seconds + TracedSeconds(shape.launches, 1);
     const double warmup_seconds = kWarmUpShare * budget / double(std::max<std::size_t>(1, planned_.size()));
     std::size_t planned_index = 0;
     for (const ShapeInput::Experiment& experiment : input_.experiments) {

@@ -538,7 +538,7 @@ class Scheduler {
   bool CutIfOutOfTime(double seconds, bool is_first_round) {
     if (is_first_round && needed_for_interval_) return false;
     const int needed_later = stats::kMinLaunches - CompleteLaunches() - 1;
-    const double reserve = shape_ ? std::max(0, needed_later) * shape_->least_seconds : 0;
+    const double reserve = shape_ ? std::max(0, needed_later) * shape_->lower_bound_seconds : 0;
     if (!OutOfTime(seconds + reserve)) return false;
     early_end_ = EarlyEnd::kTimeLimit;
     return true;
@@ -645,10 +645,10 @@ class Scheduler {
     const int remaining_launches = stats::kMinLaunches - CompleteLaunches();
     if (!limit_ || !shape_ || remaining_launches <= 0) return;
     // The machine may have become slower since the fit, and this launch may already have taken longer.
-    const double least_launch_seconds = shape_->least_seconds + FixedSeconds() - fitted_fixed_seconds_;
+    const double min_launch_seconds = shape_->lower_bound_seconds + FixedSeconds() - fitted_fixed_seconds_;
     const double needed_seconds =
-        std::max(launch_start_ + remaining_launches * least_launch_seconds,
-                 UsedSeconds() + EndSeconds() + (remaining_launches - 1) * least_launch_seconds) +
+        std::max(launch_start_ + remaining_launches * min_launch_seconds,
+                 UsedSeconds() + EndSeconds() + (remaining_launches - 1) * min_launch_seconds) +
         options_.after_seconds;
     const double reported = reported_seconds_.value_or(options_.max_seconds);
     if (needed_seconds <= reported * (1 + kAllowedExcess)) return;

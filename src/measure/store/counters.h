@@ -37,7 +37,7 @@ struct CountersRow {
     v("key", &C::key, {.meaning = "as `key` of an operator"});
     v("name", &C::name, {.meaning = "as in traces"});
     v("runs", &C::runs, {.meaning = "that it ran in"});
-    v("means", &C::means, {.meaning = "of a run, by counter; one that is closed is not there", .least = 0});
+    v("means", &C::means, {.meaning = "of a run, by counter; one that is closed is not there", .min = 0});
     v("effective_hz", &C::EffectiveFrequency,
       {.meaning = "cycles per second of processor time, of all threads while they ran"});
     v("instructions_per_cycle", &C::InstructionsPerCycle,
@@ -73,7 +73,7 @@ struct CountersCsv : CountersRow {
           [counter](C& row, const std::optional<double>& mean) {
             if (mean) row.means[counter] = *mean;
           },
-          {.meaning = "mean of a run; empty if closed", .least = 0});
+          {.meaning = "mean of a run; empty if closed", .min = 0});
     }
     v("effective_ghz", &C::EffectiveFrequency,
       {.meaning = "cycles per processor time; empty if one of the two is closed", .scale = 1e9});

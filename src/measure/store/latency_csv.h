@@ -41,12 +41,12 @@ struct LatencyRow {
     v("position", &L::position, {.meaning = "of the run in its burst, or before the first round"});
     v("phase", &L::phase, {.meaning = "`recorded`: the latencies"});
     v("traced", &L::traced, {.meaning = "1: with the tracer on"});
-    v("latency_ns", &L::latency, {.meaning = "wall time of the run", .most = kMaxEventTime});
+    v("latency_ns", &L::latency, {.meaning = "wall time of the run", .max = kMaxEventTime});
     v("wait_ns", &L::wait,
       {.meaning = "how long the threads waited for a processor since the run before; empty if unknown",
-       .most = kMaxTotalTime});
+       .max = kMaxTotalTime});
     v("cpu_ns", &L::cpu,
-      {.meaning = "processor time of all threads; empty if unknown", .most = kMaxTotalTime});
+      {.meaning = "processor time of all threads; empty if unknown", .max = kMaxTotalTime});
   }
   // Throws std::invalid_argument unless `place` is absent exactly for the phases before the first round.
   static void Check(const LatencyRow& row);

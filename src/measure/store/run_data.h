@@ -50,7 +50,7 @@ struct Burst : protocol::BurstRuns, protocol::BurstConditions {
 
   static constexpr const char* kSchemaName = "burst";
   static void Describe(auto& v) {
-    v("round", &Burst::round, {.meaning = "of its launch, from 0; -1: before the first round", .least = -1});
+    v("round", &Burst::round, {.meaning = "of its launch, from 0; -1: before the first round", .min = -1});
     v("order", &Burst::order, {.meaning = "its place among the bursts of the round, from 0"});
     v("level", &Burst::level, {.meaning = "false: the opening runs ended before the latency stabilized"});
     v("opening_runs", [](const Burst& burst) { return burst.opening.size(); },
@@ -62,7 +62,7 @@ struct Burst : protocol::BurstRuns, protocol::BurstConditions {
     v("traced_runs", [](const Burst& burst) { return burst.traced.size(); },
       {.meaning = "runs with the tracer on"});
     v("runs_per_reading", &Burst::runs_per_reading,
-      {.meaning = "so many consecutive recorded runs share one reading of waiting", .least = 1});
+      {.meaning = "so many consecutive recorded runs share one reading of waiting", .min = 1});
     v("median_ns", [](const Burst& burst) { return burst.Median(); }, {.meaning = "of the clean runs"});
     protocol::BurstConditions::Describe(v);
   }
@@ -77,10 +77,10 @@ struct PhaseRuns {
   static constexpr const char* kSchemaName = "runs";
   static void Describe(auto& v) {
     v("launch", &PhaseRuns::launch, {.meaning = "which process, from 0"});
-    v("round", &PhaseRuns::round, {.meaning = "-1: before the first round", .least = -1});
+    v("round", &PhaseRuns::round, {.meaning = "-1: before the first round", .min = -1});
     v("phase", &PhaseRuns::phase,
       {.meaning = "of the process's life; `disturbed`: steady, but threads had to wait for a processor"});
-    v("runs", &PhaseRuns::runs, {.meaning = "how many follow each other", .least = 1});
+    v("runs", &PhaseRuns::runs, {.meaning = "how many follow each other", .min = 1});
   }
 };
 std::vector<PhaseRuns> GroupRuns(const std::vector<RunLabel>& runs);
@@ -197,7 +197,7 @@ struct RoundConditions {
     v("capped", &RoundConditions::capped,
       {.meaning = "a clock of a CPU that is used was below the hardware's"});
     v("hot", &RoundConditions::hot, {.meaning = "above max_temp, or Android says that it slows down"});
-    v("waited_seconds", &RoundConditions::waited_seconds, {.meaning = "for the device to cool", .least = 0});
+    v("waited_seconds", &RoundConditions::waited_seconds, {.meaning = "for the device to cool", .min = 0});
     v.Flat(&RoundConditions::vitals);
   }
 };
@@ -216,11 +216,10 @@ struct LatencyMetrics {
 
   explicit LatencyMetrics(const ExperimentData& data);
   static void Describe(auto& v) {
-    v("latency_ms", &LatencyMetrics::mean_ms,
-      {.meaning = "mean of the clean recorded latencies", .least = 0});
-    v("median_ms", &LatencyMetrics::median_ms, {.meaning = "of the clean recorded latencies", .least = 0});
-    v("min_ms", &LatencyMetrics::min_ms, {.meaning = "of the clean recorded latencies", .least = 0});
-    v("max_ms", &LatencyMetrics::max_ms, {.meaning = "of the clean recorded latencies", .least = 0});
+    v("latency_ms", &LatencyMetrics::mean_ms, {.meaning = "mean of the clean recorded latencies", .min = 0});
+    v("median_ms", &LatencyMetrics::median_ms, {.meaning = "of the clean recorded latencies", .min = 0});
+    v("min_ms", &LatencyMetrics::min_ms, {.meaning = "of the clean recorded latencies", .min = 0});
+    v("max_ms", &LatencyMetrics::max_ms, {.meaning = "of the clean recorded latencies", .min = 0});
     v("runs", &LatencyMetrics::runs, {.meaning = "clean recorded runs, of which the times are"});
     v("all_runs", &LatencyMetrics::all_runs, {.meaning = "recorded runs, clean or not"});
   }
@@ -350,7 +349,7 @@ struct ExperimentData {
   // The members that both metrics.json and manifest.json have.
   static void DescribeMetrics(auto& v) {
     v.Flat(&ExperimentData::MetricsOfLatency);
-    v("threads", &ExperimentData::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("threads", &ExperimentData::threads, {.meaning = "of the runner's thread pool", .min = 1});
     v("etdump", &ExperimentData::etdump,
       {.meaning = "relative to the results directory", .or_null = true, .relative = true});
     v("log", &ExperimentData::log,
@@ -475,7 +474,7 @@ struct StoredPair {
     static constexpr const char* kSchemaName = "side";
     static void Describe(auto& v) {
       v("experiment", &Side::experiment, {.meaning = "its name in `results`"});
-      v("threads", &Side::threads, {.meaning = "of the experiment", .least = 1});
+      v("threads", &Side::threads, {.meaning = "of the experiment", .min = 1});
       v("label", &Side::label, {.meaning = "of the variant, in reports"});
     }
   };
@@ -546,25 +545,25 @@ struct ScheduleData {
     v("repeated_bursts", &ScheduleData::repeated_bursts,
       {.meaning = "since too few of their runs were clean"});
     v("sustained_seconds", &ScheduleData::sustained_seconds,
-      {.meaning = "each experiment ran so long without a rest; 0: bursts in turns", .least = 0});
+      {.meaning = "each experiment ran so long without a rest; 0: bursts in turns", .min = 0});
     v("interleaved", &ScheduleData::interleaved,
       {.meaning = "all workers were alive at once; false: whole processes, or experiments, alternated"});
     v("why_not_interleaved", &ScheduleData::not_interleaved_reason,
       {.meaning = "in words; null: they are", .or_null = true});
     v("stopped", &ScheduleData::stopped, {.meaning = "why the measurement ended, in words"});
     v("seconds", &ScheduleData::seconds,
-      {.meaning = "until the last launch ended, without waited_seconds", .least = 0});
-    v("waited_seconds", &ScheduleData::waited_seconds, {.meaning = "for the device to cool", .least = 0});
+      {.meaning = "until the last launch ended, without waited_seconds", .min = 0});
+    v("waited_seconds", &ScheduleData::waited_seconds, {.meaning = "for the device to cool", .min = 0});
     v("quiet_seconds", &ScheduleData::quiet_seconds,
-      {.meaning = "waited before it began, for a quiet and cool device", .least = 0, .omit_if_empty = true});
-    v("max_seconds", &ScheduleData::max_seconds, {.meaning = "the limit that it was given", .least = 0});
+      {.meaning = "waited before it began, for a quiet and cool device", .min = 0, .omit_if_empty = true});
+    v("max_seconds", &ScheduleData::max_seconds, {.meaning = "the limit that it was given", .min = 0});
     v("precision", &ScheduleData::precision,
-      {.meaning = "relative half-width of the interval that was asked for", .least = 0});
+      {.meaning = "relative half-width of the interval that was asked for", .min = 0});
     v("margin", &ScheduleData::margin,
-      {.meaning = "a relative difference within ± this is `same`", .least = 0});
-    v("confidence", &ScheduleData::confidence, {.meaning = "of the intervals", .least = 0, .most = 1});
+      {.meaning = "a relative difference within ± this is `same`", .min = 0});
+    v("confidence", &ScheduleData::confidence, {.meaning = "of the intervals", .min = 0, .max = 1});
     v("look_confidence", &ScheduleData::interim_confidence,
-      {.meaning = "of each look, if there are several, else 0", .least = 0, .most = 1});
+      {.meaning = "of each look, if there are several, else 0", .min = 0, .max = 1});
   }
 };
 
@@ -664,7 +663,7 @@ void ReadManifest(const nlohmann::json& manifest, RunData& run);
 // median_ms, min_ms, max_ms, runs, threads, etdump, log.
 struct Metrics {
   struct Entry {
-    const ExperimentData& of;
+    const ExperimentData& source;
 
     static void Describe(auto& v) {
       v("experiment", &ExperimentData::name, {.meaning = "its name in the configuration"});

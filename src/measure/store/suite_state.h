@@ -45,7 +45,7 @@ struct SuiteState {
       v("status", &Cell::status, {.meaning = "`skipped`: the suite's time was over before it"});
       v("reason", &Cell::reason, {.meaning = "why it failed or was skipped", .or_null = true});
       v("seconds", &Cell::seconds,
-        {.meaning = "of the device, without waiting for it to be free or cool", .least = 0});
+        {.meaning = "of the device, without waiting for it to be free or cool", .min = 0});
     }
   };
   std::string suite;  // file name of the suite

@@ -74,7 +74,7 @@ struct Runs {
   std::vector<RunLocation> locations;
   std::optional<Nanoseconds> load_method;  // ns; duration of the event in the first block that has it
   std::int64_t initialized = 0;            // number of Method::init events: methods times launches
-  Health health;
+  TraceHealth health;
 };
 
 // The runs of a layout, each ending with its Method::execute (children come first), and its load events.

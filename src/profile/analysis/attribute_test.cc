@@ -311,7 +311,7 @@ void ExpectOrderedTreeAgrees(const Trace& trace, int& num_ordered) {
     const Nanoseconds* start = trace.start.data() + trace.blocks[block].first_event;
     const Nanoseconds* end = trace.end.data() + trace.blocks[block].first_event;
     const OrderedTree ordered(trace, layout, run);
-    Health health;
+    TraceHealth health;
     SpanTree tree;
     BuildSpanTree(trace, block, run, health, tree);
     if (!ordered.KeepsOrder(start, end)) continue;

@@ -24,7 +24,7 @@ bool CanBeInCall(const Trace& trace, const Trace::Layout& layout, std::size_t ev
 
 class SpanTreeBuilder {
  public:
-  SpanTreeBuilder(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree)
+  SpanTreeBuilder(const Trace& trace, std::uint32_t block, Segment run, TraceHealth& health, SpanTree& tree)
       : trace_(trace),
         layout_(trace.GetLayout(trace.blocks[block])),
         block_(block),
@@ -147,7 +147,7 @@ class SpanTreeBuilder {
   Segment run_;
   const Nanoseconds* start_;
   const Nanoseconds* end_;
-  Health& health_;
+  TraceHealth& health_;
   SpanTree& tree_;
   std::vector<std::uint32_t> pending_;
   std::vector<Nanoseconds> cursor_;
@@ -186,7 +186,8 @@ std::vector<SpanKind> ClassifyEvents(const Trace& trace, const Trace::Layout& la
   return kinds;
 }
 
-void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree) {
+void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, TraceHealth& health,
+                   SpanTree& tree) {
   SpanTreeBuilder(trace, block, run, health, tree).Build();
 }
 

@@ -35,7 +35,7 @@ std::vector<SpanKind> ClassifyEvents(const Trace& trace, const Trace::Layout& la
 // events, from their times. A child is subtracted from its parent only as far as it lies inside the parent
 // and after its previous siblings; the rest is `clipped` and gets an entry in `health`. `tree` is overwritten
 // (reused to save allocations).
-void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree);
+void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, TraceHealth& health, SpanTree& tree);
 
 // The tree that all ordered runs of a segment share. In an ordered run, each child starts after its parent's
 // start and its previous sibling's end, and ends within the parent. Then the kinds of the events alone

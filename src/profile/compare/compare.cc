@@ -400,7 +400,7 @@ class Comparer {
       row.baseline_total += a_->profile.statistics[op].total_self;
     for (const std::size_t op : candidate_operators)
       row.candidate_total += b_->profile.statistics[op].total_self;
-    Quantity& quantity = row.quantity;
+    TimeComparison& quantity = row.quantity;
     quantity.baseline_ns = QuotientIfDefined(row.baseline_total, result_.baseline_runs);
     quantity.candidate_ns = QuotientIfDefined(row.candidate_total, result_.candidate_runs);
     if (is_contended_ || is_dependent_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
@@ -429,7 +429,7 @@ class Comparer {
   }
 
   // Both the means that tables show and the times of the ratio must differ.
-  static bool IsResolved(const Quantity& quantity) {
+  static bool IsResolved(const TimeComparison& quantity) {
     const auto differ = [](const std::optional<double>& a, const std::optional<double>& b) {
       return !a || !b || std::abs(*a - *b) >= static_cast<double>(kMinResolvableDifference);
     };

@@ -138,7 +138,7 @@ TEST(Compare, WaitingWidensTheIntervals) {
   on.waited_share = 0.2;
   off.waited_share = 0.5;
   const Comparison busy = Compare(off, on);
-  const auto expect_longer = [](const Quantity& before, const Quantity& after) {
+  const auto expect_longer = [](const TimeComparison& before, const TimeComparison& after) {
     EXPECT_NEAR(after.estimate->log_low, before.estimate->log_low - 0.5 * kWaitingErrorFactor, 1e-12);
     EXPECT_NEAR(after.estimate->log_high, before.estimate->log_high + 0.5 * kWaitingErrorFactor, 1e-12);
   };
@@ -305,7 +305,7 @@ TEST(Compare, DoesNotCallADifferenceBelowTheResolution) {
     const SimulatedVariant& a = is_slower ? low : high;
     const SimulatedVariant& b = is_slower ? high : low;
     const Comparison comparison = Compare({"a", &a.profile, a.bursts}, {"copy", &b.profile, b.bursts});
-    for (const Quantity& quantity :
+    for (const TimeComparison& quantity :
          {FindConvolutionMatch(a, comparison).quantity, FindRow(comparison.groups, "Convolution").quantity}) {
       EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive);
       ASSERT_TRUE(quantity.estimate.has_value());
@@ -325,7 +325,7 @@ TEST(Compare, CallsADifferenceAboveTheResolution) {
   const SimulatedVariant slow = Simulate(100'000, 5);
   const SimulatedVariant fast = Simulate(80'000, 6);
   const Comparison comparison = Compare({"a", &slow.profile, slow.bursts}, {"b", &fast.profile, fast.bursts});
-  const Quantity& quantity = FindConvolutionMatch(slow, comparison).quantity;
+  const TimeComparison& quantity = FindConvolutionMatch(slow, comparison).quantity;
   EXPECT_EQ(quantity.verdict, stats::Verdict::kFaster);
   EXPECT_NEAR(quantity.estimate->ratio(), 1.25, 0.02);
   EXPECT_GT(quantity.estimate->log_low, 0);
@@ -336,7 +336,7 @@ TEST(Compare, IntervalsCoverTheRoundingToMicroseconds) {
   const SimulatedVariant slow = Simulate(9'600, 1, 0, 1000);
   const SimulatedVariant fast = Simulate(7'300, 2, 0, 1000);
   const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
-  const Quantity& convolution = FindRow(comparison.groups, "Convolution").quantity;
+  const TimeComparison& convolution = FindRow(comparison.groups, "Convolution").quantity;
   ASSERT_TRUE(convolution.estimate.has_value());
   EXPECT_NEAR(convolution.estimate->ratio(), 9.0 / 7, 0.01);
   EXPECT_GT(convolution.estimate->high(), 9.6 / 7.3);
@@ -355,7 +355,7 @@ TEST(Compare, OneMicrosecondOfRoundedTimesIsNoEvidence) {
     const SimulatedVariant slow = Simulate(a, 1, 0, 1000);
     const SimulatedVariant fast = Simulate(b, 2, 0, 1000);
     const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
-    const Quantity& convolution = FindRow(comparison.groups, "Convolution").quantity;
+    const TimeComparison& convolution = FindRow(comparison.groups, "Convolution").quantity;
     EXPECT_EQ(convolution.verdict, stats::Verdict::kInconclusive);
     // A recorded time of one microsecond can be anything below two.
     EXPECT_EQ(convolution.estimate.has_value(), a != 2'600);

@@ -108,7 +108,7 @@ template <>
 inline constexpr const char* kNames<Pairing>[] = {"launches", "unpaired", "none"};
 
 // A time of both variants. Ratio = baseline / candidate; above 1 the candidate is faster.
-struct Quantity {
+struct TimeComparison {
   std::optional<double> baseline_ns, candidate_ns;  // median latency or mean self time, see the owner
   std::optional<stats::RatioEstimate> estimate;     // absent: a variant has no time, or too few launches
   stats::Verdict verdict = stats::Verdict::kInconclusive;
@@ -129,17 +129,19 @@ struct Quantity {
   }
 
   static void Describe(auto& v) {
-    v("baseline_ms", &Quantity::baseline_ns, kMs.WithMeaning("median of a latency, else mean self time"));
-    v("candidate_ms", &Quantity::candidate_ns, kMs.WithMeaning("median of a latency, else mean self time"));
-    v("verdict", &Quantity::verdict,
+    v("baseline_ms", &TimeComparison::baseline_ns,
+      kMs.WithMeaning("median of a latency, else mean self time"));
+    v("candidate_ms", &TimeComparison::candidate_ns,
+      kMs.WithMeaning("median of a latency, else mean self time"));
+    v("verdict", &TimeComparison::verdict,
       {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
-    v.Flat(&Quantity::EstimateUnlessEmulated, {.or_null = true});
+    v.Flat(&TimeComparison::EstimateUnlessEmulated, {.or_null = true});
   }
 };
 
 // The ratio, its interval, and the verdict of a quantity, without its times.
 struct RatioAndVerdict {
-  const Quantity& quantity;
+  const TimeComparison& quantity;
 
   static void Describe(auto& v) {
     v.Flat([](const RatioAndVerdict& ratio) { return ratio.quantity.EstimateUnlessEmulated(); },
@@ -157,7 +159,7 @@ void DescribeTotals(auto& v);
 struct DeltaRow {
   std::string name;
   Nanoseconds baseline_total = 0, candidate_total = 0;
-  Quantity quantity;  // mean self times
+  TimeComparison quantity;  // mean self times
 
   static constexpr const char* kSchemaName = "delta";
   static void Describe(auto& v) {
@@ -170,7 +172,8 @@ struct DeltaRow {
 struct OperatorMatch {
   std::optional<std::size_t> baseline, candidate;  // indices into the profiles' operators; absent: not in it
   Nanoseconds baseline_total = 0, candidate_total = 0;
-  Quantity quantity;  // mean self times; the verdicts control the false discovery rate over all operators
+  TimeComparison
+      quantity;  // mean self times; the verdicts control the false discovery rate over all operators
   double match_score = 0;               // NodePair::score (match_nodes.h) of a pair
   std::uint16_t evidence = 0;           // NodePair::evidence of a pair
   std::optional<ProgramChange> change;  // of the operator in the program; absent: unchanged, or not known
@@ -184,7 +187,7 @@ inline constexpr MemberInfo kLatencySource{.meaning = "`trace` where there are n
 struct Comparison {
   std::string baseline_label, candidate_label;
   Pairing pairing = Pairing::kNone;
-  Quantity latency;  // the headline: medians of untraced runs (of traced runs if latency_from_trace)
+  TimeComparison latency;  // the headline: medians of untraced runs (of traced runs if latency_from_trace)
   bool latency_from_trace = false;
   int launches = 0, rounds = 0;
   // Counts of untraced recorded runs. In a clean run, the threads had a processor whenever they were
@@ -205,7 +208,7 @@ struct Comparison {
 // Describes the totals of a row of a comparison, or of the comparison itself.
 template <typename T>
 void DescribeTotals(auto& v) {
-  constexpr MemberInfo kAny{.least = kAnyNumber};
+  constexpr MemberInfo kAny{.min = kAnyNumber};
   v("baseline_total_ns", &T::baseline_total, kAny.WithMeaning("over baseline_runs"));
   v("candidate_total_ns", &T::candidate_total, kAny.WithMeaning("over candidate_runs"));
   v(

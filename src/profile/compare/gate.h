@@ -60,10 +60,10 @@ struct GateVerdict {
     v("fail_p_adjusted", &GateVerdict::fail_p,
       {.meaning = "p-value against growth within the limit, one-sided, adjusted over all checks "
                   "(Benjamini-Hochberg)",
-       .least = 0,
-       .most = 1});
+       .min = 0,
+       .max = 1});
     v("pass_p_adjusted", &GateVerdict::pass_p,
-      {.meaning = "p-value against growth beyond the limit, likewise", .least = 0, .most = 1});
+      {.meaning = "p-value against growth beyond the limit, likewise", .min = 0, .max = 1});
     v("result", &GateVerdict::decision,
       {.meaning = "`pass`: significantly within the limit; `fail`: significantly beyond it"});
   }

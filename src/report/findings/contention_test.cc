@@ -9,10 +9,10 @@
 namespace etprof {
 namespace {
 
-const Insight* FindInsight(const Report& report, std::string_view kind) {
-  const auto found = std::find_if(report.insights.begin(), report.insights.end(),
-                                  [&](const Insight& insight) { return insight.kind() == kind; });
-  return found == report.insights.end() ? nullptr : &*found;
+const Finding* GetFinding(const Report& report, std::string_view kind) {
+  const auto found = std::find_if(report.findings.begin(), report.findings.end(),
+                                  [&](const Finding& finding) { return finding.kind() == kind; });
+  return found == report.findings.end() ? nullptr : &*found;
 }
 
 // The example's pair, where all baseline runs of the first `launches` launches waited 4 ms for a processor.
@@ -50,7 +50,7 @@ TEST(Contention, FewDisturbedLaunchesChangeNothing) {
   EXPECT_EQ(report.experiments[0].latency_of_all.n, 200);
   EXPECT_GT(*report.experiments[0].latency_of_all.p99, 9'000'000);
   EXPECT_LT(*report.experiments[0].latency.p99, 5'100'000);
-  EXPECT_EQ(FindInsight(report, finding::Contended::kKind), nullptr);
+  EXPECT_EQ(GetFinding(report, finding::Contended::kKind), nullptr);
 }
 
 TEST(Contention, TooFewCleanLaunchesGiveNoRatio) {
@@ -59,9 +59,9 @@ TEST(Contention, TooFewCleanLaunchesGiveNoRatio) {
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kContended);
   EXPECT_FALSE(comparison.latency.estimate);
   for (const OperatorMatch& match : comparison.operators) EXPECT_FALSE(match.quantity.estimate);
-  const Insight* found = FindInsight(report, finding::Contended::kKind);
+  const Finding* found = GetFinding(report, finding::Contended::kKind);
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(&report.insights.front(), found) << "it stands first";
+  EXPECT_EQ(&report.findings.front(), found) << "it stands first";
 }
 
 TEST(Contention, DescribesAllRunsIfNoneIsClean) {
@@ -94,7 +94,7 @@ Report MakeReportWithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
 TEST(Contention, ReportsDisagreeingCpuTime) {
   const Report report = MakeReportWithCpuTimes(5'000'000, 4'000'000);
   EXPECT_EQ(report.experiments[1].cpu_time, 4'000'000);
-  const Insight* found = FindInsight(report, finding::CpuTimeDiscrepancy::kKind);
+  const Finding* found = GetFinding(report, finding::CpuTimeDiscrepancy::kKind);
   ASSERT_NE(found, nullptr);
   const auto& discrepancy = std::get<finding::CpuTimeDiscrepancy>(found->details);
   EXPECT_EQ(discrepancy.baseline_ns, 5'000'000);
@@ -102,9 +102,9 @@ TEST(Contention, ReportsDisagreeingCpuTime) {
 }
 
 TEST(Contention, DoesNotReportAgreeingCpuTime) {
-  EXPECT_EQ(FindInsight(MakeReportWithCpuTimes(5'010'000, 2'005'000), finding::CpuTimeDiscrepancy::kKind),
+  EXPECT_EQ(GetFinding(MakeReportWithCpuTimes(5'010'000, 2'005'000), finding::CpuTimeDiscrepancy::kKind),
             nullptr);
-  EXPECT_EQ(FindInsight(example::MakePair(), finding::CpuTimeDiscrepancy::kKind), nullptr);
+  EXPECT_EQ(GetFinding(example::MakePair(), finding::CpuTimeDiscrepancy::kKind), nullptr);
 }
 
 }  // namespace

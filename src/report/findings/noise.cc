@@ -107,7 +107,7 @@ finding::ConfinedOperators FindOperatorsConfinedTo(const ReportExperiment& exper
 }
 
 // At stake is (high - low) x share of high.
-Insight MakeStepInsight(const Series& series, const ReportExperiment& experiment, const stats::Step& step) {
+Finding MakeStepFinding(const Series& series, const ReportExperiment& experiment, const stats::Step& step) {
   const auto late = [&](std::size_t i) { return i >= step.index; };
   const double share =
       static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
@@ -117,8 +117,8 @@ Insight MakeStepInsight(const Series& series, const ReportExperiment& experiment
           std::fabs(step.after - step.before) * (step.after > step.before ? share : 1 - share)};
 }
 
-std::vector<Insight> FindTrendAndLevels(const Series& series, const ReportExperiment& experiment) {
-  std::vector<Insight> found;
+std::vector<Finding> FindTrendAndLevels(const Series& series, const ReportExperiment& experiment) {
+  std::vector<Finding> found;
   constexpr double kMinTrend = 0.03;
   if (const auto trend = stats::FindTrend(series.ns);
       trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kMinTrend) {
@@ -139,9 +139,9 @@ std::vector<Insight> FindTrendAndLevels(const Series& series, const ReportExperi
 
 }  // namespace
 
-std::vector<Insight> FindNoise(const RunData& run, const ReportExperiment& experiment) {
+std::vector<Finding> FindNoise(const RunData& run, const ReportExperiment& experiment) {
   const Series series = CollectSeries(run, experiment);
-  if (const auto step = stats::FindStep(series.ns)) return {MakeStepInsight(series, experiment, *step)};
+  if (const auto step = stats::FindStep(series.ns)) return {MakeStepFinding(series, experiment, *step)};
   return FindTrendAndLevels(series, experiment);
 }
 

@@ -27,8 +27,8 @@ TEST(Noise, OrdersLaunchesByIndexNotByClock) {
   for (ReportExperiment& experiment : example_report.experiments)
     profiles.push_back(std::move(experiment.profile));
   const Report report = Assemble(std::move(run), std::move(profiles));
-  const auto found = std::ranges::find(report.insights, finding::LatencyStep::kKind, &Insight::kind);
-  ASSERT_NE(found, report.insights.end());
+  const auto found = std::ranges::find(report.findings, finding::LatencyStep::kKind, &Finding::kind);
+  ASSERT_NE(found, report.findings.end());
   const auto& step = std::get<finding::LatencyStep>(found->details);
   EXPECT_LT(step.before_ns, step.after_ns);
 }
@@ -55,9 +55,9 @@ Report MakeDecodeReport(Nanoseconds linear_growth) {
 }
 
 const finding::ConfinedOperators* FindConfinedOperatorsIn(const Report& report) {
-  for (const Insight& insight : report.insights) {
-    if (const auto* trend = std::get_if<finding::LatencyTrend>(&insight.details)) return &trend->operators;
-    if (const auto* step = std::get_if<finding::LatencyStep>(&insight.details)) return &step->operators;
+  for (const Finding& finding : report.findings) {
+    if (const auto* trend = std::get_if<finding::LatencyTrend>(&finding.details)) return &trend->operators;
+    if (const auto* step = std::get_if<finding::LatencyStep>(&finding.details)) return &step->operators;
   }
   return nullptr;
 }

@@ -31,26 +31,26 @@ struct SpeedupFactors {
     using F = SpeedupFactors;
     v("dtype", &F::dtype, {.meaning = "that these operators multiply in: \"fp32\""});
     v("operators", &F::operators,
-      {.meaning = "of one inference, that the compute peak limits in both variants", .least = 1});
-    v("macs", &F::macs, {.meaning = "theirs, of one inference", .least = 1});
-    v("share_of_baseline", &F::share_of_baseline, {.meaning = "of its traced mean", .least = 0, .most = 1});
-    v("share_of_candidate", &F::share_of_candidate, {.meaning = "of its traced mean", .least = 0, .most = 1});
+      {.meaning = "of one inference, that the compute peak limits in both variants", .min = 1});
+    v("macs", &F::macs, {.meaning = "theirs, of one inference", .min = 1});
+    v("share_of_baseline", &F::share_of_baseline, {.meaning = "of its traced mean", .min = 0, .max = 1});
+    v("share_of_candidate", &F::share_of_candidate, {.meaning = "of its traced mean", .min = 0, .max = 1});
     v("ratio", [](const F& factors) { return factors.ratio.ratio(); },
-      {.meaning = "above 1: the candidate is faster", .least = 0});
+      {.meaning = "above 1: the candidate is faster", .min = 0});
     v("ratio_low", [](const F& factors) { return factors.ratio.low(); },
-      {.meaning = "of its interval", .least = 0});
+      {.meaning = "of its interval", .min = 0});
     v("ratio_high", [](const F& factors) { return factors.ratio.high(); },
-      {.meaning = "of its interval", .least = 0});
-    v("peak_ratio", &F::peak, {.meaning = "candidate's compute peak over the baseline's", .least = 0});
-    v("use_ratio", &F::use, {.meaning = "candidate's share of its peak over the baseline's", .least = 0});
+      {.meaning = "of its interval", .min = 0});
+    v("peak_ratio", &F::peak, {.meaning = "candidate's compute peak over the baseline's", .min = 0});
+    v("use_ratio", &F::use, {.meaning = "candidate's share of its peak over the baseline's", .min = 0});
     v("baseline_peak_macs_per_s", &F::baseline_peak,
-      {.meaning = "multiply-adds that its CPU features allow", .least = 0});
+      {.meaning = "multiply-adds that its CPU features allow", .min = 0});
     v("candidate_peak_macs_per_s", &F::candidate_peak,
-      {.meaning = "multiply-adds that its CPU features allow", .least = 0});
+      {.meaning = "multiply-adds that its CPU features allow", .min = 0});
     v("baseline_share_of_peak", &F::baseline_share_of_peak,
-      {.meaning = "that these operators reach", .least = 0});
+      {.meaning = "that these operators reach", .min = 0});
     v("candidate_share_of_peak", &F::candidate_share_of_peak,
-      {.meaning = "that these operators reach", .least = 0});
+      {.meaning = "that these operators reach", .min = 0});
   }
 
   double peak() const { return candidate_peak / baseline_peak; }

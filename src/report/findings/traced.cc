@@ -60,14 +60,14 @@ std::optional<double> TracedSpeedupDiscrepancy(const Comparison& comparison) {
   return within ? std::nullopt : std::optional(ratio);
 }
 
-std::optional<Insight> FindTracingDiscrepancy(const ReportExperiment& experiment) {
+std::optional<Finding> FindTracingDiscrepancy(const ReportExperiment& experiment) {
   const auto gap = FindTracedGap(experiment);
   if (!gap || !TracedTimesDisagree(experiment)) return std::nullopt;
-  return Insight{finding::TracingDiscrepancy{*gap, FindTracingCause(experiment, *gap)},
+  return Finding{finding::TracingDiscrepancy{*gap, FindTracingCause(experiment, *gap)},
                  std::fabs(gap->traced - gap->untraced)};
 }
 
-std::optional<Insight> FindTracedSpeedupDiscrepancy(const Comparison& comparison,
+std::optional<Finding> FindTracedSpeedupDiscrepancy(const Comparison& comparison,
                                                     const ReportExperiment& baseline,
                                                     const ReportExperiment& candidate) {
   const auto ratio = TracedSpeedupDiscrepancy(comparison);
@@ -82,7 +82,7 @@ std::optional<Insight> FindTracedSpeedupDiscrepancy(const Comparison& comparison
     discrepancy.baseline = {*gap_before, FindTracingCause(baseline, *gap_before)};
     discrepancy.candidate = {*gap_after, FindTracingCause(candidate, *gap_after)};
   }
-  return Insight{std::move(discrepancy), std::fabs(*after - *before / comparison.latency.estimate->ratio())};
+  return Finding{std::move(discrepancy), std::fabs(*after - *before / comparison.latency.estimate->ratio())};
 }
 
 }  // namespace etprof

@@ -27,9 +27,9 @@ bool TracedTimesWereDisturbed(const ReportExperiment& experiment);
 std::optional<double> TracedSpeedupDiscrepancy(const Comparison& comparison);
 
 // The finding on an experiment; absent unless TracedTimesDisagree.
-std::optional<Insight> FindTracingDiscrepancy(const ReportExperiment& experiment);
+std::optional<Finding> FindTracingDiscrepancy(const ReportExperiment& experiment);
 // The finding on a pair; absent unless there is a TracedSpeedupDiscrepancy.
-std::optional<Insight> FindTracedSpeedupDiscrepancy(const Comparison& comparison,
+std::optional<Finding> FindTracedSpeedupDiscrepancy(const Comparison& comparison,
                                                     const ReportExperiment& baseline,
                                                     const ReportExperiment& candidate);
 

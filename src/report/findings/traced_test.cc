@@ -10,18 +10,18 @@
 namespace etprof {
 namespace {
 
-std::vector<const Insight*> FindAll(const Report& report, std::string_view kind) {
-  std::vector<const Insight*> found;
-  for (const Insight& insight : report.insights) {
-    if (insight.kind() == kind) found.push_back(&insight);
+std::vector<const Finding*> FindAll(const Report& report, std::string_view kind) {
+  std::vector<const Finding*> found;
+  for (const Finding& finding : report.findings) {
+    if (finding.kind() == kind) found.push_back(&finding);
   }
   return found;
 }
 
 bool HasUpperBound(const Report& report) {
-  return std::any_of(report.insights.begin(), report.insights.end(), [](const Insight& insight) {
-    const auto* bottleneck = std::get_if<finding::Bottleneck>(&insight.details);
-    return insight.kind() == finding::UpperBounds::kKind || (bottleneck != nullptr && bottleneck->bound);
+  return std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+    const auto* bottleneck = std::get_if<finding::Bottleneck>(&finding.details);
+    return finding.kind() == finding::UpperBounds::kKind || (bottleneck != nullptr && bottleneck->bound);
   });
 }
 
@@ -38,7 +38,7 @@ Report MakeReportWithUntraced(double median, double fastest) {
   ReportExperiment& on = report.experiments[1];
   on.latency.p50 = median;
   on.latency.min = fastest;
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -52,7 +52,7 @@ TEST(Traced, ReportsDifferencesAboveTenPercent) {
   for (const double factor : {1.101, 1.5, 1 / 1.2}) {
     const Report report = MakeReportWithUntraced(2'144'014 / factor, 1e6);
     EXPECT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U) << factor;
-    EXPECT_EQ(report.insights.front().kind(), finding::TracingDiscrepancy::kKind) << factor;
+    EXPECT_EQ(report.findings.front().kind(), finding::TracingDiscrepancy::kKind) << factor;
     EXPECT_FALSE(HasUpperBound(report)) << factor;
     // Shares are still reported, since they need no untraced times.
     EXPECT_EQ(FindAll(report, finding::Bottleneck::kKind).size(), 1U) << factor;
@@ -73,8 +73,8 @@ TEST(Traced, FindsTracingOverheadByTheFastestRuns) {
   net.latency_from_trace = false;
   net.latency.p50 = *net.MeanExecute() - 200'000;
   net.latency.min = *net.traced.min - 180'000;
-  report.insights = FindInsights(report);
-  const Insight& finding = *FindAll(report, finding::TracingDiscrepancy::kKind).at(0);
+  report.findings = MakeFindings(report);
+  const Finding& finding = *FindAll(report, finding::TracingDiscrepancy::kKind).at(0);
   EXPECT_NEAR(FindDiscrepancy(report).gap.relative(), 0.176, 0.001);
   EXPECT_EQ(FindDiscrepancy(report).cause.kind, Cause::kTracer);
   EXPECT_FALSE(TracedTimesWereDisturbed(net));
@@ -126,10 +126,10 @@ TEST(Traced, ExplainsTablesThatDisagreeWithTheHeadline) {
   move_headline(2.66);
   EXPECT_FALSE(TracedSpeedupDiscrepancy(comparison).has_value());
   move_headline(4);
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
-  const Insight& finding = *FindAll(report, finding::TracingDiscrepancy::kKind)[0];
-  EXPECT_EQ(&finding, &report.insights.front());
+  const Finding& finding = *FindAll(report, finding::TracingDiscrepancy::kKind)[0];
+  EXPECT_EQ(&finding, &report.findings.front());
   const auto& discrepancy = std::get<finding::TracedSpeedupDiscrepancy>(finding.details);
   EXPECT_NEAR(discrepancy.ratio, 2.3992, 1e-4);
   EXPECT_NEAR(discrepancy.baseline->gap.relative(), 0.028, 0.001);
@@ -147,9 +147,9 @@ TEST(Traced, ExplainsPairsOfTracesByTheirMeans) {
   for (ReportExperiment& experiment : report.experiments) experiment.latency_from_trace = true;
   comparison.latency.estimate->log_low = std::log(3.9);
   comparison.latency.estimate->log_high = std::log(4.1);
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
-  EXPECT_FALSE(std::get<finding::TracedSpeedupDiscrepancy>(report.insights.front().details).candidate);
+  EXPECT_FALSE(std::get<finding::TracedSpeedupDiscrepancy>(report.findings.front().details).candidate);
 }
 
 // A pair's finding includes the candidate, so there is no separate finding.
@@ -158,9 +158,9 @@ TEST(Traced, ExplainsPairsOnce) {
   report.experiments[1].latency.p50 = 1e6;
   report.comparisons[0].comparison.latency.estimate->log_low = std::log(4.9);
   report.comparisons[0].comparison.latency.estimate->log_high = std::log(5.1);
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
-  EXPECT_TRUE(std::get<finding::TracedSpeedupDiscrepancy>(report.insights.front().details).no_bounds);
+  EXPECT_TRUE(std::get<finding::TracedSpeedupDiscrepancy>(report.findings.front().details).no_bounds);
   EXPECT_FALSE(HasUpperBound(report));
 }
 

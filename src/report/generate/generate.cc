@@ -69,11 +69,12 @@ bool AreInterleaved(const ReportComparison* pair) {
 
 // Compares values of undisturbed launches in the same way as latencies. `a` and `b` are the experiments that
 // the values are from.
-Quantity CompareLaunchValues(const Report& report, std::size_t a, std::size_t b, const LaunchValues& baseline,
-                             const LaunchValues& candidate, double baseline_waited, double candidate_waited) {
+TimeComparison CompareLaunchValues(const Report& report, std::size_t a, std::size_t b,
+                                   const LaunchValues& baseline, const LaunchValues& candidate,
+                                   double baseline_waited, double candidate_waited) {
   const bool paired = AreInterleaved(FindComparison(report, a, b));
   const CompareOptions options = MakeCompareOptions(report.run);
-  Quantity quantity;
+  TimeComparison quantity;
   std::size_t common = std::min(baseline.size(), candidate.size());
   if (paired) {
     common = static_cast<std::size_t>(
@@ -98,13 +99,14 @@ Quantity CompareLaunchValues(const Report& report, std::size_t a, std::size_t b,
 
 // Compares a test of two variants. A test with one part in each variant is one of the run's comparisons;
 // several parts are compared by their sums.
-Quantity CompareTests(const Report& report, const GenerateTest& baseline, const GenerateTest& candidate) {
+TimeComparison CompareTests(const Report& report, const GenerateTest& baseline,
+                            const GenerateTest& candidate) {
   if (baseline.parts.size() == 1 && candidate.parts.size() == 1) {
     const ReportComparison* const pair = FindComparison(report, baseline.parts[0], candidate.parts[0]);
     const std::int64_t steps = PlaceData(report, baseline.parts[0]).place->times;
     if (pair != nullptr && PlaceData(report, candidate.parts[0]).place->times == steps) {
       const auto times = static_cast<double>(steps);
-      Quantity quantity = pair->comparison.latency;
+      TimeComparison quantity = pair->comparison.latency;
       for (std::optional<double>* ns : {&quantity.baseline_ns, &quantity.candidate_ns})
         if (*ns) **ns *= times;
       if (quantity.estimate && quantity.estimate->log_middle)
@@ -113,7 +115,7 @@ Quantity CompareTests(const Report& report, const GenerateTest& baseline, const 
     }
   }
   if (IsEmulated(report, baseline) || IsEmulated(report, candidate)) {
-    Quantity quantity;
+    TimeComparison quantity;
     quantity.verdict = stats::Verdict::kEmulated;
     return quantity;
   }

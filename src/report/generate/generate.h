@@ -55,13 +55,13 @@ struct GenerateTest {
     v("ms_high", &T::high, kMs.WithMeaning("upper bound"));
     v("ms_per_token", &T::PerToken, kMs.WithMeaning("`ms` over its tokens"));
     v("tokens_per_second", [](const T& test) { return test.Rate(test.ns); },
-      {.meaning = "tokens over `ms`", .least = 0});
+      {.meaning = "tokens over `ms`", .min = 0});
     v("tokens_per_second_low", [](const T& test) { return test.Rate(test.high); },
-      {.meaning = "lower bound", .least = 0});
+      {.meaning = "lower bound", .min = 0});
     v("tokens_per_second_high", [](const T& test) { return test.Rate(test.low); },
-      {.meaning = "upper bound; null: unbounded", .least = 0, .or_null = true});
+      {.meaning = "upper bound; null: unbounded", .min = 0, .or_null = true});
     v("confidence", &T::confidence, kShareOfWhole.WithMeaning("of the interval"));
-    v("samples_ns", &T::samples, {.meaning = "of each launch", .least = 0});
+    v("samples_ns", &T::samples, {.meaning = "of each launch", .min = 0});
   }
 };
 
@@ -150,7 +150,7 @@ void DescribeLine(auto& v, const std::string& prefix, auto get) {
           const std::optional<stats::LineEstimate> line = get(object);
           return line ? std::optional(((*line).*coefficient).*member) : std::nullopt;
         },
-        {.meaning = meaning, .least = kAnyNumber, .or_null = true});
+        {.meaning = meaning, .min = kAnyNumber, .or_null = true});
     };
     bound("", "of the line; null: there is none", &stats::MeanInterval::mean);
     bound("_low", "lower bound", &stats::MeanInterval::low);
@@ -179,7 +179,7 @@ struct DecodeLine {
       v("category", &Part::category,
         {.meaning = "of an operator: what it computes", .or_null = true, .omit_if_empty = true});
       v("mean_ns", &Part::means,
-        {.meaning = "self time in a traced run at each position", .least = kAnyNumber});
+        {.meaning = "self time in a traced run at each position", .min = kAnyNumber});
       DescribeLine(v, "", [](const Part& part) { return part.line; });
     }
   };
@@ -201,15 +201,15 @@ struct DecodeLine {
   static void Describe(auto& v) {
     using Decode = DecodeLine;
     v("at", &Decode::positions, {.meaning = "positions"});
-    v("ns", &Decode::ns, {.meaning = "of an untraced step at each", .least = 0});
+    v("ns", &Decode::ns, {.meaning = "of an untraced step at each", .min = 0});
     v("memory_ns", &Decode::memory_ns,
       {.meaning = "that reading its weights and the cache takes at the measured bandwidth; null: not known",
-       .least = 0});
+       .min = 0});
     v("fits", &Decode::fits, {.meaning = "a line describes them: else there is none"});
     v("misfit", [](const Decode& decode) { return decode.line ? decode.line->misfit : std::nullopt; },
       {.meaning =
            "distance of the position that lies furthest from the line, over the mean; null: two positions",
-       .least = 0});
+       .min = 0});
     DescribeLine(v, "", [](const Decode& decode) { return decode.fits ? decode.line : std::nullopt; });
     DescribeLine(v, "traced_", [](const Decode& decode) { return decode.traced; });
     v("parts", &Decode::parts, {.meaning = "by category; they add up to the traced line"});
@@ -229,15 +229,14 @@ struct StepKernel {
 
   static constexpr const char* kSchemaName = "step_kernel";
   static void Describe(auto& v) {
-    v("tokens", &StepKernel::tokens,
-      {.meaning = "that a step takes: 1 decodes, more are prefill", .least = 1});
+    v("tokens", &StepKernel::tokens, {.meaning = "that a step takes: 1 decodes, more are prefill", .min = 1});
     v("method", &StepKernel::method,
       {.meaning = "an encoder, or the embedding of tokens; null: the one that gives the step's logits",
        .or_null = true});
     v("kernel", &StepKernel::kernel,
       {.meaning = "KleidiAI's function that computed; null: XNNPACK's own", .or_null = true});
     v("code", &StepKernel::code, {.meaning = "the highest class of its instructions"});
-    v("operators", &StepKernel::operators, {.meaning = "matrix products that ran it", .least = 1});
+    v("operators", &StepKernel::operators, {.meaning = "matrix products that ran it", .min = 1});
   }
 };
 
@@ -259,7 +258,7 @@ struct GenerateSide {
   static void Describe(auto& v) {
     using S = GenerateSide;
     v("variant", &S::variant, {.meaning = "its name"});
-    v("threads", &S::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("threads", &S::threads, {.meaning = "of the runner's thread pool", .min = 1});
     v("model", &S::model_file, {.meaning = "the .pte"});
     v("isa", &S::isa, {.meaning = "CPU features that are masked", .or_null = true});
     v("peak_rss_bytes", &S::peak_rss, {.meaning = "the largest resident memory of a process"});
@@ -282,7 +281,7 @@ struct GeneratePair {
   std::size_t baseline = 0, candidate = 0;  // indices into GenerateReport::sides
   struct Row {
     std::string test;
-    Quantity quantity;
+    TimeComparison quantity;
 
     static constexpr const char* kSchemaName = "generate_row";
     static void Describe(auto& v) {

@@ -108,7 +108,7 @@ TEST(GenerateReport, ComparesTestsOfSeveralParts) {
     EXPECT_EQ(generate.pairs.at(0).rows.size(), 1U);
     return generate.pairs.at(0).rows.at(0).quantity;
   };
-  const Quantity quantity = compare_pair(
+  const TimeComparison quantity = compare_pair(
       {MakePlace("a", "pp20", 8, 4, 2, full_chunks), MakePlace("a", "pp20", 4, 16, 1, last_chunk),
        MakePlace("b", "pp20", 8, 4, 2, slow_chunks), MakePlace("b", "pp20", 4, 16, 1, same_last_chunk)});
   EXPECT_EQ(quantity.verdict, stats::Verdict::kSlower);

@@ -88,8 +88,8 @@ void AddTimes(const Report& report, std::size_t experiment, const Method& method
 
 // A comparison of a node's times in two variants.
 struct NodeComparison {
-  std::optional<double> ratio;       // from SpeedupRatio; above 1, the candidate is faster
-  std::optional<Quantity> quantity;  // if exactly one operator ran as the node in each variant
+  std::optional<double> ratio;             // from SpeedupRatio; above 1, the candidate is faster
+  std::optional<TimeComparison> quantity;  // if exactly one operator ran as the node in each variant
 };
 // Absent if the node has no time in a variant.
 std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, const ModelNode& node);

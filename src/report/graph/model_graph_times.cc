@@ -200,7 +200,7 @@ std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, co
   if (baseline == node.times.end() || candidate == node.times.end()) return std::nullopt;
   if (baseline->second.mean_self <= 0 || candidate->second.mean_self <= 0) return std::nullopt;
   NodeComparison result;
-  Quantity sums;
+  TimeComparison sums;
   sums.baseline_ns = baseline->second.mean_self;
   sums.candidate_ns = candidate->second.mean_self;
   const bool single = baseline->second.operators.size() == 1 && candidate->second.operators.size() == 1;

@@ -82,9 +82,9 @@ struct ThreadUse {
     v("regions", &U::regions, {.meaning = "parallel regions: calls of the thread pool"});
     v("threads", &U::threads, {.meaning = "the caller, then those of the pool"});
     v("efficiency", &U::Efficiency,
-      {.meaning = "busy time over the number of threads times `parallel_ns`", .least = 0});
+      {.meaning = "busy time over the number of threads times `parallel_ns`", .min = 0});
     v("speedup_over_one", &U::SpeedupOverOne,
-      {.meaning = "of its tasks one after the other; null: not measured", .least = 0});
+      {.meaning = "of its tasks one after the other; null: not measured", .min = 0});
     v("cause", &U::cause,
       {.meaning = "why the threads do not make it faster; null: they do, or it is not known"});
   }

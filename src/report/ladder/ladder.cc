@@ -266,7 +266,7 @@ class LadderBuilder {
   }
 
   void CompareSettings(const LadderSetting& from, const LadderSetting& to,
-                       std::optional<Quantity> LadderCell::*member) {
+                       std::optional<TimeComparison> LadderCell::*member) {
     const auto matches = MatchesBetween(from, to);
     const Comparison comparison =
         CompareExperiments(SidesAt(from, to), "", "", matches ? &*matches : nullptr);
@@ -316,11 +316,11 @@ class LadderBuilder {
   }
 
   void FindThreadDependentLevels() {
-    const auto find_in = [&](const std::vector<LadderRow>& rows, ThreadDependentLevel::Of of) {
+    const auto find_in = [&](const std::vector<LadderRow>& rows, ThreadDependentLevel::RowKind row_kind) {
       std::vector<ThreadDependentLevel> found;
       for (const LadderRow& row : rows) {
         for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-          ThreadDependentLevel swing{of, row.name, ladder_.levels[l].name, {}, {}};
+          ThreadDependentLevel swing{row_kind, row.name, ladder_.levels[l].name, {}, {}};
           for (const std::vector<LadderCell>& levels : row.cells) {
             const LadderCell& cell = levels[l];
             if (!cell.over_below) continue;
@@ -331,13 +331,13 @@ class LadderBuilder {
           if (!swing.helps.empty() && !swing.hurts.empty()) found.push_back(std::move(swing));
         }
       }
-      if (of != ThreadDependentLevel::Of::kLatency)
+      if (row_kind != ThreadDependentLevel::RowKind::kLatency)
         std::ranges::stable_sort(found, std::ranges::greater(), &ThreadDependentLevel::at_stake);
       std::ranges::move(found, std::back_inserter(ladder_.thread_dependent_levels));
     };
-    find_in({ladder_.latency}, ThreadDependentLevel::Of::kLatency);
-    find_in(ladder_.groups, ThreadDependentLevel::Of::kGroup);
-    find_in(ladder_.operators, ThreadDependentLevel::Of::kOperator);
+    find_in({ladder_.latency}, ThreadDependentLevel::RowKind::kLatency);
+    find_in(ladder_.groups, ThreadDependentLevel::RowKind::kGroup);
+    find_in(ladder_.operators, ThreadDependentLevel::RowKind::kOperator);
   }
 
   // The latency of the baseline over that of the candidate, from the paired estimate if there is one.
@@ -362,7 +362,7 @@ class LadderBuilder {
     best.others.reserve(settings.size());  // `comparisons` points into this vector
     for (const LadderSetting& other : settings) {
       if (other == best.setting) continue;
-      Quantity& against =
+      TimeComparison& against =
           best.others
               .emplace_back(LadderBest::Other{{other, ladder_.latency.At(other)},
                                               CompareLatencies(SidesAt(other, best.setting)).latency})
@@ -370,7 +370,7 @@ class LadderBuilder {
       comparisons.push_back({against.estimate, against.verdict});
     }
     // A contended setting has no ratio, but may be the fastest.
-    const auto median = [](const MeasuredSetting& of) { return of.latency.ns.value_or(0); };
+    const auto median = [](const MeasuredSetting& setting) { return setting.latency.ns.value_or(0); };
     const bool none = std::ranges::none_of(
         comparisons, [](const stats::JointComparison& one) { return one.estimate.has_value(); });
     if (std::ranges::any_of(best.others, [&](const LadderBest::Other& other) {

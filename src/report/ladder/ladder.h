@@ -47,20 +47,21 @@ struct LadderCell {
   // Comparisons with the next lower level (Ladder::Below) and with the lowest measured level, at the same
   // number of threads. If the next lower level was not measured with this number of threads, no other level
   // replaces it: the effect of a level refers to the same level at all numbers of threads.
-  std::optional<Quantity> over_below = {}, over_lowest = {};
-  std::optional<Quantity> over_fewest = {};  // comparison with the fewest threads at the same level
-  std::optional<double> efficiency = {};     // that speedup / ratio of the numbers of threads; 1 is perfect
+  std::optional<TimeComparison> over_below = {}, over_lowest = {};
+  std::optional<TimeComparison> over_fewest = {};  // comparison with the fewest threads at the same level
+  std::optional<double> efficiency = {};  // that speedup / ratio of the numbers of threads; 1 is perfect
   // For operators: the name and the key at this setting; absent: the operator is not executed there.
   std::optional<std::string> op_name = {}, op_key = {};
 
   static void Describe(auto& v) {
     using C = LadderCell;
-    const auto over = [&](const char* key, std::optional<Quantity> C::*member, std::string_view meaning) {
+    const auto over = [&](const char* key, std::optional<TimeComparison> C::*member,
+                          std::string_view meaning) {
       v(key, [member](const C& cell) { return MakeOptionalView<RatioAndVerdict>(cell.*member); },
         {.meaning = meaning});
     };
     v("level", &C::level, {.meaning = "of the ISA"});
-    v("threads", &C::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("threads", &C::threads, {.meaning = "of the runner's thread pool", .min = 1});
     v("ms", &C::ns,
       kMs.WithMeaning("median of the latency, else mean self time; null: not there, or not measured"));
     v("name", &C::op_name, {.meaning = "of the operator at this setting"});
@@ -91,15 +92,15 @@ struct LadderRow {
 
 // A level that is faster at some numbers of threads and slower at others.
 struct ThreadDependentLevel {
-  enum class Of { kLatency, kGroup, kOperator };
-  Of of = Of::kLatency;
+  enum class RowKind { kLatency, kGroup, kOperator };
+  RowKind row_kind = RowKind::kLatency;
   std::string name, level;               // of the row and of the level
   std::vector<LadderCell> helps, hurts;  // the row's cells with these verdicts
   double at_stake = 0;                   // ns; the row's largest time at this level
 
   static void Describe(auto& v) {
     using L = ThreadDependentLevel;
-    v("of", &L::of, {.meaning = "what the row is"});
+    v("of", &L::row_kind, {.meaning = "what the row is"});
     v("name", &L::name, {.meaning = "of the row"});
     v("level", &L::level, {.meaning = "of the ISA"});
     v("helps_at_threads", [](const L& found) { return MapEach(found.helps, &LadderCell::threads); },
@@ -110,7 +111,7 @@ struct ThreadDependentLevel {
 };
 
 template <>
-inline constexpr const char* kNames<ThreadDependentLevel::Of>[] = {"latency", "group", "operator"};
+inline constexpr const char* kNames<ThreadDependentLevel::RowKind>[] = {"latency", "group", "operator"};
 
 // A setting with its latency.
 struct MeasuredSetting : LadderSetting {
@@ -118,10 +119,10 @@ struct MeasuredSetting : LadderSetting {
 
   static void Describe(auto& v) {
     using S = MeasuredSetting;
-    v("level", [](const S& of) { return of.latency.level; }, {.meaning = "of the ISA"});
-    v("threads", [](const S& of) { return of.latency.threads; },
-      {.meaning = "of the runner's thread pool", .least = 1});
-    v("median_ms", [](const S& of) { return of.latency.ns; }, kMs.WithMeaning("of the latency"));
+    v("level", [](const S& setting) { return setting.latency.level; }, {.meaning = "of the ISA"});
+    v("threads", [](const S& setting) { return setting.latency.threads; },
+      {.meaning = "of the runner's thread pool", .min = 1});
+    v("median_ms", [](const S& setting) { return setting.latency.ns; }, kMs.WithMeaning("of the latency"));
   }
 };
 
@@ -130,11 +131,11 @@ struct LadderBest {
   MeasuredSetting setting;
   struct Other {
     MeasuredSetting setting;
-    Quantity against;  // baseline: the other setting; kFaster: the best is significantly faster
+    TimeComparison against;  // baseline: the other setting; kFaster: the best is significantly faster
 
     static void Describe(auto& v) {
       v.Flat(&Other::setting);
-      v("best_over_it", [](const Other& of) { return RatioAndVerdict{of.against}; },
+      v("best_over_it", [](const Other& other) { return RatioAndVerdict{other.against}; },
         {.meaning = "how much faster the best setting is"});
     }
   };
@@ -175,7 +176,7 @@ struct Ladder {
   static void Describe(auto& v) {
     using L = Ladder;
     v("levels", &L::levels, {.meaning = "of the ISA, the lowest first", .non_empty = true});
-    v("threads", &L::threads, {.meaning = "that were measured, rising", .least = 1, .non_empty = true});
+    v("threads", &L::threads, {.meaning = "that were measured, rising", .min = 1, .non_empty = true});
     v("interleaved", &L::interleaved, {.meaning = "false: drift cannot be told from an effect"});
     v("latency", &L::latency, {.meaning = "medians"});
     v("groups", &L::groups, {.meaning = "mean self times of groups that take time anywhere"});
@@ -186,7 +187,7 @@ struct Ladder {
       {.meaning = "levels that help at some numbers of threads and hurt at others"});
     v("portable_share", &L::portable_share,
       {.meaning = "of an inference at the highest level: kernels that no mask reaches",
-       .least = 0,
+       .min = 0,
        .or_null = true});
   }
 };
@@ -203,7 +204,7 @@ std::vector<Ladder> FindLaddersWithin(const Report& report);
 // A time without and with a level of the ISA, at each number of threads.
 struct PayoffRow {
   std::string name;
-  std::vector<std::optional<Quantity>> speedups;  // by number of threads; absent: not in both variants
+  std::vector<std::optional<TimeComparison>> speedups;  // by number of threads; absent: not in both variants
   // The first number of threads from which on the level is the same or slower, after it was faster at a
   // smaller number. Absent if a verdict from there on is missing, inconclusive, or contended.
   std::optional<int> stops;
@@ -218,7 +219,7 @@ struct PayoffRow {
       },
       {.meaning = "by number of threads; null: not in both variants"});
     v("no_longer_from_threads", &PayoffRow::stops,
-      {.meaning = "from here on the verdict is same or slower, after it was faster", .least = 1});
+      {.meaning = "from here on the verdict is same or slower, after it was faster", .min = 1});
     v("never", &PayoffRow::never, {.meaning = "same or slower at each number of threads"});
   }
 };
@@ -237,7 +238,7 @@ struct Payoff {
   static void Describe(auto& v) {
     v("baseline", &Payoff::baseline, {.meaning = "name of the level below"});
     v("candidate", &Payoff::candidate, {.meaning = "name of the level"});
-    v("threads", &Payoff::threads, {.meaning = "numbers of threads, rising", .least = 1, .non_empty = true});
+    v("threads", &Payoff::threads, {.meaning = "numbers of threads, rising", .min = 1, .non_empty = true});
     v("interleaved", &Payoff::interleaved, {.meaning = "false: drift cannot be told from an effect"});
     v("latency", &Payoff::latency, {.meaning = "of medians"});
     v("operators", &Payoff::operators, {.meaning = "that both sides have somewhere, by falling time"});

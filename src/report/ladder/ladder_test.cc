@@ -69,13 +69,15 @@ TEST(Ladder, FindsThreadDependentLevels) {
   EXPECT_EQ(VerdictAt(*convolution, 0, 1), Verdict::kSame) << "not dropped: shown to change nothing";
 
   ASSERT_FALSE(ladder.thread_dependent_levels.empty());
-  EXPECT_EQ(ladder.thread_dependent_levels[0].of, ThreadDependentLevel::Of::kLatency);
+  EXPECT_EQ(ladder.thread_dependent_levels[0].row_kind, ThreadDependentLevel::RowKind::kLatency);
   EXPECT_EQ(ladder.thread_dependent_levels[0].level, "sme2");
   EXPECT_THAT(ladder.thread_dependent_levels[0].helps, ElementsAre(Field(&LadderCell::threads, 1)));
   EXPECT_THAT(ladder.thread_dependent_levels[0].hurts, ElementsAre(Field(&LadderCell::threads, 4)));
-  const auto group_level = std::find_if(
-      ladder.thread_dependent_levels.begin(), ladder.thread_dependent_levels.end(),
-      [](const ThreadDependentLevel& swing) { return swing.of == ThreadDependentLevel::Of::kGroup; });
+  const auto group_level =
+      std::find_if(ladder.thread_dependent_levels.begin(), ladder.thread_dependent_levels.end(),
+                   [](const ThreadDependentLevel& swing) {
+                     return swing.row_kind == ThreadDependentLevel::RowKind::kGroup;
+                   });
   ASSERT_NE(group_level, ladder.thread_dependent_levels.end());
   EXPECT_EQ(group_level->name, "Convolution");
 }

@@ -30,13 +30,13 @@ class MatrixBuilder {
   void Add(std::size_t candidate, const Comparison& comparison) {
     matrix_.candidates.push_back(candidate);
     matrix_.interleaved = matrix_.interleaved && comparison.pairing == Pairing::kLaunches;
-    const auto cell = [&](const Quantity& of) -> MatrixCell {
-      if (!matrix_.threads) return {of, std::nullopt};
-      return {of, ScalingEfficiency(of, report_.experiments[matrix_.baseline].threads,
-                                    report_.experiments[candidate].threads)};
+    const auto cell = [&](const TimeComparison& time) -> MatrixCell {
+      if (!matrix_.threads) return {time, std::nullopt};
+      return {time, ScalingEfficiency(time, report_.experiments[matrix_.baseline].threads,
+                                      report_.experiments[candidate].threads)};
     };
     // Comparisons have the baseline's time in the runs that they compare.
-    const auto set = [&](MatrixRow& row, const Quantity& quantity) {
+    const auto set = [&](MatrixRow& row, const TimeComparison& quantity) {
       row.against.back() = cell(quantity);
       if (quantity.baseline_ns) row.baseline_ns = quantity.baseline_ns;
     };
@@ -61,9 +61,9 @@ class MatrixBuilder {
 
   Matrix Take() {
     std::erase_if(matrix_.groups, [](const MatrixRow& row) {
-      return row.baseline_ns.value_or(0) == 0 && std::ranges::all_of(row.against, [](const Quantity& of) {
-               return of.candidate_ns.value_or(0) == 0;
-             });
+      return row.baseline_ns.value_or(0) == 0 &&
+             std::ranges::all_of(
+                 row.against, [](const TimeComparison& time) { return time.candidate_ns.value_or(0) == 0; });
     });
     return std::move(matrix_);
   }
@@ -127,7 +127,7 @@ std::vector<Matrix> FindMatrices(const Report& report) {
   return matrices;
 }
 
-std::optional<double> SpeedupRatio(const Quantity& quantity) {
+std::optional<double> SpeedupRatio(const TimeComparison& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated || quantity.verdict == stats::Verdict::kContended) {
     return std::nullopt;
   }
@@ -139,7 +139,7 @@ std::optional<double> SpeedupRatio(const Quantity& quantity) {
   return *quantity.baseline_ns / *quantity.candidate_ns;
 }
 
-std::optional<double> ScalingEfficiency(const Quantity& quantity, int baseline_threads, int threads) {
+std::optional<double> ScalingEfficiency(const TimeComparison& quantity, int baseline_threads, int threads) {
   const auto ratio = SpeedupRatio(quantity);
   if (!ratio || threads <= 0) return std::nullopt;
   return *ratio * static_cast<double>(baseline_threads) / static_cast<double>(threads);

@@ -128,7 +128,7 @@ TEST(Matrix, EqualNumbersOfThreadsAreNoSweep) {
 }
 
 TEST(Matrix, EmulatedCpusHaveNoEfficiency) {
-  Quantity quantity;
+  TimeComparison quantity;
   quantity.baseline_ns = 4;
   quantity.candidate_ns = 2;
   EXPECT_EQ(ScalingEfficiency(quantity, 1, 2), 1.0);

@@ -11,7 +11,7 @@ PayoffRow MakePayoffRow(const LadderRow& row, std::size_t level, const std::vect
   PayoffRow new_row{row.name, {}, {}, false};
   for (const std::vector<LadderCell>& levels : row.cells)
     new_row.speedups.push_back(levels[level].over_below);
-  const auto is = [](const std::optional<Quantity>& quantity, auto... verdicts) {
+  const auto is = [](const std::optional<TimeComparison>& quantity, auto... verdicts) {
     return quantity && ((quantity->verdict == verdicts) || ...);
   };
   std::size_t from = new_row.speedups.size();
@@ -36,9 +36,9 @@ void AddPayoffs(const Ladder& ladder, std::vector<Payoff>& payoffs) {
     payoff.threads = ladder.threads;
     payoff.interleaved = ladder.interleaved;
     for (const LadderRow& row : ladder.operators) {
-      PayoffRow of = MakePayoffRow(row, level, ladder.threads);
-      if (std::ranges::any_of(of.speedups, [](const auto& quantity) { return quantity.has_value(); }))
-        payoff.operators.push_back(std::move(of));
+      PayoffRow payoff_row = MakePayoffRow(row, level, ladder.threads);
+      if (std::ranges::any_of(payoff_row.speedups, [](const auto& quantity) { return quantity.has_value(); }))
+        payoff.operators.push_back(std::move(payoff_row));
     }
     payoffs.push_back(std::move(payoff));
   }

@@ -300,7 +300,7 @@ void AddComparisons(Report& report) {
 // Decides the latencies of all releases together, with control of the false discovery rate.
 void DecideReleases(Report& report) {
   std::vector<stats::JointComparison> latencies;
-  const auto add = [&](Quantity& latency) {
+  const auto add = [&](TimeComparison& latency) {
     if (latency.verdict != stats::Verdict::kEmulated)
       latencies.push_back({latency.estimate, latency.verdict});
   };
@@ -485,7 +485,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   report.payoffs = FindPayoffs(report);
   report.latency_plots = FindLatencyPlots(report);
   AddWarnings(report);
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 

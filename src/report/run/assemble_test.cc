@@ -44,9 +44,9 @@ TEST(Assemble, OpaqueCallsHaveNoOverhead) {
   // Large enough to be reported.
   experiment.groups.rows[static_cast<std::size_t>(Group::kDelegateOverhead)].total = experiment.groups.total;
   const auto calls = [&]() -> std::int64_t {
-    for (const Insight& insight : FindInsights(report)) {
-      const auto* const overhead = std::get_if<finding::DelegateOverhead>(&insight.details);
-      if (overhead != nullptr && insight.experiment == 1) return overhead->calls;
+    for (const Finding& finding : MakeFindings(report)) {
+      const auto* const overhead = std::get_if<finding::DelegateOverhead>(&finding.details);
+      if (overhead != nullptr && finding.experiment == 1) return overhead->calls;
     }
     return 0;
   };
@@ -249,7 +249,7 @@ Report AssembleExports(double exporter, double runtime, double interaction = 1) 
 
 TEST(Assemble, AttributesAChangeToTheExporterOrTheRuntime) {
   using stats::Verdict;
-  const auto expect = [](const Quantity& quantity, double ratio, std::optional<Verdict> verdict) {
+  const auto expect = [](const TimeComparison& quantity, double ratio, std::optional<Verdict> verdict) {
     ASSERT_TRUE(quantity.estimate);
     EXPECT_NEAR(quantity.estimate->ratio(), ratio, 0.02 * ratio);
     EXPECT_LE(quantity.estimate->low(), ratio);

@@ -24,7 +24,7 @@ std::optional<std::size_t> FindCombination(const Report& report, const Experimen
 // The comparison of two experiments that differ in one factor, while the other factor is fixed.
 struct SimpleEffect {
   std::map<int, double> launches;  // by launch: log(baseline / candidate)
-  Quantity latency;
+  TimeComparison latency;
 
   SimpleEffect(const Report& report, std::size_t baseline, std::size_t candidate) {
     const ExperimentPair sides{report.run, report.experiments[baseline], report.experiments[candidate]};
@@ -37,9 +37,9 @@ struct SimpleEffect {
 
 // The sum of two effects, each times its factor. The unit is the launch, in which all four experiments were
 // interleaved.
-Quantity Combine(const CompareOptions& options, const SimpleEffect& a, double a_factor, const SimpleEffect& b,
-                 double b_factor) {
-  Quantity sum;
+TimeComparison Combine(const CompareOptions& options, const SimpleEffect& a, double a_factor,
+                       const SimpleEffect& b, double b_factor) {
+  TimeComparison sum;
   for (const SimpleEffect* effect : {&a, &b}) {
     const stats::Verdict verdict = effect->latency.verdict;
     if (verdict == stats::Verdict::kEmulated || verdict == stats::Verdict::kContended) sum.verdict = verdict;

@@ -66,12 +66,12 @@ struct RooflineRow {
     v("bytes", &R::bytes, {.meaning = "compulsory traffic of a run: each tensor once"});
     v("flops_per_byte",
       [](const R& row) { return row.bytes == 0 ? std::nullopt : std::optional(row.intensity()); },
-      {.meaning = "two for each MAC; null: no bytes", .least = 0});
+      {.meaning = "two for each MAC; null: no bytes", .min = 0});
     v("macs_per_s", &R::macs_per_s, {.meaning = "over `time_ms`"});
     v("bytes_per_s", &R::bytes_per_s, {.meaning = "over `time_ms`"});
     v("bound", &R::bound, {.meaning = "which roof is the lower one for it"});
     v("roof_ms", &R::roof_ns, kMs.WithMeaning("the time that it would take at that roof"));
-    v("share_of_roof", &R::share, {.meaning = "the time at the roof / the time", .least = 0});
+    v("share_of_roof", &R::share, {.meaning = "the time at the roof / the time", .min = 0});
     v("would_save_ms", &R::gap_ns, kMs.WithMeaning("`time_ms` less `roof_ms`"));
   }
 };

@@ -6,7 +6,7 @@
 
 #include "core/json/describe.h"
 #include "profile/analysis/profile.h"
-#include "report/findings/insight.h"
+#include "report/findings/finding.h"
 #include "stats/distribution.h"
 
 namespace etprof {

@@ -19,12 +19,12 @@ struct SustainedPoint {
 
   static void Describe(auto& v) {
     using S = SustainedPoint;
-    v("seconds", &S::seconds, {.meaning = "its middle, from the start of the first burst", .least = 0});
+    v("seconds", &S::seconds, {.meaning = "its middle, from the start of the first burst", .min = 0});
     v("runs", &S::runs, {.meaning = "untraced runs of the burst"});
     v("median_ms", &S::median_ns, kNonNegativeMs.WithMeaning("of these runs"));
     v("p95_ms", &S::p95_ns, kNonNegativeMs.WithMeaning("95th percentile of these runs"));
-    v("frequency_mhz", &S::mhz, {.meaning = "of the CPU that the main thread was on", .least = 0});
-    v("frequency_cap_mhz", &S::cap_mhz, {.meaning = "the limit in force of that CPU's clock", .least = 0});
+    v("frequency_mhz", &S::mhz, {.meaning = "of the CPU that the main thread was on", .min = 0});
+    v("frequency_cap_mhz", &S::cap_mhz, {.meaning = "the limit in force of that CPU's clock", .min = 0});
     v("temperature_c", &S::celsius, {.meaning = "degrees Celsius, of the device's hottest sensor"});
   }
 };
@@ -44,11 +44,13 @@ struct Sustained {
     const stats::RatioEstimate& estimate;
 
     static void Describe(auto& v) {
-      v("ratio", [](const Change& of) { return of.estimate.ratio(); },
+      v("ratio", [](const Change& change) { return change.estimate.ratio(); },
         {.meaning = "first_ms / last_ms: below 1, it became slower"});
-      v("low", [](const Change& of) { return of.estimate.low(); }, {.meaning = "lower bound of the ratio"});
-      v("high", [](const Change& of) { return of.estimate.high(); }, {.meaning = "upper bound of the ratio"});
-      v("confidence", [](const Change& of) { return of.estimate.confidence; },
+      v("low", [](const Change& change) { return change.estimate.low(); },
+        {.meaning = "lower bound of the ratio"});
+      v("high", [](const Change& change) { return change.estimate.high(); },
+        {.meaning = "upper bound of the ratio"});
+      v("confidence", [](const Change& change) { return change.estimate.confidence; },
         {.meaning = "of the interval"});
     }
   };
@@ -56,10 +58,10 @@ struct Sustained {
   static constexpr const char* kSchemaName = "sustained";
   static void Describe(auto& v) {
     using S = Sustained;
-    v("seconds", &S::seconds, {.meaning = "from the first burst's start to the last one's end", .least = 0});
+    v("seconds", &S::seconds, {.meaning = "from the first burst's start to the last one's end", .min = 0});
     v("window_seconds", &S::window_seconds,
       {.meaning = "of beginning and end that are compared: a quarter of the time, a minute at most",
-       .least = 0});
+       .min = 0});
     v("first_ms", &S::first_ns,
       kNonNegativeMs.WithMeaning("median of the bursts' medians in the first window"));
     v("last_ms", &S::last_ns, kNonNegativeMs.WithMeaning("median of the bursts' medians in the last window"));

@@ -40,8 +40,8 @@ PointPair ComparePoints(const std::vector<FrontierPoint>& points, std::size_t fi
                                                   kFrontierConfidence);
     return pair;
   }
-  const auto index_of = [&](const FrontierPoint& of) {
-    return static_cast<std::size_t>(of.setting - a.cell->settings.data());
+  const auto index_of = [&](const FrontierPoint& point) {
+    return static_cast<std::size_t>(point.setting - a.cell->settings.data());
   };
   for (const SettingPair& known : a.cell->setting_pairs) {
     if (known.first != index_of(a) || known.second != index_of(b)) continue;
@@ -85,8 +85,8 @@ Ordering CompareSqnr(const SuiteSetting& first, const SuiteSetting& second) {
 }
 
 bool Dominates(const std::vector<Ordering>& orderings) {
-  return std::ranges::all_of(orderings, [](Ordering of) { return of >= 0; }) &&
-         std::ranges::any_of(orderings, [](Ordering of) { return of > 0; });
+  return std::ranges::all_of(orderings, [](Ordering ordering) { return ordering >= 0; }) &&
+         std::ranges::any_of(orderings, [](Ordering ordering) { return ordering > 0; });
 }
 
 // Sets the places of one model's points on one device.
@@ -99,7 +99,8 @@ void PlacePoints(const std::vector<FrontierPoint>& points, const std::vector<Poi
         OrderingOf(pair.latency_verdict), OrderingOf(pair.memory_verdict),
         CompareSqnr(*points[pair.first].setting, *points[pair.second].setting)};
     below[pair.first][pair.second] = Dominates(orderings);
-    below[pair.second][pair.first] = Dominates(MapEach(orderings, [](Ordering of) { return 0 <=> of; }));
+    below[pair.second][pair.first] =
+        Dominates(MapEach(orderings, [](Ordering ordering) { return 0 <=> ordering; }));
   }
   // "As good" has a tolerance, so a circle of points may each dominate the next: all of them stay.
   std::vector<std::vector<bool>> reaches = below;
@@ -161,19 +162,21 @@ std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::ve
       return other.model == cell.model && other.device == cell.device;
     };
     if (std::ranges::any_of(planned, same_group)) continue;
-    const auto baseline = std::ranges::find_if(report.cells, [&](const SuiteCellReport& of) {
-      return of.model == model && of.device == cell.device && of.dtype == cell.dtype;
+    const auto baseline = std::ranges::find_if(report.cells, [&](const SuiteCellReport& cell_report) {
+      return cell_report.model == model && cell_report.device == cell.device &&
+             cell_report.dtype == cell.dtype;
     });
     if (baseline == report.cells.end() || baseline->settings.empty()) continue;
     std::vector<const SuiteSetting*> candidates;
-    for (const SuiteCellReport& of : report.cells) {
-      if (of.model != model || of.device != cell.device) continue;
-      for (const SuiteSetting& setting : of.settings) {
+    for (const SuiteCellReport& cell_report : report.cells) {
+      if (cell_report.model != model || cell_report.device != cell.device) continue;
+      for (const SuiteSetting& setting : cell_report.settings) {
         if (setting.place == SettingPlace::kFrontier && &setting != baseline->settings.data())
           candidates.push_back(&setting);
       }
     }
-    std::ranges::stable_sort(candidates, {}, [](const SuiteSetting* of) { return *of->latency_ns; });
+    std::ranges::stable_sort(candidates, {},
+                             [](const SuiteSetting* setting) { return *setting->latency_ns; });
     if (candidates.size() > kMaxConfirmed) candidates.resize(kMaxConfirmed);
     if (candidates.empty()) continue;
     SuiteCell confirmation = cell;

@@ -37,7 +37,7 @@ std::size_t FindUnmodifiedExperiment(const Report& report) {
   return masked ? pairs[0].candidate : pairs[0].baseline;
 }
 
-std::string NoIntervalReason(const Quantity& latency) {
+std::string NoIntervalReason(const TimeComparison& latency) {
   if (latency.verdict == stats::Verdict::kEmulated) return kEmulatedRemark;
   if (latency.verdict == stats::Verdict::kContended) return "contended: too few clean runs";
   return latency.estimate ? "" : "too few launches";
@@ -58,25 +58,25 @@ std::optional<LatencyInterval> MakeLoadInterval(const ExperimentData& data, doub
                          static_cast<int>(logs.size())};
 }
 
-SuiteSetting MakeSetting(const Report& report, const ReportExperiment& of, bool contended) {
-  const ExperimentData& data = of.Data(report);
+SuiteSetting MakeSetting(const Report& report, const ReportExperiment& experiment, bool contended) {
+  const ExperimentData& data = experiment.Data(report);
   SuiteSetting setting;
-  setting.label = of.label;
+  setting.label = experiment.label;
   setting.program = data.model;
   setting.program_sha256 = data.model_sha256;
   if (!contended) {
-    setting.latency_ns = of.latency.p50;
-    setting.interval = of.interval;
+    setting.latency_ns = experiment.latency.p50;
+    setting.interval = experiment.interval;
     setting.launch_medians = data.LaunchLatencies();
   }
   for (const Launch& launch : data.launches) {
     if (launch.status != Launch::Status::kFailed && launch.peak_rss)
       setting.launch_peaks.push_back(static_cast<double>(*launch.peak_rss));
   }
-  setting.sqnr = of.sqnr;
-  if (of.peak_rss) setting.peak_memory = static_cast<double>(*of.peak_rss);
-  setting.load_ns = of.load;
-  if (of.load) setting.load_interval = MakeLoadInterval(data, *of.load);
+  setting.sqnr = experiment.sqnr;
+  if (experiment.peak_rss) setting.peak_memory = static_cast<double>(*experiment.peak_rss);
+  setting.load_ns = experiment.load;
+  if (experiment.load) setting.load_interval = MakeLoadInterval(data, *experiment.load);
   return setting;
 }
 
@@ -139,7 +139,7 @@ void AddDtypes(SuiteReport& suite) {
     if (first->dtype == cell.dtype || first->status != SuiteCellStatus::kMeasured ||
         cell.status != SuiteCellStatus::kMeasured)
       continue;
-    Quantity latency;
+    TimeComparison latency;
     latency.baseline_ns = first->latency_ns;
     latency.candidate_ns = cell.latency_ns;
     latency.estimate = stats::EstimateLaunchesWithDrift(first->launch_medians, cell.launch_medians,
@@ -203,13 +203,14 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
   for (std::size_t i = 0; i < cell.pairs.size(); ++i) {
     const ComparePair& pair = report.run.pairs[i];
     const std::size_t other = pair.baseline == unmodified.index ? pair.candidate : pair.baseline;
-    const ReportExperiment& of = report.experiments[other];
-    experiments.push_back(&of);
+    const ReportExperiment& experiment = report.experiments[other];
+    experiments.push_back(&experiment);
     cell.settings.push_back(MakeSetting(
-        report, of, of.LatencyIsDisturbed() || cell.pairs[i].latency.verdict == stats::Verdict::kContended));
+        report, experiment,
+        experiment.LatencyIsDisturbed() || cell.pairs[i].latency.verdict == stats::Verdict::kContended));
     SuiteSetting& setting = cell.settings.back();
     setting.variant = cell.pairs[i].variant;
-    const ExperimentData &data = of.Data(report), &as_it_is = unmodified.Data(report);
+    const ExperimentData &data = experiment.Data(report), &as_it_is = unmodified.Data(report);
     if (data.isa != as_it_is.isa || data.period != as_it_is.period) setting.place = SettingPlace::kExcluded;
   }
   for (std::size_t second = 1; second < experiments.size(); ++second) {

@@ -20,7 +20,7 @@ namespace etprof {
 struct SuitePair {
   std::string variant;
   std::string baseline_label, candidate_label;
-  Quantity latency;                 // interval and verdict are adjusted over all claims of the suite
+  TimeComparison latency;           // interval and verdict are adjusted over all claims of the suite
   int launches = 0;                 // number of paired launches; 0: not paired
   GateVerdict gate;                 // not meaningful if the suite has no limit
   std::string inconclusive_reason;  // one clause: why there is no interval; empty: there is an interval
@@ -31,7 +31,7 @@ struct SuitePair {
     v("baseline", &SuitePair::baseline_label, {.meaning = "label of the model as it is"});
     v("candidate", &SuitePair::candidate_label, {.meaning = "label of the variant"});
     v.Flat(&SuitePair::latency);
-    v("launches", &SuitePair::launches, {.meaning = "paired ones; 0: it is not paired", .least = 0});
+    v("launches", &SuitePair::launches, {.meaning = "paired ones; 0: it is not paired", .min = 0});
     v.Object("gate", [](auto& within) { within.Flat(&SuitePair::gate); },
              {.meaning = "against the suite's `limit`; without one it says nothing"});
     v("why_not", &SuitePair::inconclusive_reason, {.meaning = "why there is no interval", .or_null = true});
@@ -47,7 +47,7 @@ struct SuiteOperator {
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
     v("name", &SuiteOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
-    v("self_ms", &SuiteOperator::self_ns, {.meaning = "mean self time of a run", .least = 0, .scale = 1e6});
+    v("self_ms", &SuiteOperator::self_ns, {.meaning = "mean self time of a run", .min = 0, .scale = 1e6});
     v("share", &SuiteOperator::share, kShareOfWhole.WithMeaning("of `Method::execute`"));
   }
 };
@@ -90,17 +90,16 @@ struct SuiteSetting {
     using S = SuiteSetting;
     v("variant", &S::variant, {.meaning = "as the suite has it; null: as it is", .or_null = true});
     v("label", &S::label, {.meaning = "its name in reports"});
-    v("latency_ms", &S::latency_ns, {.meaning = "median; null: contended", .least = 0, .scale = 1e6});
+    v("latency_ms", &S::latency_ns, {.meaning = "median; null: contended", .min = 0, .scale = 1e6});
     v("interval", &S::interval, {.meaning = "of the latency"});
     v("sqnr_db", &S::LowestSqnr,
       {.meaning = "of its program against the model in fp32, the lowest of the export's check; null: not "
                   "known, or nothing differs",
-       .least = kAnyNumber,
+       .min = kAnyNumber,
        .or_null = true});
-    v("peak_memory_bytes", &S::peak_memory,
-      {.meaning = "of a process: the largest of any launch", .least = 0});
+    v("peak_memory_bytes", &S::peak_memory, {.meaning = "of a process: the largest of any launch", .min = 0});
     v("load_ms", &S::load_ns,
-      {.meaning = "of program and method, median over launches", .least = 0, .scale = 1e6});
+      {.meaning = "of program and method, median over launches", .min = 0, .scale = 1e6});
     v("load_interval", &S::load_interval, {.meaning = "of the load; null: fewer than five launches"});
     v("frontier", &S::place,
       {.meaning = "whether no other setting of the model on the device is as good or better in latency, "
@@ -112,7 +111,7 @@ struct SuiteSetting {
 // A comparison of two interleaved settings of a cell. A ratio above 1 means that the second needs less.
 struct SettingPair {
   std::size_t first = 0, second = 0;  // indices into SuiteCellReport::settings
-  Quantity latency = {};
+  TimeComparison latency = {};
   std::optional<stats::RatioEstimate> memory = {};  // absent: fewer than five launches
 };
 
@@ -160,10 +159,10 @@ struct SuiteCellReport {
     v("emulated", &C::emulated, {.meaning = "the CPU was emulated: times are not meaningful"});
     v("experiment", &C::experiment, {.meaning = "that the latency is of", .or_null = true});
     v("latency_ms", &C::latency_ns,
-      {.meaning = "median of the model as it is; null: contended", .least = 0, .scale = 1e6});
+      {.meaning = "median of the model as it is; null: contended", .min = 0, .scale = 1e6});
     v("interval", &C::interval, {.meaning = "of the latency"});
-    v("launches", &C::launches, {.meaning = "of that experiment", .least = 0});
-    v("seconds", &C::seconds, {.meaning = "that measuring took", .least = 0});
+    v("launches", &C::launches, {.meaning = "of that experiment", .min = 0});
+    v("seconds", &C::seconds, {.meaning = "that measuring took", .min = 0});
     v("pairs", &C::pairs, {.meaning = "variants against the model as it is"});
     v("settings", &C::settings, {.meaning = "the model as it is, then each variant"});
     v("operators", &C::operators, {.meaning = "the slowest of the model as it is"});
@@ -191,14 +190,19 @@ struct SuiteVariant {
     v("baseline", &V::baseline_label, {.meaning = "label of the model as it is"});
     v("candidate", &V::candidate_label, {.meaning = "label of the variant"});
     v("device", &V::device, {.meaning = "null: all devices together", .or_null = true});
-    v("models", &V::models, {.meaning = "the unit of the interval", .least = 0});
+    v("models", &V::models, {.meaning = "the unit of the interval", .min = 0});
     v("ratios", &V::ratios,
-      {.meaning = "of their data types and devices, averaged within a model first", .least = 0});
+      {.meaning = "of their data types and devices, averaged within a model first", .min = 0});
     v("geometric_mean", &V::ratio, {.meaning = "baseline / candidate: above 1, the candidate is faster"});
-    v("ratio_low", [](const V& of) { return of.estimate ? std::optional(of.estimate->low()) : std::nullopt; },
+    v("ratio_low",
+      [](const V& variant) {
+        return variant.estimate ? std::optional(variant.estimate->low()) : std::nullopt;
+      },
       {.meaning = "what the next such model may expect on average; null: fewer than two models"});
     v("ratio_high",
-      [](const V& of) { return of.estimate ? std::optional(of.estimate->high()) : std::nullopt; },
+      [](const V& variant) {
+        return variant.estimate ? std::optional(variant.estimate->high()) : std::nullopt;
+      },
       {.meaning = "what the next such model may expect on average; null: fewer than two models"});
     v("verdict", &V::verdict, {.meaning = "of the interval, on the candidate"});
   }
@@ -209,7 +213,7 @@ struct SuiteVariant {
 struct SuiteDtype {
   std::string model, device;
   std::string baseline, candidate;  // data types
-  Quantity latency;                 // adjusted over all claims of the suite
+  TimeComparison latency;           // adjusted over all claims of the suite
 
   static constexpr const char* kSchemaName = "dtype";
   static void Describe(auto& v) {
@@ -267,9 +271,9 @@ struct SuiteReport {
       {.meaning = "of all pairs; `error`: a cell is missing, and no pair failed", .choices = kGateResults});
     v("devices", &S::devices, {.meaning = "as `--device` takes them"});
     v("limit", &S::limit,
-      {.meaning = "allowed growth of the latency; null: none", .least = -1, .exclusive = true});
+      {.meaning = "allowed growth of the latency; null: none", .min = -1, .exclusive = true});
     v("false_discovery", &S::false_discovery,
-      {.meaning = "over all pairs and variants together", .least = 0, .most = 1, .exclusive = true});
+      {.meaning = "over all pairs and variants together", .min = 0, .max = 1, .exclusive = true});
     v("require_conclusive", &S::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
     v("cells", &S::cells, {.meaning = "each model in each data type on each device"});
     v("variants", &S::variants, {.meaning = "what each is worth, over all models"});

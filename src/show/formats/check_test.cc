@@ -45,7 +45,7 @@ pugi::xml_document RenderAndParseJunit(const CheckReport& check) {
 }
 
 std::string CheckHeadline(const CheckReport& check) {
-  return TextOf(show::MakeCheckDocument(check).answers.at(0).text, {});
+  return ToText(show::MakeCheckDocument(check).answers.at(0).text, {});
 }
 
 TEST(CheckWording, Numbers) {
@@ -88,7 +88,7 @@ TEST(CheckWording, FailedMeasurementIsAnErrorEvenWithRequireConclusive) {
   SuiteReport suite = example::MakeSuite();
   suite.decision = GateDecision::kInconclusive;
   suite.require_conclusive = true;
-  EXPECT_THAT(TextOf(show::MakeSuiteDocument(suite).answers.at(0).text, {}),
+  EXPECT_THAT(ToText(show::MakeSuiteDocument(suite).answers.at(0).text, {}),
               StartsWith("ERROR: 4 of 6 cells measured, 1 failed"));
 }
 

@@ -21,7 +21,7 @@ using testing::Not;
 
 std::string MarkdownOf(const DevicesReport& report) {
   std::ostringstream out;
-  RenderDocumentMarkdown(show::MakeDevicesDocument(report), 1, out);
+  RenderDocumentMarkdown(show::MakeDeviceComparisonDocument(report), 1, out);
   return out.str();
 }
 std::string TerminalOf(const DevicesReport& report, int width = 80) {
@@ -29,7 +29,7 @@ std::string TerminalOf(const DevicesReport& report, int width = 80) {
   TerminalOptions options;
   options.width = width;
   options.report_path = "runs/devices_report.md";
-  RenderDocumentTerminal(show::MakeDevicesDocument(report), options, out);
+  RenderDocumentTerminal(show::MakeDeviceComparisonDocument(report), options, out);
   return out.str();
 }
 nlohmann::json JsonOf(const DevicesReport& report) {
@@ -78,12 +78,12 @@ TEST(DevicesMarkdown, HasTheKitsCombinedSections) {
 }
 
 TEST(DevicesDocument, EmulatedDevicesHaveNoSpeedup) {
-  const show::Document document = show::MakeDevicesDocument(example::MakeDevices());
+  const show::Document document = show::MakeDeviceComparisonDocument(example::MakeDevices());
   std::size_t speedups = 0;
   for (const char* const id : {"latency", "speedups"}) {
     for (const show::Table& table : TablesWithId(document, id)) {
       for (const show::Row& row : table.rows) {
-        const bool emulated = TextOf(row.cells.at(1)) == "adb:phone (emulated)";
+        const bool emulated = ToText(row.cells.at(1)) == "adb:phone (emulated)";
         for (const show::Cell& cell : row.cells) {
           if (cell.kind != CellKind::kSpeedup) continue;
           EXPECT_EQ(cell.Verdict() == "emulated", emulated);
@@ -97,7 +97,9 @@ TEST(DevicesDocument, EmulatedDevicesHaveNoSpeedup) {
 }
 
 TEST(DevicesDocument, TitleHasTheNumbersOfRunsAndDevices) {
-  const auto title = [](const DevicesReport& report) { return show::MakeDevicesDocument(report).title; };
+  const auto title = [](const DevicesReport& report) {
+    return show::MakeDeviceComparisonDocument(report).title;
+  };
   EXPECT_EQ(title(MakeTwoRunsOfOneDevice()), "net_xnnpack_fp32: 2 runs of one device");
   const DevicesReport two = MakeThreeRunsOfTwoDevices();
   EXPECT_EQ(title(two), "net_xnnpack_fp32, method decode: 3 runs of 2 devices");
@@ -106,7 +108,7 @@ TEST(DevicesDocument, TitleHasTheNumbersOfRunsAndDevices) {
 }
 
 TEST(DevicesMarkdown, GroupsAddUpToTheWholeAsPrinted) {
-  const show::Document document = show::MakeDevicesDocument(example::MakeDevices());
+  const show::Document document = show::MakeDeviceComparisonDocument(example::MakeDevices());
   std::size_t tables = 0;
   for (const show::Section& section : document.sections) {
     if (!section.title.starts_with("Categories per platform")) continue;
@@ -131,7 +133,7 @@ TEST(DevicesMarkdown, HostileNamesAreEscaped) {
 }
 
 TEST(DevicesDocument, EveryModelHasItsSections) {
-  const show::Document document = show::MakeDevicesDocument(MakeTwoModels());
+  const show::Document document = show::MakeDeviceComparisonDocument(MakeTwoModels());
   std::vector<std::string> models;
   for (const show::Section& section : document.sections) {
     const auto* const table = std::get_if<show::Table>(&section.parts.front());

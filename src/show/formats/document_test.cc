@@ -69,7 +69,7 @@ TEST(DocumentTerminal, WrappedTextIsComplete) {
   show::Document document;
   show::Table table{
       "few", "", {show::Left("name"), show::Left("where", "").WithWrapping()}, {{"x", "in " + path}}};
-  document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
+  document.sections = {{"", show::Level::kDefault, {std::move(table)}}};
   std::string joined_lines;
   std::istringstream lines(RenderScreen(document, {.width = 60, .report_path = ""}));
   for (std::string line; std::getline(lines, line);) {
@@ -84,7 +84,7 @@ TEST(DocumentTerminal, EmptyFirstColumnIsKept) {
     show::Document document;
     show::Table table{
         "cells", "", {show::Left("name"), show::Left("note"), show::Left("reason")}, {{"", note, ""}}};
-    document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
+    document.sections = {{"", show::Level::kDefault, {std::move(table)}}};
     for (const bool all : {false, true})
       EXPECT_THAT(RenderScreen(document, {.all = all, .report_path = ""}), HasSubstr(note));
     EXPECT_THAT(RenderPage(document), HasSubstr(note));
@@ -92,7 +92,7 @@ TEST(DocumentTerminal, EmptyFirstColumnIsKept) {
 }
 
 TEST(DocumentTerminal, RemedyIsBelowTheFindingAndASeparateColumnInOtherFormats) {
-  const show::Document document = example::ExaminationDocument();
+  const show::Document document = example::DoctorDocument();
   EXPECT_EQ(RenderScreen(document, {.report_path = ""}),
             "etprof doctor\n\n"
             "  profile\n\n"
@@ -134,7 +134,8 @@ TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
   const show::Table empty{.id = "empty", .title = "no rows", .columns = {show::Left("name")}};
   show::Document document;
   document.title = "title";
-  document.sections = {{"nothing", show::Level::kUsual, {empty}}, {"folded", show::Level::kFolded, {empty}}};
+  document.sections = {{"nothing", show::Level::kDefault, {empty}},
+                       {"folded", show::Level::kFolded, {empty}}};
   EXPECT_EQ(RenderPage(document), "# title\n\n");
 }
 
@@ -178,7 +179,7 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
                      {{"whole", show::Time{2.0010e6}}, Role::kSum},
                      {{"tiny", show::Time{1}}}}};
   for (show::Row& row : table.rows) row.cells.resize(3, std::string());
-  document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
+  document.sections = {{"", show::Level::kDefault, {std::move(table)}}};
   EXPECT_EQ(RenderScreen(document, {.width = 60, .report_path = ""}),
             "  part, ms    time  share\n"
             "  a          1.001    50%  ████████████████\n"
@@ -205,7 +206,7 @@ TEST(DocumentCsv, EmptyTableGivesOnlyTheHeading) {
 
 TEST(DocumentCsv, EveryColumnHasATitle) {
   show::Document document;
-  document.sections = {{"one", show::Level::kUsual, {MakeAllPartsDocument().sections[0].parts[3]}}};
+  document.sections = {{"one", show::Level::kDefault, {MakeAllPartsDocument().sections[0].parts[3]}}};
   EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("section,name,"));
   document.sections[0].title.clear();
   EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("name,"));
@@ -216,7 +217,7 @@ TEST(DocumentCsv, UnknownIntervalHasItsColumns) {
   show::Document document = MakeAllPartsDocument();
   auto& table = std::get<show::Table>(document.sections[0].parts[3]);
   table.columns = {{"name", ""}, {"speedup", "speedup"}, {"speedup", "CI"}};
-  Quantity contended;
+  TimeComparison contended;
   contended.verdict = stats::Verdict::kContended;
   table.rows.resize(1);
   table.rows[0].cells = {"a", show::Speedup{contended}, show::Interval{contended}};
@@ -476,7 +477,7 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
 TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
   std::set<std::string> checked_tables;
   std::vector<show::Document> documents = example::Documents();
-  documents.push_back(show::MakeDevicesDocument(example::MakeDevices()));
+  documents.push_back(show::MakeDeviceComparisonDocument(example::MakeDevices()));
   for (const bool threads : {false, true}) {
     std::vector<example::LadderPoint> points = example::MakeSme2Points();
     if (!threads) std::erase_if(points, [](const example::LadderPoint& point) { return point.threads != 1; });
@@ -485,8 +486,8 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
   for (show::Document& document : documents) {
     SCOPED_TRACE(document.title);
     for (show::Table* const table : MutableTables(document)) {
-      const auto decides = [&](std::size_t c) {
-        return table->columns[c].decides || std::ranges::any_of(table->rows, [&](const show::Row& row) {
+      const auto never_dropped = [&](std::size_t c) {
+        return table->columns[c].never_dropped || std::ranges::any_of(table->rows, [&](const show::Row& row) {
                  return row.cells[c].kind == CellKind::kSpeedup;
                });
       };
@@ -494,29 +495,30 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
         show::Table::Column& column = table->columns[c];
         if (column.kept_part == show::Table::KeptPart::kDifference)
           column.title += " of a variant with a long name";
-        if (c > 0 && (decides(c) || column.right || column.title.empty())) continue;
+        if (c > 0 && (never_dropped(c) || column.right || column.title.empty())) continue;
         for (show::Row& row : table->rows) {
           if (std::string& text = row.cells[c].text; !text.empty())
             text += " that has a long name of its own";
         }
       }
       show::Document single;
-      single.sections = {{"", show::Level::kUsual, {*table}}};
+      single.sections = {{"", show::Level::kDefault, {*table}}};
       const std::string screen = RenderScreen(single, {.width = 80, .report_path = ""});
       std::istringstream lines(screen);
       bool has_deciding_column = false;
       for (std::size_t c = 1; c < table->columns.size(); ++c)
-        has_deciding_column = has_deciding_column || decides(c);
+        has_deciding_column = has_deciding_column || never_dropped(c);
       for (std::string line; has_deciding_column && std::getline(lines, line);)
         EXPECT_LE(DisplayWidth(line), 80) << screen;
-      const show::Table printed = PrintedTable(
-          *table, table->screen_rows, [](const show::Row& row) { return row.level <= show::Level::kUsual; });
-      if (table->level > show::Level::kUsual) continue;
+      const show::Table printed = PrintedTable(*table, table->screen_rows, [](const show::Row& row) {
+        return row.level <= show::Level::kDefault;
+      });
+      if (table->level > show::Level::kDefault) continue;
       for (std::size_t c = 1; c < table->columns.size(); ++c) {
-        if (!decides(c) || table->columns[c].level > show::Level::kUsual) continue;
+        if (!never_dropped(c) || table->columns[c].level > show::Level::kDefault) continue;
         EXPECT_EQ(table->columns[c].drop_priority, 0) << table->id << ' ' << table->columns[c].id;
         for (const show::Row& row : printed.rows) {
-          if (row.cells[c].level > show::Level::kUsual) continue;
+          if (row.cells[c].level > show::Level::kDefault) continue;
           EXPECT_THAT(screen, HasSubstr(row.cells[c].text.substr(0, 20))) << table->id;
           checked_tables.insert(table->id);
         }
@@ -547,7 +549,7 @@ TEST(Documents, EmptyResultsHaveEveryTable) {
   EXPECT_EQ(ids({show::MakeHistoryCheckDocument({}, "", false)}), ids({example::HistoryDocument(true)}));
   EXPECT_EQ(ids({show::MakeBisectionDocument({})}), ids({example::BisectionDocument()}));
   EXPECT_EQ(ids({show::MakePeaksDocument({}, "", false)}), ids({example::PeaksDocument()}));
-  EXPECT_EQ(ids({show::MakeDoctorDocument({{DoctorGroup()}})}), ids({example::ExaminationDocument()}));
+  EXPECT_EQ(ids({show::MakeDoctorDocument({{DoctorGroup()}})}), ids({example::DoctorDocument()}));
   EXPECT_EQ(ids({show::MakeQuickTestDocument({})}), ids({example::QuickTestDocument()}));
   EXPECT_EQ(ids({show::MakeValidationDocument({{Validation()}})}), ids({example::ValidationsDocument()}));
 }
@@ -561,7 +563,7 @@ TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {
   all_folded.rows = {folded};
   long_table.rows.resize(300, folded);
   show::Document document;
-  document.sections = {{"", show::Level::kUsual, {all_folded, short_table, long_table}}};
+  document.sections = {{"", show::Level::kDefault, {all_folded, short_table, long_table}}};
   const Json unabridged = RenderJson(document).at("sections")[0].at("parts");
   EXPECT_EQ(unabridged[2].at("table").at("rows").size(), 300U);
   const Json parts = ExtractDocumentJson(document).at("sections")[0].at("parts");
@@ -576,9 +578,9 @@ TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {
 TEST(DocumentJson, MarksTheAppendixAndLinksTables) {
   show::Document document;
   document.measured = "in 3 s";
-  show::List list{"", {{"a finding", {}, show::Level::kUsual, "times"}}};
-  document.sections = {{"", show::Level::kUsual, {std::move(list)}}};
-  document.appendix = {{"behind", show::Level::kUsual, {}}};
+  show::List list{"", {{"a finding", {}, show::Level::kDefault, "times"}}};
+  document.sections = {{"", show::Level::kDefault, {std::move(list)}}};
+  document.appendix = {{"behind", show::Level::kDefault, {}}};
   document.notes_title = "Quality";
   const Json json = RenderJson(document);
   EXPECT_EQ(json.at("measured"), "in 3 s");

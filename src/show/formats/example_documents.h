@@ -14,7 +14,7 @@
 #include "report/bisection.h"
 #include "report/check.h"
 #include "report/cpu_features.h"
-#include "report/examination.h"
+#include "report/doctor.h"
 #include "report/example_check.h"
 #include "report/example_run.h"
 #include "report/kernels/kernels.h"
@@ -33,8 +33,8 @@
 // Example documents of every subject, for the tests that compare the formats with each other.
 namespace etprof::example {
 
-inline Quantity MakeTwofoldSpeedup() {
-  Quantity quantity;
+inline TimeComparison MakeTwofoldSpeedup() {
+  TimeComparison quantity;
   quantity.estimate.emplace();
   quantity.estimate->log_ratio = std::log(2.0);
   quantity.estimate->log_low = std::log(1.9);
@@ -91,11 +91,11 @@ inline show::Document MakeAllPartsDocument() {
   document.answers = {{"the answer", "", show::Tone::kGood}};
   document.answers_last = true;
   document.notes = {{"a note"}, {show::FormatText("a note of {}", show::Time{1.25e6})}};
-  document.span = show::Span{1.5e6, 1.5e6};
+  document.time_range = show::TimeRange{1.5e6, 1.5e6};
   document.method = "the method";
   document.sections = {
       {"one",
-       show::Level::kUsual,
+       show::Level::kDefault,
        {show::Paragraph{"usual words"}, show::Paragraph{"words of a page", show::Level::kPage},
         show::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table),
         std::move(folded_table), std::move(short_table),
@@ -307,7 +307,7 @@ inline show::Document PeaksDocument() {
   return show::MakePeaksDocument(peaks, "local", true);
 }
 
-inline show::Document ExaminationDocument() {
+inline show::Document DoctorDocument() {
   using State = DoctorCheck::State;
   return show::MakeDoctorDocument(
       {{{"measure",
@@ -328,7 +328,7 @@ inline show::Document QuickTestDocument() {
 }
 
 inline show::Document ValidationsDocument() {
-  using Severity = Finding::Severity;
+  using Severity = ValidationFinding::Severity;
   return show::MakeValidationDocument({{{"runs/good", false, {}},
                                         {"runs/bad",
                                          false,
@@ -354,7 +354,7 @@ inline std::vector<show::Document> Documents() {
           HistoryDocument(true),
           BisectionDocument(),
           PeaksDocument(),
-          ExaminationDocument(),
+          DoctorDocument(),
           QuickTestDocument(),
           ValidationsDocument()};
 }

@@ -71,8 +71,8 @@ std::optional<double> NsFromMs(const Json& ms) {
   return ms.is_null() ? std::nullopt : std::optional(ms.get<double>() * 1e6);
 }
 
-Quantity ParseQuantity(const Json& json) {
-  Quantity quantity;
+TimeComparison ParseQuantity(const Json& json) {
+  TimeComparison quantity;
   quantity.verdict = ParseEnum<stats::Verdict>(json["verdict"].get<std::string>()).value();
   if (!json["ratio"].is_null()) {
     quantity.estimate.emplace();
@@ -121,7 +121,7 @@ void ExpectValue(const show::Table& table, std::size_t row, const std::string& i
     EXPECT_NEAR(*cell.value, value.get<double>() * (cell.unit == "ns" ? unit : 1),
                 1e-6 * std::abs(*cell.value));
   } else {
-    EXPECT_EQ(show::TextOf(cell), value.get<std::string>());
+    EXPECT_EQ(show::ToText(cell), value.get<std::string>());
   }
 }
 
@@ -148,7 +148,7 @@ void ExpectSelfTimes(const Json& truth, const char* breakdown, const show::Table
   std::set<std::string> names;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     if (table.rows[r].role != show::Row::Role::kPart) continue;
-    const std::string name = show::TextOf(table.rows[r].cells[0]);
+    const std::string name = show::ToText(table.rows[r].cells[0]);
     if (name == kTracingOverhead || name == "Mean to median") {
       ExpectValue(table, r, pair ? "candidate" : "mean", after["tracer_ms"]);
       continue;
@@ -184,7 +184,7 @@ void ExpectComparedOperators(const Json& pair, const show::Table& table) {
   for (const Json& row : pair["operators"]) matched += row["name"] == "Clipped" ? 0U : 1U;
   EXPECT_EQ(table.rows.size(), matched);
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const std::string name = show::TextOf(table.rows[r].cells[0]);
+    const std::string name = show::ToText(table.rows[r].cells[0]);
     const Json& row = FindRow(pair["operators"], name.substr(0, name.find(" (overhead)")));
     ExpectValue(table, r, "baseline", Mean(row["baseline_total_ns"], pair["baseline_runs"]), 1);
     ExpectValue(table, r, "candidate", Mean(row["candidate_total_ns"], pair["candidate_runs"]), 1);
@@ -209,8 +209,8 @@ void ExpectDocument(const Json& truth, const show::Document& document) {
   EXPECT_EQ(seen_ids.contains("compared_operators"), !truth["comparisons"].empty());
   if (truth["comparisons"].empty()) return;
   const VerdictTexts texts = MakeVerdictTexts(ParseQuantity(truth["comparisons"][0]["latency"]));
-  EXPECT_THAT(TextOf(document.answers.at(0).text, {}), testing::HasSubstr(texts.verdict));
-  EXPECT_EQ(TextOf(document.answers.at(0).precision, {}), "95% CI " + texts.interval);
+  EXPECT_THAT(ToText(document.answers.at(0).text, {}), testing::HasSubstr(texts.verdict));
+  EXPECT_EQ(ToText(document.answers.at(0).precision, {}), "95% CI " + texts.interval);
 }
 
 // --- CSV --------------------------------------------------------------------------------------------------

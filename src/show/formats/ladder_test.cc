@@ -44,8 +44,8 @@ std::string ScreenOfLadder(const Report& report, int width = 80, bool all = fals
 std::string AnswersOf(const Report& report) {
   std::string text;
   for (const show::Answer& answer : show::LadderAnswers(report)) {
-    text += TextOf(answer.text, show::LatencySpan(report)) + "|" +
-            TextOf(answer.precision, show::LatencySpan(report)) + "\n";
+    text += ToText(answer.text, show::LatencyRange(report)) + "|" +
+            ToText(answer.precision, show::LatencyRange(report)) + "\n";
   }
   return text;
 }
@@ -98,7 +98,7 @@ TEST(MakeLadderSections, PageHasTheEffectOfEveryLevel) {
   ExpectGolden(
       "ladder_page",
       GoldenState("1 and 4 threads", PageOf(show::MakeLadderSections(thread_dependent), show::Level::kPage)) +
-          GoldenState("tiny margin", PageOf(show::MakeLadderSections(tiny_margin), show::Level::kUsual)) +
+          GoldenState("tiny margin", PageOf(show::MakeLadderSections(tiny_margin), show::Level::kDefault)) +
           GoldenState("no effect at 4 threads",
                       PageOf(show::MakePayoffSections(MakePayoffReport(2'000'000)), show::Level::kPage)));
 }
@@ -157,7 +157,7 @@ TEST(MakeLadderSections, NamesTheLevelsThatHaveAnOperator) {
     for (const auto& part : sections.front().parts) {
       const auto* table = std::get_if<show::Table>(&part);
       if (table != nullptr && table->id == "ladder_operators")
-        return show::TextOf(table->rows.front().cells.back());
+        return show::ToText(table->rows.front().cells.back());
     }
     return std::string("no such table");
   };
@@ -256,7 +256,7 @@ TEST(MakePayoffSections, ListsTheThreadsAtWhichALevelStopsPayingOff) {
   ASSERT_EQ(list->items.size(), 2u);
   const std::vector<show::Section> pays = show::MakePayoffSections(MakePayoffReport(500'000));
   ASSERT_EQ(pays.size(), 1u);
-  EXPECT_EQ(pays[0].level, show::Level::kUsual);
+  EXPECT_EQ(pays[0].level, show::Level::kDefault);
   const auto* table = std::get_if<show::Table>(&pays[0].parts.front());
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->rows.front().cells.front().text, "Median latency");

@@ -60,7 +60,7 @@ std::vector<std::string> OperatorsThatDoNotScale(const Report& report) {
   const show::Section section = show::MakeMatrixSection(report, report.matrices[0]);
   for (const auto& part : section.parts) {
     if (const auto* list = std::get_if<show::List>(&part)) {
-      for (const show::List::Item& item : list->items) lines.push_back(TextOf(item.text, {}));
+      for (const show::List::Item& item : list->items) lines.push_back(ToText(item.text, {}));
     }
   }
   return lines;
@@ -123,13 +123,13 @@ TEST(RenderMatrix, NamesOperatorsThatDoNotScale) {
 
 TEST(RenderMatrix, HidesInconclusiveValues) {
   Report report = Sweep();
-  Quantity& quantity = report.matrices[0].latency.against[0];
+  TimeComparison& quantity = report.matrices[0].latency.against[0];
   const auto cell = [&] {
     const std::vector<show::Section> sections = {show::MakeMatrixSection(report, report.matrices[0])};
     for (const auto& part : sections.front().parts) {
       if (const auto* table = std::get_if<show::Table>(&part)) {
         for (const show::Row& row : table->rows) {
-          if (show::TextOf(row.cells[0]) == "Median latency") return show::TextOf(row.cells[3]);
+          if (show::ToText(row.cells[0]) == "Median latency") return show::ToText(row.cells[3]);
         }
       }
     }

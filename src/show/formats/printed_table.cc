@@ -32,7 +32,7 @@ double LargestTime(const show::Table& table) {
 std::string TextInScale(const TimeScale& scale, const show::Cell& cell) {
   if (const double* time = GetTime(cell)) return scale.Number(*time);
   if (IsTimeBounds(cell)) return "[" + scale.Number(*cell.low) + ", " + scale.Number(*cell.high) + "]";
-  return show::TextOf(cell);
+  return show::ToText(cell);
 }
 
 // The printed times of a column whose parts add up, row by row; "" in rows without a time.
@@ -53,7 +53,7 @@ std::vector<std::string> FormatSummedTimes(const show::Table& table, std::size_t
     std::string text;
     if (row.role == Role::kPart) {
       sum += units[part];
-      if (row.level > show::Level::kUsual) rest += units[part];
+      if (row.level > show::Level::kDefault) rest += units[part];
       text = scale.FormatUnits(units[part], time != nullptr ? *time : 0);
       ++part;
     } else if (row.role == Role::kSum) {
@@ -106,8 +106,8 @@ show::Table PrintedTable(const show::Table& table, std::size_t max_rows,
   show::Table printed = table;
   printed.rows.clear();
   const double largest = LargestTime(table);
-  const show::Span span = table.span.value_or(show::Span{largest, largest});
-  const TimeScale scale = ScaleFor(span.smallest_ns, span.largest_ns);
+  const show::TimeRange time_range = table.time_range.value_or(show::TimeRange{largest, largest});
+  const TimeScale scale = ScaleFor(time_range.smallest_ns, time_range.largest_ns);
   std::vector<std::vector<std::string>> summed_texts;  // indexed by column, then by row
   for (std::size_t c = 0; c < table.columns.size(); ++c)
     summed_texts.push_back(FormatSummedTimes(table, c, scale));
@@ -127,7 +127,7 @@ show::Table PrintedTable(const show::Table& table, std::size_t max_rows,
       if (table.columns[c].bars && cell.kind == CellKind::kShare) cell.bar = cell.value;
       if (table.columns[c].bars && time != nullptr && largest > 0) cell.bar = *time / largest;
       cell.text = summed_texts[c][r].empty() ? TextInScale(scale, cell) : summed_texts[c][r];
-      cell.tone = ToneOf(cell);
+      cell.tone = GetTone(cell);
       if (IsContradicted(row, c)) cell.level = show::Level::kPage;
     }
     if (table.units_by_row) MoveUnitToName(row);

@@ -78,7 +78,7 @@ TEST(ReportScreen, AllShowsEverything) {
   const std::string full_text = Screen(report, options);
   EXPECT_THAT(short_text, HasSubstr("--all"));
   EXPECT_THAT(full_text, Not(HasSubstr("--all")));
-  EXPECT_GT(report.insights.size(), 3U);
+  EXPECT_GT(report.findings.size(), 3U);
   ExpectGolden("report_screen_all",
                GoldenState("short form", short_text) + GoldenState("long form (--all)", full_text));
 }
@@ -111,7 +111,7 @@ TEST(ReportScreen, ColorsByVerdictOnly) {
   options.colors = true;
   const Report report = example::MakePair();
   const std::string screen = Screen(report, options);
-  const std::string answer = TextOf(show::MakeReportDocument(report).answers.at(0).text, {});
+  const std::string answer = ToText(show::MakeReportDocument(report).answers.at(0).text, {});
   EXPECT_THAT(screen, HasSubstr("\033[32m" + answer + "\033[0m"));
   EXPECT_THAT(screen, HasSubstr("\033[32m3.99x\033[0m"));
   EXPECT_THAT(screen, HasSubstr(" same "));
@@ -169,8 +169,8 @@ TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
   const Report pair = example::MakePair();
   const std::string text = Brief(pair);
   EXPECT_THAT(text, testing::StartsWith("### net"));
-  EXPECT_THAT(text, HasSubstr(TextOf(show::MakeFindingTexts(pair, pair.insights.front()).text,
-                                     show::LatencySpan(pair))
+  EXPECT_THAT(text, HasSubstr(ToText(show::MakeFindingTexts(pair, pair.findings.front()).text,
+                                     show::LatencyRange(pair))
                                   .substr(0, 20)));
   ExpectGolden("report_short_page",
                GoldenState("a pair", text) + GoldenState("a single trace", Brief(example::MakeBare())));

@@ -22,9 +22,9 @@ Table MakeBisectionStepsTable(const Bisection& bisection) {
   Table table{
       .id = "steps",
       .columns = {Left("commit"), Left("subject").WithDropPriority(1),
-                  Right("change", "against good").Decides(),
+                  Right("change", "against good").NeverDropped(),
                   Right("bad_from", "bad from").WithDropPriority(2), Right("launches").WithDropPriority(3),
-                  Left("outcome", "is").Decides(), Left("why").WithWrapping()}};
+                  Left("outcome", "is").NeverDropped(), Left("why").WithWrapping()}};
   for (const BisectionStep& step : bisection.steps) {
     const auto& [outcome, tone] = kOutcomes[static_cast<std::size_t>(step.outcome)];
     table.AddRow(step.commit.substr(0, kCommitDigits), step.subject,
@@ -36,7 +36,7 @@ Table MakeBisectionStepsTable(const Bisection& bisection) {
 
 Answer MakeBisectionAnswer(const Bisection& bisection) {
   const std::string change =
-      bisection.growth ? TextOf(ChangeCell(bisection.growth, bisection.low, bisection.high)) : "";
+      bisection.growth ? ToText(ChangeCell(bisection.growth, bisection.low, bisection.high)) : "";
   switch (bisection.result) {
     case Bisection::Result::kFound:
       return {"slower since " + bisection.suspects.front(), "bad compared with good: " + change, Tone::kBad};

@@ -113,8 +113,8 @@ std::string PairingText(const CheckPair& pair) {
 Table MakeChecksTable(const CheckPair& pair, bool listed) {
   Table table{.id = "checks",
               .columns = {Left("check"), Right("baseline").WithDropPriority(2),
-                          Right("candidate").WithDropPriority(3), Right("change").Decides(),
-                          Right("allowed").WithDropPriority(1), Left("result").Decides()}};
+                          Right("candidate").WithDropPriority(3), Right("change").NeverDropped(),
+                          Right("allowed").WithDropPriority(1), Left("result").NeverDropped()}};
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
@@ -126,7 +126,7 @@ Table MakeChecksTable(const CheckPair& pair, bool listed) {
 }
 
 Section MakeCheckSection(const CheckPair& pair) {
-  Section section{pair.name, Level::kUsual};
+  Section section{pair.name, Level::kDefault};
   section.parts.emplace_back(MakeChecksTable(pair, true));
   if (const std::string passing = PassingOperatorsText(pair); !passing.empty()) {
     Table table = MakeChecksTable(pair, false);
@@ -155,8 +155,8 @@ Section MakeCheckSection(const CheckPair& pair) {
 std::string ItemLine(const CheckItem& item) {
   const Cell change = VerdictChangeCell(item.verdict);
   return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", AppendOrigin(item.name, item.origin),
-                     TextOf(CheckValueCell(item, item.baseline)),
-                     TextOf(CheckValueCell(item, item.candidate)), TextOf(change), AllowedText(item),
+                     ToText(CheckValueCell(item, item.baseline)),
+                     ToText(CheckValueCell(item, item.candidate)), ToText(change), AllowedText(item),
                      ResultText(item.verdict.decision),
                      item.inconclusive_reason.empty() ? "" : fmt::format(" ({})", item.inconclusive_reason));
 }
@@ -180,7 +180,7 @@ std::string DecisionDetails(const CheckPair& pair) {
   if (const std::string passing = PassingOperatorsText(pair); !passing.empty()) text += passing + "\n";
   const auto add = [&](const char* title, const std::vector<Text>& lines) {
     if (!lines.empty()) text += title;
-    for (const Text& line : lines) text += "  " + TextOf(line, {}) + "\n";
+    for (const Text& line : lines) text += "  " + ToText(line, {}) + "\n";
   };
   add("operators that changed:\n", ChangedOperatorLines(pair));
   add("operators whose instructions changed:\n", MapEach(pair.counted, InstructionsText));
@@ -201,10 +201,10 @@ std::vector<TestSuite::Line> FailedModelLines(const CheckPair& pair) {
   }
   if (!lines.empty()) return lines;
   for (const MovedOperator& op : pair.moved) {
-    if (op.growth > 0) add(op.origin, TextOf(ChangedOperatorText(op), {}));
+    if (op.growth > 0) add(op.origin, ToText(ChangedOperatorText(op), {}));
   }
   for (const CountedOperator& op : pair.counted) {
-    if (op.candidate > op.baseline) add(op.origin, TextOf(InstructionsText(op), {}));
+    if (op.candidate > op.baseline) add(op.origin, ToText(InstructionsText(op), {}));
   }
   return lines;
 }
@@ -236,7 +236,7 @@ std::string ComparisonsText(const CheckReport& check) {
 
 }  // namespace
 
-Tone ToneOf(GateDecision decision) {
+Tone GetTone(GateDecision decision) {
   return decision == GateDecision::kPass   ? Tone::kGood
          : decision == GateDecision::kFail ? Tone::kBad
                                            : Tone::kUnsure;
@@ -266,7 +266,7 @@ std::string ResultText(GateDecision decision) {
 Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text) {
   if (IsGateError(decision, error)) return {"ERROR: " + text, "", Tone::kBad};
   const GateDecision effective_decision = RequireConclusive(decision, require_conclusive);
-  return {ResultText(effective_decision) + ": " + text, "", ToneOf(effective_decision)};
+  return {ResultText(effective_decision) + ": " + text, "", GetTone(effective_decision)};
 }
 
 std::string CountedResultsText(const std::vector<ResultCount>& results, std::size_t total, const char* noun) {

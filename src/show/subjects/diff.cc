@@ -28,8 +28,8 @@ Table MakePropertiesTable(const char* id, const std::vector<ProgramProperty>& pr
   Table table{.id = id, .columns = {Left("property", "Property"), Right("baseline"), Right("candidate")}};
   for (ProgramProperty property : properties) {
     const auto prints_equally = [&] {
-      return TextOf(PropertyCell(property, property.baseline)) ==
-             TextOf(PropertyCell(property, property.candidate));
+      return ToText(PropertyCell(property, property.baseline)) ==
+             ToText(PropertyCell(property, property.candidate));
     };
     // Print all digits if the rounded values look equal.
     if (property.unit == Unit::kMacs && prints_equally()) property.unit = Unit::kCount;
@@ -104,7 +104,7 @@ Table MakeWeightDifferencesTable(const MethodDiff& method) {
 }
 
 Section MakeMethodDiffSection(const MethodDiff& method) {
-  Section section{method.name, Level::kUsual};
+  Section section{method.name, Level::kDefault};
   if (!method.in_baseline || !method.in_candidate) {
     section.AddText(fmt::format("Only in the {}.", method.in_baseline ? "baseline" : "candidate"));
     return section;

@@ -18,7 +18,7 @@ namespace {
 // Generating is compared with its steps only if it takes longer by at least this share.
 constexpr double kMinShownExcess = 0.02;
 
-std::string TokensText(std::int64_t count) { return TextOf(Count{count}); }
+std::string TokensText(std::int64_t count) { return ToText(Count{count}); }
 
 // "as it is, 2 threads"
 std::string VariantName(const GenerateSide& side, const GenerateReport& generate) {
@@ -29,7 +29,8 @@ std::string VariantName(const GenerateSide& side, const GenerateReport& generate
 }
 
 // The test of a side compared with its baseline; null if it is in no pair.
-const Quantity* FindQuantity(const GenerateReport& generate, std::size_t side, const std::string& test) {
+const TimeComparison* FindQuantity(const GenerateReport& generate, std::size_t side,
+                                   const std::string& test) {
   for (const GeneratePair& pair : generate.pairs) {
     if (pair.candidate != side) continue;
     if (test == kFirstTokenTest) return pair.first_token ? &pair.first_token->quantity : nullptr;
@@ -45,7 +46,7 @@ void AddSpeedupColumns(const GenerateReport& generate, Table& table) {
 }
 void AddSpeedup(const GenerateReport& generate, std::size_t side, const std::string& test, Row& row) {
   if (generate.pairs.empty()) return;
-  const Quantity* const quantity = FindQuantity(generate, side, test);
+  const TimeComparison* const quantity = FindQuantity(generate, side, test);
   row.Add(CellOrBlank<Speedup>(quantity), CellOrBlank<Interval>(quantity));
 }
 
@@ -161,7 +162,7 @@ Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part
   Table table{.id = id,
               .title = is_main_table ? "" : fmt::format("By {}", part_name),
               .columns = {Names(part_name)},
-              .level = is_main_table ? Level::kUsual : Level::kFolded};
+              .level = is_main_table ? Level::kDefault : Level::kFolded};
   if (by_operator)
     table.AddColumns(Left("key").WithLevel(Level::kPage), Left("category").WithDropPriority(3));
   for (const std::int64_t position : line.positions)
@@ -267,8 +268,8 @@ std::string PositionLineText(const DecodeLine& line) {
   const stats::MeanInterval& slope = line.line->slope;
   std::string text = slope.high < 0 ? "Steps are not slower at later positions."
                                     : fmt::format("Each token in the cache adds {} [{}, {}] to a step.",
-                                                  TextOf(Duration{slope.mean}), TextOf(Duration{slope.low}),
-                                                  TextOf(Duration{slope.high}));
+                                                  ToText(Duration{slope.mean}), ToText(Duration{slope.low}),
+                                                  ToText(Duration{slope.high}));
   if (line.line->misfit) {
     text += fmt::format(" No position lies more than {} off the line.", PercentText(*line.line->misfit));
   } else {
@@ -284,8 +285,8 @@ std::string GenerationText(const GeneratedText& text) {
                                              : "but not the same in all launches");
   if (text.step.p50 && text.step.max) {
     const Tail tail = TailLatency(text.step);
-    result += fmt::format(": a step takes {}, {} {}", TextOf(Duration{*text.step.p50}), tail.name,
-                          TextOf(Duration{tail.value.value_or(*text.step.max)}));
+    result += fmt::format(": a step takes {}, {} {}", ToText(Duration{*text.step.p50}), tail.name,
+                          ToText(Duration{tail.value.value_or(*text.step.max)}));
   }
   result += ".";
   if (text.disturbed > 0)
@@ -313,7 +314,7 @@ Answer MakeGenerateAnswer(const GenerateReport& generate, const GeneratePair& pa
   std::string text;
   Tone tone = Tone::kPlain;
   for (const GeneratePair::Row& row : pair.rows) {
-    if (text.empty()) tone = ToneOf(Cell(Speedup{row.quantity}));
+    if (text.empty()) tone = GetTone(Cell(Speedup{row.quantity}));
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", row.test, MakeVerdictTexts(row.quantity).verdict);
   }
@@ -343,7 +344,7 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
       "tokenizer.");
   for (const GeneratePair& pair : generate.pairs) tests.AddText(TextDifferenceText(generate, pair));
   document.sections = {std::move(tests)};
-  Section first_token{"Time to the first token", Level::kUsual};
+  Section first_token{"Time to the first token", Level::kDefault};
   if (Table table = MakeFirstTokenTable(generate); !table.rows.empty()) {
     first_token.parts = {std::move(table),
                          Paragraph{"cold: from loading the model in a new process, with its file "
@@ -367,7 +368,7 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
     document.sections.push_back({"Latency by position", Level::kPage, {std::move(chart)}});
   for (const GenerateSide& side : generate.sides) {
     const std::string suffix = generate.sides.size() > 1 ? ": " + VariantName(side, generate) : "";
-    Section section{"Decoding by position" + suffix, Level::kUsual};
+    Section section{"Decoding by position" + suffix, Level::kDefault};
     if (side.line && !report.emulated) {
       const DecodeLine& line = *side.line;
       section.AddUnlessEmpty(MakeDecodeTable(line, line.parts, "decode_by_position", "part"));

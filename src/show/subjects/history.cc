@@ -151,7 +151,7 @@ List MakeOperatorChangesList(const Trend& trend) {
       list.items.push_back({fmt::format("{} ({}, {} of an inference): {}", op.name, op.key,
                                         PercentText(op.share), ChangeSentence(trend, change, std::nullopt)),
                             {},
-                            Level::kUsual,
+                            Level::kDefault,
                             "operator_changes"});
     }
   }
@@ -232,7 +232,7 @@ std::string RunsText(const Trend& trend) {
 }
 
 Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool gate) {
-  Section section{GetName(trend.data.key), Level::kUsual};
+  Section section{GetName(trend.data.key), Level::kDefault};
   std::string text = fmt::format("{}; {}.", RunsText(trend), NoiseText(trend, history.smallest));
   if (trend.relative) text += " Changes are of the ratio to the reference.";
   if (trend.is_reference)
@@ -240,7 +240,7 @@ Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool 
   section.AddText(text);
   List changes{""};
   for (const TrendChange& change : trend.changes)
-    changes.items.push_back({ChangeSentence(trend, change, trend.run_sd), {}, Level::kUsual, "changes"});
+    changes.items.push_back({ChangeSentence(trend, change, trend.run_sd), {}, Level::kDefault, "changes"});
   if (trend.changes.empty()) {
     const std::string missing = trend.is_reference ? "" : MissingEvidenceText(trend, history.smallest);
     changes.items.emplace_back(missing.empty() ? "no change shows"
@@ -269,20 +269,21 @@ std::string TrendResultText(const Trend& trend, bool gate) {
 }
 
 Table MakeSeriesTable(const HistoryReport& history, bool gate) {
-  Table table{.id = "series",
-              .columns = {Left("name", "series").KeepsDifference(),
-                          Right("measurements", "measured").WithDropPriority(2),
-                          Right("time", history.operator_name.empty() ? "latency" : "self time"),
-                          Right("noise").WithDropPriority(1), Right("changes").WithDropPriority(3),
-                          Right("last_change", "last change").WithDropPriority(4), Left("result").Decides()},
-              .min_name_width = 40};
+  Table table{
+      .id = "series",
+      .columns = {Left("name", "series").KeepsDifference(),
+                  Right("measurements", "measured").WithDropPriority(2),
+                  Right("time", history.operator_name.empty() ? "latency" : "self time"),
+                  Right("noise").WithDropPriority(1), Right("changes").WithDropPriority(3),
+                  Right("last_change", "last change").WithDropPriority(4), Left("result").NeverDropped()},
+      .min_name_width = 40};
   for (const Trend& trend : history.trends) {
     Cell last_change;
     if (!trend.changes.empty()) {
       const TrendChange& change = trend.changes.back();
       last_change = Change{change.growth, change.low, change.high};
     }
-    const Tone tone = trend.is_reference ? Tone::kPlain : ToneOf(trend.decision);
+    const Tone tone = trend.is_reference ? Tone::kPlain : GetTone(trend.decision);
     table.AddRow(
         GetName(trend.data.key), Count{trend.runs.size()},
         OptionalCell<Time>(TrendMiddle(trend, trend.runs.size() - 1, !history.operator_name.empty())),

@@ -204,23 +204,23 @@ void AddSme2Kernels(const MethodSummary& summary, Facts& facts) {
 // that is in use at once.
 void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optional<Bytes> packed,
                Bytes repacked, Facts& facts) {
-  std::string planned_text = TextOf(Size{planned});
+  std::string planned_text = ToText(Size{planned});
   if (peak) {
     planned_text +=
-        fmt::format("; peak use {} at instruction {}", TextOf(Size{peak->bytes}), peak->instruction);
+        fmt::format("; peak use {} at instruction {}", ToText(Size{peak->bytes}), peak->instruction);
   }
   if (peak && peak->upper_bound > 0) {
     planned_text +=
-        fmt::format(", {} of it for shapes that may be smaller at run time", TextOf(Size{peak->upper_bound}));
+        fmt::format(", {} of it for shapes that may be smaller at run time", ToText(Size{peak->upper_bound}));
   }
   facts.Add("planned memory", std::move(planned_text));
   if (packed && *packed > 0) {
-    std::string packed_text = fmt::format("at least {}, once loaded by XNNPACK", TextOf(Size{*packed}));
+    std::string packed_text = fmt::format("at least {}, once loaded by XNNPACK", ToText(Size{*packed}));
     if (repacked > 0)
       packed_text += fmt::format(
           ", {} of it for weights that another operator packs, too (XNNPACK's option weight_cache_enabled "
           "shares them)",
-          TextOf(Size{repacked}));
+          ToText(Size{repacked}));
     facts.Add("packed weights", std::move(packed_text));
   }
 }
@@ -255,7 +255,7 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
   const bool has_sources = map != nullptr && found != map->methods.end();
   const MethodSources sources = has_sources ? found->second : MethodSources();
   const MethodSummary summary = Summarize(method, program);
-  std::string macs = TextOf(OptionalCell<Amount>(summary.facts.macs.Whole()));
+  std::string macs = ToText(OptionalCell<Amount>(summary.facts.macs.Whole()));
   if (const auto share = summary.facts.macs.ExactShare())
     macs += fmt::format(", {} of them delegated", PercentText(*share));
   // Operators that move data or normalize have no MACs, but may take most of the time.
@@ -267,9 +267,9 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
   AddMemory(summary.facts.planned, peak, PackedBytes(method, program), RepackedBytes(method, program), facts);
   if (const auto state = FindMethodState(planned, method, program); state && state->tensors > 0) {
     std::string state_text = fmt::format("{} kept between inferences, {}",
-                                         CountedText(state->tensors, "tensor"), TextOf(Size{state->bytes}));
+                                         CountedText(state->tensors, "tensor"), ToText(Size{state->bytes}));
     if (const auto bytes_per_token = state->PerToken())
-      state_text += fmt::format(": {} for each of {} tokens", TextOf(Size{*bytes_per_token}), *state->tokens);
+      state_text += fmt::format(": {} for each of {} tokens", ToText(Size{*bytes_per_token}), *state->tokens);
     facts.Add("state", std::move(state_text));
   }
   if (const auto step = FindTokenStep(method); step && FindMethodState(planned, method, program)) {
@@ -281,7 +281,7 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
                           step->per_token_positions ? "their positions" : "a position",
                           step->takes_features ? ", with what an encoder gives" : "",
                           step->per_token_logits ? "each token" : "the last token",
-                          TextOf(Count{step->vocabulary})));
+                          ToText(Count{step->vocabulary})));
   }
   if (const Counts nodes = CountNodes(summary); !nodes.empty())
     facts.Add("XNNPACK nodes", NodeCountsText(nodes, true));
@@ -327,7 +327,7 @@ Document MakeFileDocument(const std::string& file, Bytes bytes,
                           const std::vector<std::pair<const char*, Bytes>>& parts) {
   Document document{.title = std::filesystem::path(file).filename().string(),
                     .section_kind = "method",
-                    .facts = {TextOf(Size{bytes})}};
+                    .facts = {ToText(Size{bytes})}};
   Table table{.id = "sizes", .columns = {Left("part"), Right("size")}};
   for (const auto& [name, size] : parts) table.AddRow(name, Size{size});
   document.sections = {{"", {std::move(table)}}};

@@ -27,11 +27,11 @@ constexpr std::size_t kMaxNamedLevels = 4;  // levels or settings
 constexpr std::size_t kMaxNamedEffects = 3;
 constexpr int kEffectsWidth = 26;
 
-// "a", "a and b", "a, b, and c"; if there are more than `most`: "a, b, and 3 more".
-std::string JoinWithAnd(std::vector<std::string> items, std::size_t most = SIZE_MAX) {
-  if (items.size() > most) {
-    items[most] = fmt::format("{} more", items.size() - most);
-    items.resize(most + 1);
+// "a", "a and b", "a, b, and c"; if there are more than `max`: "a, b, and 3 more".
+std::string JoinWithAnd(std::vector<std::string> items, std::size_t max = SIZE_MAX) {
+  if (items.size() > max) {
+    items[max] = fmt::format("{} more", items.size() - max);
+    items.resize(max + 1);
   }
   if (items.size() > 2) items.back().insert(0, "and ");
   return fmt::format("{}", fmt::join(items, items.size() == 2 ? " and " : ", "));
@@ -182,9 +182,9 @@ class LadderDocument {
   }
 
   Answer FastestAnswer(const LadderBest& best) const {
-    const auto with_median = [&](const LadderSetting& of) {
-      const auto ns = ladder_.latency.At(of).ns;
-      return ns ? FormatText("{}, {}", GetName(of), Time{*ns}) : Text(GetName(of));
+    const auto with_median = [&](const LadderSetting& setting) {
+      const auto ns = ladder_.latency.At(setting).ns;
+      return ns ? FormatText("{}, {}", GetName(setting), Time{*ns}) : Text(GetName(setting));
     };
     const Text setting = with_median(best.setting);
     std::map<Verdict, std::vector<std::string>> others;  // settings that are not significantly slower
@@ -244,11 +244,13 @@ class LadderDocument {
           });
       (is_undecidable ? undecidable : without_effect[*why]).push_back(GetName(effect.level));
     }
-    const auto add = [&](const std::vector<std::string>& of, const std::string& before, const char* after) {
-      if (of.empty()) return;
-      texts.push_back(before +
-                      (of.size() > kMaxNamedLevels ? fmt::format("{} levels", of.size()) : JoinWithAnd(of)) +
-                      after);
+    const auto add = [&](const std::vector<std::string>& levels, const std::string& before,
+                         const char* after) {
+      if (levels.empty()) return;
+      texts.push_back(
+          before +
+          (levels.size() > kMaxNamedLevels ? fmt::format("{} levels", levels.size()) : JoinWithAnd(levels)) +
+          after);
     };
     add(without_effect[Verdict::kSame], fmt::format("Same within {}: ", Margin()), ".");
     add(without_effect[Verdict::kInconclusive], "Inconclusive for ", "; increase --max-seconds.");
@@ -275,11 +277,12 @@ class LadderDocument {
   List MakeThreadDependenceList() const {
     List list{"Depends on the number of threads", {}, kScreenThreadDependences};
     for (const ThreadDependentLevel& dependence : ladder_.thread_dependent_levels) {
-      if (dependence.of == ThreadDependentLevel::Of::kLatency) continue;  // the answer already says so
+      if (dependence.row_kind == ThreadDependentLevel::RowKind::kLatency)
+        continue;  // the answer already says so
       const auto where = [](const std::vector<LadderCell>& cells) {
         return JoinWithAnd(MapEach(cells, [](const LadderCell& cell) {
           return fmt::format("{} ({})", CountedText(cell.threads, "thread"),
-                             TextOf(CellOrBlank<Speedup>(cell.over_below)));
+                             ToText(CellOrBlank<Speedup>(cell.over_below)));
         }));
       };
       list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.", dependence.level,
@@ -324,10 +327,10 @@ class LadderDocument {
       table.AddColumns(Right(id, CountedText(threads, "thread")), Right(id + over, ""));
     }
   }
-  Row MakeThreadsRow(const std::string& name, const LadderRow& of, std::size_t level,
+  Row MakeThreadsRow(const std::string& name, const LadderRow& ladder_row, std::size_t level,
                      const auto& speedup) const {
     Row row{name};
-    for (const std::vector<LadderCell>& levels : of.cells)
+    for (const std::vector<LadderCell>& levels : ladder_row.cells)
       row.Add(OptionalCell<Time>(levels[level].ns), speedup(levels[level]));
     return row;
   }
@@ -358,8 +361,8 @@ class LadderDocument {
   Table MakeScalingTable() const {
     Table table{"ladder_scaling", "Scaling over threads", {Left("of", "")}, {}, Level::kPage};
     AddThreads("_scaling", table);
-    const auto add = [&](const std::string& name, const LadderRow& of, std::size_t l) {
-      table.rows.push_back(MakeThreadsRow(name, of, l, ScalingCell));
+    const auto add = [&](const std::string& name, const LadderRow& row, std::size_t l) {
+      table.rows.push_back(MakeThreadsRow(name, row, l, ScalingCell));
     };
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) add(GetName(l), ladder_.latency, l);
     for (const LadderRow& row : ladder_.groups)
@@ -389,14 +392,14 @@ class LadderDocument {
       columns.push_back(
           {(one_count ? Left("changed_by", "changed by")
                       : Left(fmt::format("threads_{}", threads), CountedText(threads, "thread")))
-               .Decides(),
+               .NeverDropped(),
            [this, t](const LadderRow& row) { return ChangedBy(row, t); }});
     }
     Table table{.id = id};
     table.Fill(columns, rows);
     for (std::size_t i = 1; i < table.columns.size(); ++i) table.columns[i].max_width = kEffectsWidth;
     for (std::size_t i = 0; i < rows.size(); ++i)
-      table.rows[i].level = IsLargeEnoughForScreen(rows[i]) ? Level::kUsual : Level::kPage;
+      table.rows[i].level = IsLargeEnoughForScreen(rows[i]) ? Level::kDefault : Level::kPage;
     return table;
   }
 
@@ -474,12 +477,12 @@ class LadderDocument {
     const auto add = [&](const char* id, const char* title, const char* what,
                          const std::vector<LadderRow>& rows, Level level) {
       Table table{id, title, {Left("name", what)}, {}, level};
-      for (const LadderLevel& of : ladder_.levels) {
-        table.AddColumns(Right(of.name), Right(of.name + "_over_below", ""));
+      for (const LadderLevel& ladder_level : ladder_.levels) {
+        table.AddColumns(Right(ladder_level.name), Right(ladder_level.name + "_over_below", ""));
       }
-      for (const LadderRow& of : rows) {
-        Row& row = table.AddRow(of.name);
-        for (const LadderCell& cell : of.cells[t])
+      for (const LadderRow& ladder_row : rows) {
+        Row& row = table.AddRow(ladder_row.name);
+        for (const LadderCell& cell : ladder_row.cells[t])
           row.Add(OptionalCell<Time>(cell.ns), CellOrBlank<Speedup>(cell.over_below));
       }
       section.parts.emplace_back(std::move(table));

@@ -25,7 +25,7 @@ List OperatorsWithoutSpeedup(const Report& report, const Matrix& matrix) {
   const OperatorNames names(*baseline.profile);
   for (const MatrixRow& row : matrix.operators) {
     if (!row.op || row.against.empty()) continue;
-    const Quantity& quantity = row.against.back();
+    const TimeComparison& quantity = row.against.back();
     const bool same = quantity.verdict == stats::Verdict::kSame;
     if (!same && quantity.verdict != stats::Verdict::kSlower) continue;
     const auto found =
@@ -46,11 +46,11 @@ Table MakeMatrixTable(const Report& report, const Matrix& matrix, const char* id
               {Left("name", title)}};
   table.columns.front().kept_part = Table::KeptPart::kName;
   const auto add = [&](std::size_t index) {
-    const ReportExperiment& of = report.experiments[index];
+    const ReportExperiment& experiment = report.experiments[index];
     const std::string column =
-        matrix.threads ? fmt::format("threads_{}", of.threads) : fmt::format("experiment_{}", index);
+        matrix.threads ? fmt::format("threads_{}", experiment.threads) : fmt::format("experiment_{}", index);
     table.columns.push_back(
-        VariantColumn(column, matrix.threads ? CountedText(of.threads, "thread") : of.label));
+        VariantColumn(column, matrix.threads ? CountedText(experiment.threads, "thread") : experiment.label));
     if (index != matrix.baseline) table.columns.push_back(Right(column + "_speedup", ""));
   };
   add(matrix.baseline);
@@ -58,10 +58,10 @@ Table MakeMatrixTable(const Report& report, const Matrix& matrix, const char* id
   return table;
 }
 
-void AddMatrixRow(const MatrixRow& of, const std::string& name, Level level, Table& table) {
-  Row& row = table.AddRow(name, OptionalCell<Time>(of.baseline_ns));
+void AddMatrixRow(const MatrixRow& matrix_row, const std::string& name, Level level, Table& table) {
+  Row& row = table.AddRow(name, OptionalCell<Time>(matrix_row.baseline_ns));
   row.level = level;
-  for (const MatrixCell& cell : of.against)
+  for (const MatrixCell& cell : matrix_row.against)
     row.Add(OptionalCell<Time>(cell.candidate_ns), Speedup{cell, cell.efficiency});
 }
 
@@ -83,7 +83,7 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
   const ReportExperiment& baseline = report.experiments[matrix.baseline];
   Section section{matrix.threads ? "Threads: " + report.run.experiments[baseline.index].name
                                  : "Compared with " + baseline.label,
-                  Level::kUsual};
+                  Level::kDefault};
   if (!matrix.interleaved) section.AddText(kNotInterleaved);
   section.AddText(
       matrix.threads
@@ -93,8 +93,8 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
           : "Next to each time: the speedup. " + UndefinedText(report),
       Level::kPage);
   Table table = MakeMatrixTable(report, matrix, "", "self time");
-  for (const MatrixRow& row : matrix.groups) AddMatrixRow(row, row.name, Level::kUsual, table);
-  AddMatrixRow(matrix.latency, matrix.latency.name, Level::kUsual, table);
+  for (const MatrixRow& row : matrix.groups) AddMatrixRow(row, row.name, Level::kDefault, table);
+  AddMatrixRow(matrix.latency, matrix.latency.name, Level::kDefault, table);
   AddCosts<Time>(matrix, "Load", &StartupCosts::load, table);
   AddCosts<Size>(matrix, "Peak memory", &StartupCosts::peak_memory, table);
   section.parts.emplace_back(std::move(table));
@@ -105,7 +105,7 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
   const auto names = baseline.profile ? std::optional<OperatorNames>(*baseline.profile) : std::nullopt;
   for (const MatrixRow& row : matrix.operators) {
     AddMatrixRow(row, row.name + (names && row.op ? names->Location(*row.op) : ""),
-                 operators.rows.size() < kScreenMatrixOperators ? Level::kUsual : Level::kPage, operators);
+                 operators.rows.size() < kScreenMatrixOperators ? Level::kDefault : Level::kPage, operators);
   }
   section.parts.emplace_back(std::move(operators));
   section.AddUnlessEmpty(OperatorsWithoutSpeedup(report, matrix));

@@ -4,7 +4,7 @@
 #include "core/file/file.h"
 #include "core/text/text.h"
 #include "core/units.h"
-#include "report/examination.h"
+#include "report/doctor.h"
 #include "report/quicktest.h"
 #include "show/subjects.h"
 

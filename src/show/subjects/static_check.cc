@@ -34,14 +34,14 @@ std::string ExactFact(FactInfo::Unit unit, double value, double other) {
 // The value with more digits if it would print like `other` but differs.
 Cell DistinctFactCell(FactInfo::Unit unit, double value, double other) {
   Cell cell = FactCell(unit, value);
-  if (value == other || TextOf(cell) != TextOf(FactCell(unit, other))) return cell;
+  if (value == other || ToText(cell) != ToText(FactCell(unit, other))) return cell;
   return ExactFact(unit, value, other);
 }
 
 // A number, or the range that contains it.
 Cell RangeCell(FactInfo::Unit unit, const FactRange& range, double other) {
   if (range.IsExact()) return DistinctFactCell(unit, range.low, other);
-  return fmt::format("{} to {}", TextOf(FactCell(unit, range.low)), TextOf(FactCell(unit, range.high)));
+  return fmt::format("{} to {}", ToText(FactCell(unit, range.low)), ToText(FactCell(unit, range.high)));
 }
 
 Cell BaselineCell(const StaticItem& item) { return RangeCell(item.unit, *item.baseline, item.candidate.low); }
@@ -52,13 +52,13 @@ Cell CandidateCell(const StaticItem& item) {
 }
 std::string AllowedText(const StaticItem& item) {
   return fmt::format("at {} {}", item.is_minimum ? "least" : "most",
-                     TextOf(DistinctFactCell(item.unit, item.allowed, item.candidate.low)));
+                     ToText(DistinctFactCell(item.unit, item.allowed, item.candidate.low)));
 }
 
 // "forward: portable operators: 0 -> 3, allowed at most 0: FAIL (why)"
 std::string ItemText(const StaticItem& item) {
   return fmt::format("{}: {}{}, allowed {}: {}{}", item.Subject(),
-                     item.baseline ? TextOf(BaselineCell(item)) + " -> " : "", TextOf(CandidateCell(item)),
+                     item.baseline ? ToText(BaselineCell(item)) + " -> " : "", ToText(CandidateCell(item)),
                      AllowedText(item), ResultText(item.decision),
                      item.reason.empty() ? "" : fmt::format(" ({})", item.reason));
 }
@@ -74,7 +74,7 @@ Table MakeItemsTable(const StaticCheck& check, const std::string& method, bool c
        {Right("baseline").WithDropPriority(2), BaselineCell, changes},
        {Right("candidate", changes ? "candidate" : "value"), CandidateCell},
        {Right("allowed").WithDropPriority(1), [](const StaticItem& item) { return AllowedText(item); }},
-       {Left("result").Decides(), [](const StaticItem& item) { return ResultCell(item.decision); }}},
+       {Left("result").NeverDropped(), [](const StaticItem& item) { return ResultCell(item.decision); }}},
       items);
   return table;
 }
@@ -95,7 +95,7 @@ void AddOperators(const char* title, const std::vector<StaticOperator>& operator
 }
 
 Section MakeStaticSection(const StaticCheck& check, const std::string& method) {
-  Section section{method.empty() ? "file" : method, Level::kUsual};
+  Section section{method.empty() ? "file" : method, Level::kDefault};
   for (const bool changes : {true, false}) {
     if (changes && check.baseline.empty()) continue;
     section.parts.emplace_back(MakeItemsTable(check, method, changes));
@@ -154,7 +154,7 @@ std::string ItemDetails(const StaticCheck& check, const StaticItem& item) {
   for (const Part& part : section.parts) {
     const List& list = std::get<List>(part);
     text += list.title + ":\n";
-    for (const List::Item& list_item : list.items) text += "  " + TextOf(list_item.text, {}) + "\n";
+    for (const List::Item& list_item : list.items) text += "  " + ToText(list_item.text, {}) + "\n";
   }
   return text;
 }

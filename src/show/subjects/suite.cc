@@ -167,12 +167,12 @@ class SuiteDocument {
   Table MakeVariantsTable() const {
     Table table{
         .id = "variants",
-        .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean").Decides(),
-                    Right("interval"), Left("verdict").Decides(), Right("models").WithDropPriority(2),
+        .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean").NeverDropped(),
+                    Right("interval"), Left("verdict").NeverDropped(), Right("models").WithDropPriority(2),
                     Right("ratios").WithDropPriority(1)}};
     table.min_name_width = 28;
     for (const SuiteVariant& variant : suite_.variants) {
-      Quantity quantity;
+      TimeComparison quantity;
       quantity.estimate = variant.estimate;
       quantity.verdict = variant.verdict;
       table.AddRow(PairName(variant), variant.device.empty() ? "all" : variant.device,
@@ -198,7 +198,7 @@ class SuiteDocument {
         .id = "dtypes",
         .columns = {Left("model").KeepsDifference(), Left("device"), Left("dtype", "type"), Left("against"),
                     Right("latency").WithDropPriority(2), Right("baseline").WithDropPriority(1),
-                    Right("speedup"), Right("interval"), Left("verdict").Decides()}};
+                    Right("speedup"), Right("interval"), Left("verdict").NeverDropped()}};
     for (const SuiteDtype& dtype : suite_.dtypes) {
       table.AddRow(dtype.model, dtype.device, dtype.candidate, dtype.baseline,
                    OptionalCell<Duration>(dtype.latency.candidate_ns),
@@ -249,7 +249,7 @@ class SuiteDocument {
         section.AddText(
             fmt::format("{}: no setting is measurably faster than {}.", subject, cell.experiment));
       } else {
-        const Quantity& latency = cell.pairs[index - 1].latency;
+        const TimeComparison& latency = cell.pairs[index - 1].latency;
         section.AddText(
             FormatText("{}: {} is fastest, {} faster than {} {}{}.", subject, confirmation.fastest,
                        Speedup{latency}, cell.experiment, Interval{latency},
@@ -268,15 +268,15 @@ class SuiteDocument {
   Table MakeConfirmedTable() const {
     Table table{.id = "confirmed",
                 .columns = {Left("model").KeepsDifference(), Left("device").WithDropPriority(3),
-                            Left("setting"), Right("latency"), Right("speedup").Decides(), Right("interval"),
-                            Left("verdict").Decides(), Right("sqnr_db", "SQNR, dB"),
+                            Left("setting"), Right("latency"), Right("speedup").NeverDropped(),
+                            Right("interval"), Left("verdict").NeverDropped(), Right("sqnr_db", "SQNR, dB"),
                             Right("peak_memory", "peak memory").WithDropPriority(2),
                             Right("load").WithDropPriority(1)}};
     for (const SuiteConfirmation& confirmation : suite_.confirmations) {
       const SuiteCellReport& cell = confirmation.cell;
       for (std::size_t i = 0; i < cell.settings.size() && i <= cell.pairs.size(); ++i) {
         const SuiteSetting& setting = cell.settings[i];
-        const Quantity* const latency = i > 0 ? &cell.pairs[i - 1].latency : nullptr;
+        const TimeComparison* const latency = i > 0 ? &cell.pairs[i - 1].latency : nullptr;
         table.AddRow(
             cell.model, cell.device, setting.label,
             setting.latency_ns ? Cell(Time{*setting.latency_ns}) : UnsureVerdict(stats::Verdict::kContended),
@@ -333,7 +333,7 @@ class SuiteDocument {
           [](const SettingOfCell& row) { return OptionalCell<Time>(row.setting.load_ns); }},
          {Right("load_interval", "interval").WithDropPriority(1).WithLevel(Level::kPage),
           [](const SettingOfCell& row) { return IntervalCell(row.setting.load_interval); }},
-         {Left("frontier").Decides(), [](const SettingOfCell& row) { return PlaceCell(row.setting); }},
+         {Left("frontier").NeverDropped(), [](const SettingOfCell& row) { return PlaceCell(row.setting); }},
          {Left("dominated_by", "dominated by").WithDropPriority(1).WithLevel(Level::kPage),
           [](const SettingOfCell& row) { return Cell(row.setting.dominated_by); }}},
         all);
@@ -346,8 +346,8 @@ class SuiteDocument {
 
   Table MakeLimitTable() const {
     Table table{.id = "limit",
-                .columns = {Left("cell"), Left("pair").WithDropPriority(1), Right("change").Decides(),
-                            Left("result").Decides()}};
+                .columns = {Left("cell"), Left("pair").WithDropPriority(1), Right("change").NeverDropped(),
+                            Left("result").NeverDropped()}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         const GateVerdict& gate = pair.gate;
@@ -397,7 +397,7 @@ class SuiteDocument {
 
   // Tables without data in this suite, without rows, so that CSV offers every id.
   Section MakeEmptyTables() const {
-    Section section{"", Level::kUsual};
+    Section section{"", Level::kDefault};
     const auto add = [&](bool absent, Table table) {
       table.rows.clear();
       if (absent) section.parts.emplace_back(std::move(table));
@@ -416,7 +416,7 @@ class SuiteDocument {
     Table table{.id = "cells",
                 .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("pair"),
                             Right("baseline"), Right("candidate"), Right("speedup"), Right("interval"),
-                            Left("verdict").Decides(), Right("launches").WithDropPriority(2),
+                            Left("verdict").NeverDropped(), Right("launches").WithDropPriority(2),
                             Left("run_directory", "results").WithDropPriority(1)}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
@@ -457,7 +457,7 @@ class SuiteDocument {
 std::string PairLine(const SuitePair& pair, const std::optional<double>& limit) {
   std::string text = fmt::format("{}: {}", PairName(pair), etprof::GetName(pair.latency.verdict));
   if (pair.latency.EstimateUnlessEmulated())
-    text += fmt::format(", {} {}", TextOf(Cell(Speedup{pair.latency})), TextOf(Cell(Interval{pair.latency})));
+    text += fmt::format(", {} {}", ToText(Cell(Speedup{pair.latency})), ToText(Cell(Interval{pair.latency})));
   if (!limit) return text;
   return fmt::format("{}, allowed {}: {}", text, ChangeText(*limit), ResultText(pair.gate.decision));
 }

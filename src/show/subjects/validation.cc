@@ -10,8 +10,8 @@ namespace {
 
 // "all is well", "2 broken, 1 warning", "there is nothing to recover, all is well".
 std::string ValidityText(const Validation& validation) {
-  const auto broken = validation.Count(Finding::Severity::kBroken),
-             warnings = validation.Count(Finding::Severity::kWarning);
+  const auto broken = validation.Count(ValidationFinding::Severity::kBroken),
+             warnings = validation.Count(ValidationFinding::Severity::kWarning);
   std::string text = !validation.recovered   ? ""
                      : *validation.recovered ? "partial results are merged and analyzed, "
                                              : "there is nothing to recover, ";
@@ -29,8 +29,8 @@ Table MakeValidationFindingsTable(const Validation& validation) {
   Table table{.id = "findings",
               .columns = {Left("severity"), Left("check"), Left("file"),
                           Left("problem").WithWrapping().WithLevel(Level::kPage)}};
-  for (const Finding& finding : validation.findings) {
-    const Tone tone = finding.severity == Finding::Severity::kBroken ? Tone::kBad : Tone::kUnsure;
+  for (const ValidationFinding& finding : validation.findings) {
+    const Tone tone = finding.severity == ValidationFinding::Severity::kBroken ? Tone::kBad : Tone::kUnsure;
     table.AddRow(Cell(GetName(finding.severity), tone), finding.check, finding.file, finding.problem);
     table.AddRow("", "", finding.problem, "").role = Row::Role::kRest;
   }
@@ -43,8 +43,8 @@ Table MakeValidatedRunsTable(const Validations& validations) {
               .level = Level::kPage};
   for (const Validation& validation : validations.runs) {
     table.AddRow(validation.run, Cell(ValidityText(validation), ValidityTone(validation)),
-                 Count{validation.Count(Finding::Severity::kBroken)},
-                 Count{validation.Count(Finding::Severity::kWarning)});
+                 Count{validation.Count(ValidationFinding::Severity::kBroken)},
+                 Count{validation.Count(ValidationFinding::Severity::kWarning)});
   }
   return table;
 }

@@ -46,10 +46,10 @@ struct RatioEstimate {
 
   static void Describe(auto& v) {
     v("ratio", &RatioEstimate::ratio,
-      {.meaning = "baseline / candidate: above 1, the candidate needs less", .least = 0});
-    v("ratio_low", &RatioEstimate::low, {.meaning = "lower bound of the ratio", .least = 0});
+      {.meaning = "baseline / candidate: above 1, the candidate needs less", .min = 0});
+    v("ratio_low", &RatioEstimate::low, {.meaning = "lower bound of the ratio", .min = 0});
     v("ratio_high", &RatioEstimate::high,
-      {.meaning = "upper bound of the ratio; null: unbounded", .least = 0, .or_null = true});
+      {.meaning = "upper bound of the ratio; null: unbounded", .min = 0, .or_null = true});
     v("confidence", &RatioEstimate::confidence,
       kShareOfWhole.WithMeaning("of the interval from `ratio_low` to `ratio_high`"));
     v("p_value", &RatioEstimate::p_value,

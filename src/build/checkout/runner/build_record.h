@@ -52,7 +52,7 @@ struct BuildRecord {
     v("ninja", &R::ninja, {.meaning = "version"});
     v("ndk", &R::ndk, {.meaning = "version; null: not for Android", .or_null = true});
     v("built_at", &R::built_at, {.meaning = "UTC"});
-    v("seconds", &R::seconds, {.meaning = "that the build took", .least = 0});
+    v("seconds", &R::seconds, {.meaning = "that the build took", .min = 0});
     v("etprof_version", &R::etprof_version, {.meaning = "that built it"});
   }
 };

@@ -35,17 +35,15 @@ struct QuantizedValue {
     v("source", &Q::source, {.meaning = "line of that operator; empty: not known"});
     v("share", &Q::share,
       {.meaning = "of the output's noise, with this value alone quantized; null: there is no noise",
-       .least = 0});
+       .min = 0});
     v("sqnr_db", &Q::sqnr_db,
       {.meaning = "of the output, with this value alone quantized; null: nothing differs",
-       .least = kAnyNumber});
+       .min = kAnyNumber});
     v("clipped", &Q::clipped,
-      {.meaning = "share of its elements beyond its range; null: it has no fixed range",
-       .least = 0,
-       .most = 1});
+      {.meaning = "share of its elements beyond its range; null: it has no fixed range", .min = 0, .max = 1});
     v("low", &Q::low,
-      {.meaning = "of its range; null: found in every run, or by channel", .least = kAnyNumber});
-    v("high", &Q::high, {.meaning = "of its range; null: as `low`", .least = kAnyNumber});
+      {.meaning = "of its range; null: found in every run, or by channel", .min = kAnyNumber});
+    v("high", &Q::high, {.meaning = "of its range; null: as `low`", .min = kAnyNumber});
     v("readers", &Q::readers, {.meaning = "nodes that read it"});
   }
 };
@@ -71,13 +69,13 @@ struct OutputBudget {
     v("inputs", &O::inputs, {.meaning = "over which noise is summed"});
     v("held_out", &O::held_out, {.meaning = "whether no range was taken from these inputs"});
     v("sqnr_db", &O::sqnr_db,
-      {.meaning = "with all values quantized, as emulated; null: nothing differs", .least = kAnyNumber});
+      {.meaning = "with all values quantized, as emulated; null: nothing differs", .min = kAnyNumber});
     v("device_sqnr_db", &O::device_sqnr_db,
       {.meaning = "of the .pte, the worst of these inputs; null: it was not run, or nothing differs",
-       .least = kAnyNumber});
+       .min = kAnyNumber});
     v("interaction", &O::interaction,
       {.meaning = "share of the noise that single values do not add up to; null: there is no noise",
-       .least = kAnyNumber});
+       .min = kAnyNumber});
     v("values_of_half", &O::values_of_half, {.meaning = "values that have half of the noise"});
     v("concentrated", &O::concentrated,
       {.meaning = "whether they are at most three; else the noise is diffuse"});
@@ -103,7 +101,7 @@ struct DeviceOperator {
     v("source", &D::source, {.meaning = "line of the operator; empty: not known"});
     v("sqnr_db", &D::sqnr_db,
       {.meaning = "PyTorch's power over that of the difference; null: nothing differs, or see `note`",
-       .least = kAnyNumber});
+       .min = kAnyNumber});
     v("leaves", &D::deviates,
       {.meaning =
            "whether it has less than `least_db`, or an element that is finite in one of the two only"});
@@ -133,7 +131,7 @@ struct NoiseBudget {
       {.meaning = "of the program", .choices = "static|dynamic|8da4w|fp16"});
     v("budgets", &N::budgets, {.meaning = "one for each floating-point output of each method"});
     v("least_db", &N::least_db,
-      {.meaning = "asked of `operators`: what an output of the program must have", .least = 0});
+      {.meaning = "asked of `operators`: what an output of the program must have", .min = 0});
     v("operators", &N::operators,
       {.meaning = "of the .pte on the example inputs, in the order of execution; empty: they were not read"});
     v("operators_why_not", &N::no_operators_reason,

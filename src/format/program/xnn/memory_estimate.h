@@ -71,11 +71,11 @@ struct MethodState {
 
   static constexpr const char* kSchemaName = "method_state";
   static void Describe(auto& v) {
-    v("tensors", &MethodState::tensors, {.meaning = "how many", .least = 0});
+    v("tensors", &MethodState::tensors, {.meaning = "how many", .min = 0});
     v("bytes", &MethodState::bytes, {.meaning = "of all"});
     v("tokens", &MethodState::tokens,
       {.meaning = "for which there is room, by get_max_context_len or get_max_seq_len; null: not known",
-       .least = 1});
+       .min = 1});
     v("bytes_per_token", &MethodState::PerToken, {.meaning = "bytes over tokens"});
   }
 };

@@ -15,7 +15,7 @@ namespace etprof {
 inline constexpr std::string_view kModelId = "the model; of a bare ETDump the file's name";
 inline constexpr std::string_view kExperimentName = "its name in the configuration";
 inline constexpr std::string_view kExperimentLabel = "its name in reports";
-inline constexpr MemberInfo kThreadsOfPool{.meaning = "of the runner's thread pool", .least = 1};
+inline constexpr MemberInfo kThreadsOfPool{.meaning = "of the runner's thread pool", .min = 1};
 
 // Columns of an operator.
 inline constexpr std::string_view kNameInInspector = "as ExecuTorch's Inspector shows it";
@@ -73,7 +73,7 @@ inline std::optional<double> MaybePercent(Nanoseconds part, Nanoseconds whole) {
 
 // Reads a member (`read`) of the estimate that etprof reports for a quantity; absent if etprof reports no
 // estimate.
-std::optional<double> ReadEstimate(const Quantity& quantity, auto read) {
+std::optional<double> ReadEstimate(const TimeComparison& quantity, auto read) {
   const std::optional<stats::RatioEstimate> estimate = quantity.EstimateUnlessEmulated();
   return estimate ? std::optional<double>(std::invoke(read, *estimate)) : std::nullopt;
 }

@@ -12,7 +12,7 @@ namespace {
 
 struct KernelCsvRow {
   const std::string& model_id;
-  const xnnpack::LoggedKernel& of;
+  const xnnpack::LoggedKernel& source;
   int operators;
 
   static void Describe(auto& v) {
@@ -22,7 +22,7 @@ struct KernelCsvRow {
     const auto part = [&](const char* column, auto read, std::string_view meaning) {
       v(column,
         [read](Record record) {
-          return record.of.parsed ? std::string(read(*record.of.parsed)) : std::string();
+          return record.source.parsed ? std::string(read(*record.source.parsed)) : std::string();
         },
         {.meaning = meaning, .or_null = true});
     };
@@ -31,7 +31,7 @@ struct KernelCsvRow {
     v("kernel_name", &xnnpack::LoggedKernel::name, {.meaning = "as XNNPACK logs it"});
     v("category",
       [](Record record) {
-        return record.of.parsed ? xnnpack::CategoryName(record.of.parsed->family) : "OTHER";
+        return record.source.parsed ? xnnpack::CategoryName(record.source.parsed->family) : "OTHER";
       },
       {.meaning =
            "GEMM, CONV (igemm), CONV_DEPTHWISE, CONV_STANDARD, CONV_POINTWISE (spmm), POOL, RESIZE, "
@@ -39,7 +39,8 @@ struct KernelCsvRow {
            "packing), OTHER (unknown)"});
     v("count", &xnnpack::LoggedKernel::count, {.meaning = "how many lines registered it"});
     part("dtype", [](const M& k) { return k.DataTypes(); }, "data types: `f32`, `qs8_qc8w`, `pf32`");
-    v("xnn_op", [](Record record) { return record.of.parsed ? record.of.parsed->op : record.of.role; },
+    v("xnn_op",
+      [](Record record) { return record.source.parsed ? record.source.parsed->op : record.source.role; },
       {.meaning = "operation: `gemm`, `igemm`, `dwconv`, `vadd`, `transposec`"});
     part(
         "variant", [](const M& k) { return k.variant; },
@@ -51,9 +52,9 @@ struct KernelCsvRow {
     part(
         "arch_chain", [](const M& k) { return (k.assembly ? "asm_" : "") + k.Isa(); },
         "instruction set: `avx512f`, `aarch64_neonfma`, `neonsme2`; `asm_` before it: written in assembly");
-    v("has_sme", [](Record record) { return record.of.parsed && record.of.parsed->HasSme(); },
+    v("has_sme", [](Record record) { return record.source.parsed && record.source.parsed->HasSme(); },
       {.meaning = "1: it uses SME or SME2"});
-    v("has_sme2", [](Record record) { return record.of.parsed && record.of.parsed->HasSme2(); },
+    v("has_sme2", [](Record record) { return record.source.parsed && record.source.parsed->HasSme2(); },
       {.meaning = "1: it uses SME2"});
     v("status", &xnnpack::LoggedKernel::status,
       {.meaning = "`used`: proven, an operator ran it; `registered`: for operators that may need it; "
@@ -63,13 +64,13 @@ struct KernelCsvRow {
       {.meaning = "its replacement", .or_null = true});
     part("activation", [](const M& k) { return k.activation; }, "`minmax`, `relu`");
     v("accumulators",
-      [](Record record) { return record.of.parsed ? record.of.parsed->accumulators : std::nullopt; },
+      [](Record record) { return record.source.parsed ? record.source.parsed->accumulators : std::nullopt; },
       {.meaning = "sums that it keeps at once"});
-    v("config", [](Record record) { return fmt::format("{}", fmt::join(record.of.configs, ";")); },
+    v("config", [](Record record) { return fmt::format("{}", fmt::join(record.source.configs, ";")); },
       {.meaning = "the functions that registered it", .or_null = true});
     v("source",
       [](Record record) {
-        return record.of.file.empty() ? "" : fmt::format("{}:{}", record.of.file, record.of.line);
+        return record.source.file.empty() ? "" : fmt::format("{}:{}", record.source.file, record.source.line);
       },
       {.meaning = "file and line of the first", .or_null = true});
   }

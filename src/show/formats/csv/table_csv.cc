@@ -44,7 +44,7 @@ struct ExperimentCsvRow {
 };
 
 struct LatencyCsvRow : ExperimentCsvRow {
-  const Distribution& of = experiment.latency;
+  const Distribution& source = experiment.latency;
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
@@ -102,17 +102,17 @@ struct BreakdownCsvRow : ExperimentCsvRow {
 };
 
 struct OperatorCsvRow : ExperimentCsvRow {
-  const OperatorRow& of;
+  const OperatorRow& source;
 
   const Profile& profile() const { return *experiment.profile; }
-  const Operator& op() const { return profile().operators[of.op]; }
-  Work work() const { return profile().program ? profile().program->operators[of.op].work : Work(); }
+  const Operator& op() const { return profile().operators[source.op]; }
+  Work work() const { return profile().program ? profile().program->operators[source.op].work : Work(); }
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
     using Record = const OperatorCsvRow&;
     const auto ms = [&](const char* name, auto member, std::string_view meaning) {
-      v(name, [member](Record record) { return record.of.self.*member; }, kMs.WithMeaning(meaning));
+      v(name, [member](Record record) { return record.source.self.*member; }, kMs.WithMeaning(meaning));
     };
     v("key", [](Record record) { return KeyText(record.op().key); }, {.meaning = kKeyAsNodeId});
     v("name", [](Record record) { return record.op().name; }, {.meaning = kNameInInspector});
@@ -128,7 +128,7 @@ struct OperatorCsvRow : ExperimentCsvRow {
     v("mean_ms", &OperatorRow::mean_self,
       kMs.WithMeaning("`total_ms` over all runs of the common set: it adds up over operators"));
     v("pct_total",
-      [](Record record) { return MaybePercent(record.of.total_self, record.experiment.groups.total); },
+      [](Record record) { return MaybePercent(record.source.total_self, record.experiment.groups.total); },
       {.meaning = kPercentOfMethod});
     ms("p50_ms", &Distribution::p50, kSelfMedian);
     ms("p90_ms", &Distribution::p90, kP90OfRuns);
@@ -136,10 +136,10 @@ struct OperatorCsvRow : ExperimentCsvRow {
     ms("min_ms", &Distribution::min, kMinOfRuns);
     ms("max_ms", &Distribution::max, kMaxOfRuns);
     ms("sd_ms", &Distribution::sd, kSdOfRuns);
-    v("cv", [](Record record) { return record.of.self.cv; }, {.meaning = kMeaningOfCv});
-    v("layer", [](Record record) { return LayerName(record.profile(), record.of.op); },
+    v("cv", [](Record record) { return record.source.self.cv; }, {.meaning = kMeaningOfCv});
+    v("layer", [](Record record) { return LayerName(record.profile(), record.source.op); },
       {.meaning = kInnermostModule});
-    v("source", [](Record record) { return SourceLineName(record.profile(), record.of.op); },
+    v("source", [](Record record) { return SourceLineName(record.profile(), record.source.op); },
       {.meaning = kSourceLine});
     v("macs", [](Record record) { return record.work().macs; },
       {.meaning = "multiply-accumulates of one run; empty: not known"});
@@ -149,7 +149,7 @@ struct OperatorCsvRow : ExperimentCsvRow {
 };
 
 struct DelegateValueCsvRow : ExperimentCsvRow {
-  const ReportedValue& of;
+  const ReportedValue& source;
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
@@ -160,10 +160,11 @@ struct DelegateValueCsvRow : ExperimentCsvRow {
     v("name", &ReportedValue::name, {.meaning = "of the event that holds the value"});
     v("kind", &ReportedValue::kind, {.meaning = "what the value is (docs/concepts/kernels.md)"});
     v("unit", &ReportedValue::unit, {.meaning = "of the value; empty: not known", .or_null = true});
-    v("median", [](Record record) { return record.of.values.p50; }, {.meaning = "over `runs`, in `unit`"});
-    v("min", [](Record record) { return record.of.values.min; }, {.meaning = "over `runs`, in `unit`"});
-    v("max", [](Record record) { return record.of.values.max; }, {.meaning = "over `runs`, in `unit`"});
-    v("runs", [](Record record) { return record.of.values.n; },
+    v("median", [](Record record) { return record.source.values.p50; },
+      {.meaning = "over `runs`, in `unit`"});
+    v("min", [](Record record) { return record.source.values.min; }, {.meaning = "over `runs`, in `unit`"});
+    v("max", [](Record record) { return record.source.values.max; }, {.meaning = "over `runs`, in `unit`"});
+    v("runs", [](Record record) { return record.source.values.n; },
       {.meaning = "that reported it, of those that `median`, `min`, and `max` are of"});
   }
 };
@@ -200,7 +201,7 @@ struct ComparisonCsvRow {
   const Report& report;
   const ReportComparison& pair;
   std::string what, name, baseline_key, candidate_key;
-  Quantity quantity;
+  TimeComparison quantity;
   bool judged = true;
 
   // An operator that one variant lacks takes no time there.
@@ -216,7 +217,7 @@ struct ComparisonCsvRow {
     v("candidate", [](Record record) { return record.pair.comparison.candidate_label; },
       {.meaning = "label of the candidate"});
     v("threads", [](Record record) { return record.report.experiments[record.pair.candidate].threads; },
-      {.meaning = "of the candidate's thread pool", .least = 1});
+      {.meaning = "of the candidate's thread pool", .min = 1});
     v("what", &ComparisonCsvRow::what,
       {.meaning = "what the row's times are of; `whole`: `Method::execute`",
        .choices = "latency|whole|group|category|layer|source|delegate|operator"});
@@ -245,7 +246,7 @@ struct LadderCsvRow {
   const Report& report;
   const char* what;
   const LadderRow& row;
-  const LadderCell& of;
+  const LadderCell& source;
 
   static void Describe(auto& v) {
     using R = const LadderCsvRow&;
@@ -254,9 +255,9 @@ struct LadderCsvRow {
     v("threads", &LadderCell::threads, kThreadsOfPool);
     v("what", &LadderCsvRow::what,
       {.meaning = "what the row's time is of", .choices = "latency|group|category|operator"});
-    v("name", [](R shown) { return shown.of.op_name.value_or(shown.row.name); },
+    v("name", [](R shown) { return shown.source.op_name.value_or(shown.row.name); },
       {.meaning = "of the group, the category, or the operator at this setting"});
-    v("key", [](R shown) { return shown.of.op_key.value_or(""); },
+    v("key", [](R shown) { return shown.source.op_key.value_or(""); },
       {.meaning = "of the operator at this setting, as `node_id` of timelines; empty: none, or no row of an "
                   "operator",
        .or_null = true});
@@ -266,7 +267,7 @@ struct LadderCsvRow {
       const auto add_member = [&](const char* end, auto read, std::string_view about) {
         v((name + end).c_str(),
           [member, read](R shown) {
-            const std::optional<Quantity>& quantity = shown.of.*member;
+            const std::optional<TimeComparison>& quantity = shown.source.*member;
             return quantity ? ReadEstimate(*quantity, read) : std::nullopt;
           },
           {.meaning = about});
@@ -277,7 +278,7 @@ struct LadderCsvRow {
       add_member("_high", &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
       v((name + "_verdict").c_str(),
         [member](R shown) {
-          const std::optional<Quantity>& quantity = shown.of.*member;
+          const std::optional<TimeComparison>& quantity = shown.source.*member;
           return quantity ? std::optional(quantity->verdict) : std::nullopt;
         },
         {.meaning = "of that interval, on this setting; empty: nothing to compare with"});
@@ -356,13 +357,13 @@ void WriteComparisons(const Report& report, std::ostream& out) {
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
     const auto add = [&](const char* what, const DeltaRow& row) {
-      Quantity quantity = row.quantity;
+      TimeComparison quantity = row.quantity;
       quantity.baseline_ns = QuotientIfDefined(row.baseline_total, comparison.baseline_runs);
       quantity.candidate_ns = QuotientIfDefined(row.candidate_total, comparison.candidate_runs);
       rows.Row({report, pair, what, row.name, "", "", quantity, row.name != "Clipped"});
     };
     rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
-    Quantity whole;
+    TimeComparison whole;
     whole.baseline_ns = QuotientIfDefined(comparison.baseline_total, comparison.baseline_runs);
     whole.candidate_ns = QuotientIfDefined(comparison.candidate_total, comparison.candidate_runs);
     if (whole.baseline_ns && whole.candidate_ns)

@@ -29,7 +29,7 @@ constexpr const char* kNoVerdict = "#e0e0e0";
 double Ms(double ns) { return std::round(ns * 1e3) / 1e9; }
 std::string MsText(double ns) { return fmt::format("{:.4f} ms", ns / 1e6); }
 
-std::string VerdictText(const Quantity& quantity) {
+std::string VerdictText(const TimeComparison& quantity) {
   const VerdictTexts texts = MakeVerdictTexts(quantity);
   return texts.verdict + (texts.interval.empty() ? "" : "  " + texts.interval);
 }

@@ -16,13 +16,13 @@ namespace etprof {
 // The cost of a variant's process besides its runs: load or first-run time, or memory.
 template <bool kIsMemory>
 struct CostJson {
-  const StartupCost& of;
+  const StartupCost& source;
 
   static constexpr const char* kSchemaName = kIsMemory ? "cost_bytes" : "cost_ms";
   static void Describe(auto& v) {
     constexpr std::string_view kMeaning =
         kIsMemory ? "of a process: the largest of any launch" : "of a process: median over launches";
-    constexpr MemberInfo kCostInfo{.least = 0, .scale = kIsMemory ? 1 : 1e6};
+    constexpr MemberInfo kCostInfo{.min = 0, .scale = kIsMemory ? 1 : 1e6};
     v(kIsMemory ? "baseline_bytes" : "baseline_ms", &StartupCost::baseline, kCostInfo.WithMeaning(kMeaning));
     v(kIsMemory ? "candidate_bytes" : "candidate_ms", &StartupCost::candidate,
       kCostInfo.WithMeaning(kMeaning));
@@ -35,34 +35,36 @@ using MemoryCostJson = CostJson<true>;
 
 // Identifies an experiment.
 struct NamedExperimentJson {
-  const ReportExperiment& of;
+  const ReportExperiment& source;
 
   static constexpr const char* kSchemaName = "matrix_side";
   static void Describe(auto& v) {
     v("experiment",
-      [](const NamedExperimentJson& json, const Report& report) { return json.of.Data(report).name; },
+      [](const NamedExperimentJson& json, const Report& report) { return json.source.Data(report).name; },
       {.meaning = "its name in the configuration"});
     v("label", &ReportExperiment::label, {.meaning = "its name in reports"});
-    v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .min = 1});
   }
 };
 
 struct MatrixJson {
-  const Matrix& of;
+  const Matrix& source;
 
   static constexpr const char* kSchemaName = "matrix";
   static void Describe(auto& v) {
     using J = const MatrixJson&;
-    v("kind", [](J json) { return json.of.threads ? "threads" : "experiments"; },
+    v("kind", [](J json) { return json.source.threads ? "threads" : "experiments"; },
       {.meaning = "`threads`: one experiment at several numbers of threads, the fewest being the baseline",
        .choices = "threads|experiments"});
     v("interleaved", &Matrix::interleaved, {.meaning = "false: drift cannot be told from an effect"});
     v("baseline",
-      [](J json, const Report& report) { return NamedExperimentJson{report.experiments[json.of.baseline]}; },
+      [](J json, const Report& report) {
+        return NamedExperimentJson{report.experiments[json.source.baseline]};
+      },
       {.meaning = "with which the candidates are compared"});
     v("candidates",
       [](J json, const Report& report) {
-        return MapEach(json.of.candidates, [&](std::size_t candidate) {
+        return MapEach(json.source.candidates, [&](std::size_t candidate) {
           return NamedExperimentJson{report.experiments[candidate]};
         });
       },
@@ -73,12 +75,12 @@ struct MatrixJson {
       {.meaning = "mean self times of the baseline's operators, by falling time"});
     v("load",
       [](J json) {
-        return MapEach(json.of.costs, [](const StartupCosts& costs) { return TimeCostJson{costs.load}; });
+        return MapEach(json.source.costs, [](const StartupCosts& costs) { return TimeCostJson{costs.load}; });
       },
       {.meaning = "time to load, candidate by candidate"});
     v("peak_memory",
       [](J json) {
-        return MapEach(json.of.costs,
+        return MapEach(json.source.costs,
                        [](const StartupCosts& costs) { return MemoryCostJson{costs.peak_memory}; });
       },
       {.meaning = "of a process, candidate by candidate"});
@@ -113,7 +115,7 @@ struct OperatorPairJson {
     v("match_evidence", [](const J& json) { return EvidenceNames(json.match.evidence); },
       {.meaning = "what the two operators have in common", .choices = kEvidenceChoices});
     v("match_score", [](const J& json) { return json.match.match_score; },
-      {.meaning = "of what agrees, less what contradicts; 0 of an operator of one variant", .least = 0});
+      {.meaning = "of what agrees, less what contradicts; 0 of an operator of one variant", .min = 0});
   }
 };
 
@@ -129,7 +131,7 @@ struct OperatorDeltaJson {
 
 struct SpeedupFactorsJson {
   const ReportComparison& pair;
-  const SpeedupFactors& of;
+  const SpeedupFactors& source;
 
   static constexpr const char* kSchemaName = "speedup_factors";
   static void Describe(auto& v) {
@@ -141,21 +143,21 @@ struct SpeedupFactorsJson {
 
 struct ComparisonJson {
   const ReportComparison& pair;
-  const Comparison& of = pair.comparison;
+  const Comparison& source = pair.comparison;
 
   std::vector<OperatorDeltaJson> Operators(const Report& report) const {
     std::vector<OperatorDeltaJson> rows;
     const auto find = [&](std::size_t experiment, const std::optional<std::size_t>& op) {
       return op ? &report.experiments[experiment].profile->operators[*op] : nullptr;
     };
-    for (const OperatorMatch& match : of.operators) {
+    for (const OperatorMatch& match : source.operators) {
       const OperatorPairJson operators{find(pair.baseline, match.baseline),
                                        find(pair.candidate, match.candidate), match};
       const std::string& name =
           (operators.candidate != nullptr ? operators.candidate : operators.baseline)->name;
       rows.push_back({{name, match.baseline_total, match.candidate_total, match.quantity}, operators});
     }
-    rows.push_back({{"Clipped", of.baseline_clipped, of.candidate_clipped, {}}, std::nullopt});
+    rows.push_back({{"Clipped", source.baseline_clipped, source.candidate_clipped, {}}, std::nullopt});
     return rows;
   }
 
@@ -185,11 +187,13 @@ struct ComparisonJson {
     v("rounds", &Comparison::rounds, {.meaning = "that count, over all launches"});
     v("half_width", pair(&P::half_width), {.meaning = "of the latency's interval, relative"});
     v("same_configuration", pair(&P::same_configuration), {.meaning = "an A/A pair"});
-    v("latency_from", [](J json) { return LatencySourceName(json.of.latency_from_trace); }, kLatencySource);
+    v(
+        "latency_from", [](J json) { return LatencySourceName(json.source.latency_from_trace); },
+        kLatencySource);
     v("latency", &Comparison::latency, {.meaning = "of medians, with the headline's verdict"});
     v("baseline_runs", &Comparison::baseline_runs, {.meaning = "traced runs of its common set"});
     v("candidate_runs", &Comparison::candidate_runs, {.meaning = "traced runs of its common set"});
-    v("delta_denominator", [](J json) { return json.of.baseline_runs * json.of.candidate_runs; },
+    v("delta_denominator", [](J json) { return json.source.baseline_runs * json.source.candidate_runs; },
       {.meaning = "of every delta_numerator_ns: baseline_runs times candidate_runs"});
     v.Object("whole", [](auto& object) { DescribeTotals<Comparison>(object); },
              {.meaning = "the delta_numerator_ns of the rows of each table add up to its, exactly"});

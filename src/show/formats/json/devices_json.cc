@@ -18,7 +18,7 @@ constexpr MemberInfo kTextOrNull{.or_null = true, .non_empty = true};
 struct DeviceJson {
   const DevicesReport& report;
   std::size_t index;
-  DeviceProperties of = Run().device.value_or(DeviceProperties());
+  DeviceProperties source = Run().device.value_or(DeviceProperties());
 
   const RunData& Run() const { return report.runs[index].run; }
 
@@ -38,8 +38,8 @@ struct DeviceJson {
     v("platform", [](J json) { return json.Run().platform; },
       {.meaning = "of the device, as in the manifest", .or_null = true, .non_empty = true});
     v("cpu_model", &DeviceProperties::cpu_model, kTextOrNull.WithMeaning("as the system calls it"));
-    v("cores", [](J json) { return json.of.cores > 0 ? std::optional(json.of.cores) : std::nullopt; },
-      {.meaning = "CPUs online", .least = 1});
+    v("cores", [](J json) { return json.source.cores > 0 ? std::optional(json.source.cores) : std::nullopt; },
+      {.meaning = "CPUs online", .min = 1});
     v("features", [](J json) { return show::FeaturesOfRun(json.report.runs[json.index]); },
       {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
     v("governor", [](J json) { return GovernorText(json.Run().device); },
@@ -74,8 +74,8 @@ struct GroupJson {
     v("name", [](const GroupJson& json) { return json.row.name; },
       {.meaning = "what the operators compute", .non_empty = true});
     v("mean_ms", &GroupJson::Mean,
-      {.meaning = "self time of a run", .least = 0, .scale = 1e6, .or_null = true});
-    v("share", &GroupJson::Share, {.meaning = "of that device's whole inference", .least = 0, .most = 1});
+      {.meaning = "self time of a run", .min = 0, .scale = 1e6, .or_null = true});
+    v("share", &GroupJson::Share, {.meaning = "of that device's whole inference", .min = 0, .max = 1});
   }
 };
 
@@ -87,7 +87,7 @@ std::vector<GroupJson> MakeGroups(const ReportExperiment& experiment) {
 // The comparison with the first device that has a latency.
 struct AgainstFirstJson {
   std::string device;
-  const Quantity& quantity;
+  const TimeComparison& quantity;
 
   static void Describe(auto& v) {
     v("device", &AgainstFirstJson::device,
@@ -127,11 +127,11 @@ struct CellJson {
     v("emulated", [](J json) { return json.Data().emulated; },
       {.meaning = "the CPU was emulated: times are not meaningful"});
     v("median_ms", [](J json) { return json.experiment.latency.p50; },
-      {.meaning = "of the latency", .least = 0, .scale = 1e6});
+      {.meaning = "of the latency", .min = 0, .scale = 1e6});
     v("median_low_ms", [](J json) { return json.End(&LatencyInterval::low); },
-      {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
+      {.meaning = "of its 95 % interval over the device's launches", .min = 0, .scale = 1e6});
     v("median_high_ms", [](J json) { return json.End(&LatencyInterval::high); },
-      {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
+      {.meaning = "of its 95 % interval over the device's launches", .min = 0, .scale = 1e6});
     v(
         "latency_from", [](J json) { return LatencySourceName(json.experiment.latency_from_trace); },
         kLatencySource);
@@ -148,21 +148,21 @@ struct CellJson {
 struct DeviceExperimentJson {
   const DevicesReport& report;
   const ModelSection& model;
-  const DeviceRow& of;
+  const DeviceRow& source;
 
   static constexpr const char* kSchemaName = "experiment";
   static void Describe(auto& v) {
     using J = const DeviceExperimentJson&;
     v("label", &DeviceRow::label, {.meaning = "its name in reports"});
-    v("threads", &DeviceRow::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("threads", &DeviceRow::threads, {.meaning = "of the runner's thread pool", .min = 1});
     v("differences", &DeviceRow::differences,
       {.meaning = "in what it differs between the devices beside the device"});
     v("devices",
       [](J json) {
         std::vector<CellJson> cells;
-        for (std::size_t device = 0; device < json.of.cells.size(); ++device) {
-          if (const auto* experiment = json.report.ExperimentOf(json.model, json.of, device))
-            cells.push_back({json.report, json.model, json.of, device, *experiment});
+        for (std::size_t device = 0; device < json.source.cells.size(); ++device) {
+          if (const auto* experiment = json.report.FindExperiment(json.model, json.source, device))
+            cells.push_back({json.report, json.model, json.source, device, *experiment});
         }
         return cells;
       },
@@ -179,9 +179,9 @@ struct PairCellJson {
     using J = const PairCellJson&;
     v("device", &PairCellJson::device, kName.WithMeaning("its name in `devices`"));
     v("baseline_ms", [](J json) { return json.comparison.latency.baseline_ns; },
-      {.meaning = "median latency", .least = 0, .scale = 1e6});
+      {.meaning = "median latency", .min = 0, .scale = 1e6});
     v("candidate_ms", [](J json) { return json.comparison.latency.candidate_ns; },
-      {.meaning = "median latency", .least = 0, .scale = 1e6});
+      {.meaning = "median latency", .min = 0, .scale = 1e6});
     v("pairing", [](J json) { return json.comparison.pairing; },
       {.meaning =
            "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});
@@ -192,7 +192,7 @@ struct PairCellJson {
 struct PairJson {
   const DevicesReport& report;
   const ModelSection& model;
-  const DevicePairRow& of;
+  const DevicePairRow& source;
 
   static constexpr const char* kSchemaName = "comparison";
   static void Describe(auto& v) {
@@ -204,8 +204,8 @@ struct PairJson {
     v("devices",
       [](J json) {
         std::vector<PairCellJson> cells;
-        for (std::size_t device = 0; device < json.of.comparisons.size(); ++device) {
-          if (const auto* pair = json.report.ComparisonOf(json.model, json.of, device))
+        for (std::size_t device = 0; device < json.source.comparisons.size(); ++device) {
+          if (const auto* pair = json.report.FindComparison(json.model, json.source, device))
             cells.push_back({json.model.devices[device].name, pair->comparison});
         }
         return cells;
@@ -216,7 +216,7 @@ struct PairJson {
 
 struct ModelJson {
   const DevicesReport& report;
-  const ModelSection& of;
+  const ModelSection& source;
 
   static constexpr const char* kSchemaName = "model";
   static void Describe(auto& v) {
@@ -224,18 +224,20 @@ struct ModelJson {
     v("model_id", &ModelSection::model_id, {.meaning = "file name without .pte"});
     v("model_sha256", &ModelSection::model_sha256, kTextOrNull.WithMeaning("of the .pte"));
     v("method", &ModelSection::method, {.meaning = "two methods of one model are two entries"});
-    v("devices", [](J json) { return MapEach(json.of.devices, &DeviceColumn::name); },
+    v("devices", [](J json) { return MapEach(json.source.devices, &DeviceColumn::name); },
       {.meaning = "that ran it, as in the list above", .non_empty = true});
     v("experiments",
-      [](J json) { return MakeViews<DeviceExperimentJson>(json.of.experiments, json.report, json.of); },
+      [](J json) {
+        return MakeViews<DeviceExperimentJson>(json.source.experiments, json.report, json.source);
+      },
       {.meaning = "one for each number of threads"});
-    v("comparisons", [](J json) { return MakeViews<PairJson>(json.of.pairs, json.report, json.of); },
+    v("comparisons", [](J json) { return MakeViews<PairJson>(json.source.pairs, json.report, json.source); },
       {.meaning = "pairs, each within its devices"});
   }
 };
 
 struct ReportJson {
-  const DevicesReport& of;
+  const DevicesReport& source;
 
   static void Describe(auto& v) {
     using J = const ReportJson&;
@@ -243,11 +245,11 @@ struct ReportJson {
     v("title", &DevicesReport::title, {.meaning = "as given by --title", .or_null = true});
     v("emulated", &DevicesReport::emulated,
       {.meaning = "the CPU of any device was emulated: its timings are not meaningful"});
-    v("devices", [](J json) { return MakeIndexViews<DeviceJson>(json.of.runs.size(), json.of); },
+    v("devices", [](J json) { return MakeIndexViews<DeviceJson>(json.source.runs.size(), json.source); },
       {.meaning = "one for each run"});
-    v("models", [](J json) { return MakeViews<ModelJson>(json.of.models, json.of); },
+    v("models", [](J json) { return MakeViews<ModelJson>(json.source.models, json.source); },
       {.meaning = "one for each method of each .pte"});
-    v("unpaired", [](J json) { return show::UnpairedText(json.of.distinct_devices); },
+    v("unpaired", [](J json) { return show::UnpairedText(json.source.distinct_devices); },
       {.meaning = "what a comparison between devices cannot know"});
   }
 };

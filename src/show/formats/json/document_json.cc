@@ -14,11 +14,11 @@ inline constexpr const char* kNames<show::Row::Role>[] = {"plain", "part", "sum"
 namespace {
 
 struct PartJson {
-  const show::Part& of;
+  const show::Part& source;
 
   template <typename T>
   static const T* As(const PartJson& json) {
-    return std::get_if<T>(&json.of);
+    return std::get_if<T>(&json.source);
   }
   static std::optional<show::Table> MakeTable(const PartJson& json) {
     const auto* const table = As<show::Table>(json);
@@ -37,13 +37,13 @@ struct PartJson {
 };
 
 struct SectionJson {
-  const show::Section& of;
+  const show::Section& source;
   bool appendix;
 
   // All parts except pictures, which only screens show: a table contains their values.
   std::vector<PartJson> Parts() const {
     std::vector<PartJson> parts;
-    for (const show::Part& part : of.parts) {
+    for (const show::Part& part : source.parts) {
       if (!show::IsPicture(part)) parts.push_back({part});
     }
     return parts;
@@ -59,7 +59,7 @@ struct SectionJson {
 };
 
 struct DocumentJson {
-  const show::Document& of;
+  const show::Document& source;
 
   static void Describe(auto& v) {
     using J = const DocumentJson&;
@@ -74,16 +74,16 @@ struct DocumentJson {
     v("sections",
       [](J json) {
         std::vector<SectionJson> sections;
-        for (const show::Section& section : json.of.sections) sections.push_back({section, false});
-        for (const show::Section& section : json.of.appendix) sections.push_back({section, true});
+        for (const show::Section& section : json.source.sections) sections.push_back({section, false});
+        for (const show::Section& section : json.source.appendix) sections.push_back({section, true});
         return sections;
       },
       {.meaning = "from top to bottom"});
     v("notes_title", &show::Document::notes_title, show::kOmittedIfEmpty.WithMeaning("of a page"));
     v("notes",
       [](J json) {
-        return MapEach(json.of.notes,
-                       [&](const show::Note& note) { return show::TextOf(note, json.of.span); });
+        return MapEach(json.source.notes,
+                       [&](const show::Note& note) { return show::ToText(note, json.source.time_range); });
       },
       {.meaning = "what one has to know to trust it"});
     v("method", &show::Document::method, {.meaning = "how it was found out", .omit_if_empty = true});

@@ -15,14 +15,14 @@
 namespace etprof {
 
 struct ProgramJoinJson {
-  const ProgramJoin& of;
+  const ProgramJoin& source;
 
   static void Describe(auto& v) {
     v("problem", &ProgramJoin::problem,
       {.meaning = "why operators are not joined to the program", .or_null = true});
     v("no_sources", &ProgramJoin::no_sources, {.meaning = "why layers are not known", .or_null = true});
     v("attributed_share", &ReportExperiment::attributed,
-      {.meaning = "of the operators' time, overheads apart", .least = 0});
+      {.meaning = "of the operators' time, overheads apart", .min = 0});
     v("layers", &ReportExperiment::layers, {.meaning = "the model's modules, parents before children"});
     v("by_layer", &ReportExperiment::by_layer, {.meaning = "self times by innermost module"});
     v("by_source", &ReportExperiment::by_source, {.meaning = "self times by line of the model"});
@@ -31,9 +31,11 @@ struct ProgramJoinJson {
 
 // The part of an experiment that needs a trace.
 struct TracedJson {
-  const Profile& of;
+  const Profile& source;
 
-  std::string OwnMethod() const { return of.operators.empty() ? "" : of.operators.front().key.method; }
+  std::string OwnMethod() const {
+    return source.operators.empty() ? "" : source.operators.front().key.method;
+  }
   // Keeps the rows of the experiment's own method: the files of a program with several methods contain the
   // rows of all of them.
   template <typename Row>
@@ -55,7 +57,7 @@ struct TracedJson {
     v("places", &ReportExperiment::places,
       {.meaning = "self times by where it ran: delegated, portable, overhead"});
     v("by_delegate", &ReportExperiment::by_delegate, {.meaning = "self times by delegate call"});
-    v("program", [](J json) { return MakeOptionalView<ProgramJoinJson>(json.of.program); },
+    v("program", [](J json) { return MakeOptionalView<ProgramJoinJson>(json.source.program); },
       {.meaning = "operators joined to the .pte; null: which program ran is not known"});
     v("roofline", &ReportExperiment::roofline,
       {.meaning = "null: the machine's roofs or the work of the operators are not known"});
@@ -65,7 +67,7 @@ struct TracedJson {
                object("name", [](J) { return "framework's spans and clipped"; }, {.meaning = "of this row"});
                object("total_ns", &ReportExperiment::NonOperatorTotal,
                       {.meaning = "over the common set: with that of `operators` it adds up to the whole",
-                       .least = kAnyNumber});
+                       .min = kAnyNumber});
              },
              {.meaning = "what `operators` lacks"});
     v("delegate_calls", &ReportExperiment::delegate_calls, {.meaning = "in one inference"});
@@ -111,25 +113,26 @@ struct TracedJson {
        .omit_if_empty = true});
     v("delegate_metadata", &Profile::metadata,
       {.meaning = "what delegates add to their events", .omit_if_empty = true});
-    v("health", [](J json) -> const auto& { return json.of.health.entries(); },
+    v("health", [](J json) -> const auto& { return json.source.health.entries(); },
       {.meaning = "what is odd in the ETDump"});
   }
 };
 
 struct ExperimentJson {
-  const ReportExperiment& of;
+  const ReportExperiment& source;
 
   static constexpr const char* kSchemaName = "experiment";
   static void Describe(auto& v) {
     using R = ReportExperiment;
     using J = const ExperimentJson&;
     const auto data = [](auto member) {
-      return [member](J json, const Report& report) -> const auto& { return json.of.Data(report).*member; };
+      return
+          [member](J json, const Report& report) -> const auto& { return json.source.Data(report).*member; };
     };
     using D = ExperimentData;
     v("name", data(&D::name), {.meaning = "its name in the configuration"});
     v("label", &R::label, {.meaning = "its name in reports"});
-    v("threads", &R::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("threads", &R::threads, {.meaning = "of the runner's thread pool", .min = 1});
     v("mode", data(&D::mode), {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
     v("isa", data(&D::isa),
       {.meaning = "the mask of CPU features; null: nothing is masked", .or_null = true});
@@ -141,11 +144,11 @@ struct ExperimentJson {
     v("tracer_always_on", &R::tracer_always_on,
       {.meaning = "untraced runs were not to be had: latencies include tracing"});
     const auto if_paced = [](J json, auto value) {
-      return json.of.period > 0 ? std::optional(value) : std::nullopt;
+      return json.source.period > 0 ? std::optional(value) : std::nullopt;
     };
-    v("period_ms", [if_paced](J json) { return if_paced(json, json.of.period); },
-      {.meaning = "runs were started so far apart; null: back to back", .least = 0, .scale = 1e6});
-    v("late_runs", [if_paced](J json) { return if_paced(json, json.of.late_runs); },
+    v("period_ms", [if_paced](J json) { return if_paced(json, json.source.period); },
+      {.meaning = "runs were started so far apart; null: back to back", .min = 0, .scale = 1e6});
+    v("late_runs", [if_paced](J json) { return if_paced(json, json.source.late_runs); },
       {.meaning = "runs that took longer than the period, of all_runs"});
     v("latency_ms", &R::latency, {.meaning = "of the headline's runs: see `clean_runs` and `latency_from`"});
     v("run_classes", &R::run_classes,
@@ -155,20 +158,20 @@ struct ExperimentJson {
     v("clean_runs", &R::clean_runs,
       {.meaning = "untraced runs whose threads had a processor whenever they wanted one: latency_ms is of "
                   "these, or of all where there is none"});
-    v("all_runs", [](J json) { return json.of.latency_of_all.n; },
+    v("all_runs", [](J json) { return json.source.latency_of_all.n; },
       {.meaning = "untraced runs, clean or not"});
     v("latency_of_all_ms", &R::latency_of_all,
       {.meaning = "of all untraced runs, clean or not: what a user of this device sees"});
     v("cpu_time_ms", &R::cpu_time,
-      {.meaning = "processor time of all threads: median over the clean runs", .least = 0, .scale = 1e6});
+      {.meaning = "processor time of all threads: median over the clean runs", .min = 0, .scale = 1e6});
     v("cpu_of_busiest_thread_ms", &R::cpu_of_busiest,
-      {.meaning = "of a run, on average", .least = 0, .scale = 1e6});
+      {.meaning = "of a run, on average", .min = 0, .scale = 1e6});
     v("traced_ms", &R::traced, {.meaning = "`Method::execute` of the traced steady runs"});
     v.Object("latency_histogram",
              [](auto& object) {
                const auto edge = [](double stats::Histogram::*member) {
                  return [member](J json) {
-                   const stats::Histogram& histogram = json.of.latency_histogram;
+                   const stats::Histogram& histogram = json.source.latency_histogram;
                    return histogram.counts.empty() ? std::nullopt : std::optional(histogram.*member);
                  };
                };
@@ -176,20 +179,21 @@ struct ExperimentJson {
                       kMs.WithMeaning("where the first bin begins"));
                object("width_ms", edge(&stats::Histogram::width),
                       kNonNegativeMs.WithMeaning("of a bin; 0: all times on the axis are equal"));
-               object("counts", [](J json) { return json.of.latency_histogram.counts; },
+               object("counts", [](J json) { return json.source.latency_histogram.counts; },
                       {.meaning = "runs, bin by bin"});
-               object("beyond", [](J json) { return json.of.latency_histogram.beyond; },
+               object("beyond", [](J json) { return json.source.latency_histogram.beyond; },
                       {.meaning = "runs that took longer than the axis goes"});
              },
              {.meaning = "of the headline's runs, for a chart"});
-    v.Object("latency_ecdf",
-             [](auto& object) {
-               object("ms", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::value); },
-                      {.meaning = "latency, rising", .scale = 1e6});
-               object("share", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::share); },
-                      {.meaning = "of runs that took no longer", .least = 0});
-             },
-             {.meaning = "cumulative distribution of the headline's runs, in columns"});
+    v.Object(
+        "latency_ecdf",
+        [](auto& object) {
+          object("ms", [](J json) { return MapEach(json.source.latency_ecdf, &stats::EcdfPoint::value); },
+                 {.meaning = "latency, rising", .scale = 1e6});
+          object("share", [](J json) { return MapEach(json.source.latency_ecdf, &stats::EcdfPoint::share); },
+                 {.meaning = "of runs that took no longer", .min = 0});
+        },
+        {.meaning = "cumulative distribution of the headline's runs, in columns"});
     v("first_run_ms", &R::first_run,
       kNonNegativeMs.WithMeaning(
           "of a process, median over launches; from the trace where it was not measured"));
@@ -198,13 +202,13 @@ struct ExperimentJson {
           "program and method, median over launches; from the trace where it was not measured"));
     v("peak_rss_bytes", &R::peak_rss, {.meaning = "the largest resident memory of any launch"});
     v("launches", &R::launches, {.meaning = "complete or partial ones; 0: not known"});
-    v("bursts", [](J json) { return json.of.bursts.size(); }, {.meaning = "that have a median"});
+    v("bursts", [](J json) { return json.source.bursts.size(); }, {.meaning = "that have a median"});
     v("disturbed_bursts", &R::disturbed_bursts, {.meaning = "of `bursts`; they are included"});
     v.Object(
         "burst_medians",
         [](auto& object) {
           const auto column = [](auto member) {
-            return [member](J json) { return MapEach(json.of.bursts, member); };
+            return [member](J json) { return MapEach(json.source.bursts, member); };
           };
           object("launch", column(&BurstPoint::launch), {.meaning = "from 0"});
           object("round", column(&BurstPoint::round), {.meaning = "of the launch, from 0"});
@@ -217,13 +221,14 @@ struct ExperimentJson {
           object("throttled", column(&BurstPoint::throttled),
                  {.meaning = "the device was hot, or a clock below the hardware's"});
           object("frequency_mhz", column(&BurstPoint::mhz),
-                 {.meaning = "after the burst, of the CPU that the main thread was on", .least = 0});
+                 {.meaning = "after the burst, of the CPU that the main thread was on", .min = 0});
           object("temperature_c", column(&BurstPoint::celsius),
                  {.meaning =
                       "degrees Celsius after the burst; where the runner could not tell, before the round"});
         },
         {.meaning = "in columns: entry i of each is burst i"});
-    v("conditions", [](J json, const Report& report) { return show::ExperimentFacts(report, json.of).facts; },
+    v("conditions",
+      [](J json, const Report& report) { return show::ExperimentFacts(report, json.source).facts; },
       {.meaning = "how it was set up, in words"});
     v("latency_interval_ms", &R::interval, {.meaning = "of the median, over launches (at least 2)"});
     v("sustained", &R::sustained, {.meaning = "of a run with --sustained"});
@@ -237,7 +242,7 @@ struct ExperimentJson {
                object("common_set", &R::common_runs, {.meaning = "that tables which add up are made of"});
              },
              {.meaning = "of the ETDump, by what they are"});
-    v.Flat([](J json) { return MakeOptionalView<TracedJson>(json.of.profile); });
+    v.Flat([](J json) { return MakeOptionalView<TracedJson>(json.source.profile); });
   }
 };
 

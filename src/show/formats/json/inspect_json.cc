@@ -13,17 +13,17 @@ namespace etprof {
 namespace {
 
 struct TensorJson {
-  const ProgramTensor& of;
+  const ProgramTensor& source;
 
   static void Describe(auto& v) {
     using J = const TensorJson&;
-    v("dtype", [](J json) { return json.of.type.name; }, {.meaning = "of its elements"});
+    v("dtype", [](J json) { return json.source.type.name; }, {.meaning = "of its elements"});
     v("shape", &ProgramTensor::shape,
       {.meaning = "elements of each dimension; upper bounds where `dynamism` is not static"});
     v("dim_order", &ProgramTensor::dim_order, {.meaning = "from the outermost dimension to the innermost"});
     v("dynamism", &ProgramTensor::dynamism,
       {.meaning = "whether the shape may change at run time, and within bounds"});
-    v("bytes", [](J json) { return SizeInBytes(json.of.type, json.of.shape); },
+    v("bytes", [](J json) { return SizeInBytes(json.source.type, json.source.shape); },
       {.meaning = "of all elements"});
     v("data", &ProgramTensor::data,
       {.meaning = "in the file, external (in a .ptd), or neither: planned, or given at run time"});
@@ -50,7 +50,7 @@ struct ValueJson {
 };
 
 struct NodeJson {
-  const XnnNode& of;
+  const XnnNode& source;
 
   static constexpr const char* kSchemaName = "node";
   static void Describe(auto& v) {
@@ -71,7 +71,7 @@ struct NodeJson {
 };
 
 struct GraphJson {
-  const XnnGraph& of;
+  const XnnGraph& source;
 
   static constexpr const char* kSchemaName = "graph";
   static void Describe(auto& v) {
@@ -83,7 +83,7 @@ struct GraphJson {
     v("constant_bytes", &XnnGraph::constant_bytes, {.meaning = "in the payload itself"});
     v("inputs", &XnnGraph::inputs, {.meaning = "ids of values"});
     v("outputs", &XnnGraph::outputs, {.meaning = "ids of values"});
-    v("nodes", [](J json) { return MakeViews<NodeJson>(json.of.nodes); },
+    v("nodes", [](J json) { return MakeViews<NodeJson>(json.source.nodes); },
       {.meaning = "in the order in which they run"});
     v("values", &XnnGraph::values, {.meaning = "tensors that nodes read and write"});
     v("constants", &XnnGraph::constants, {.meaning = "weights, biases, and scales"});
@@ -93,7 +93,7 @@ struct GraphJson {
 struct DelegateJson {
   const MethodSummary& of_method;
   std::size_t index;
-  const DelegateSummary& of = of_method.delegates[index];
+  const DelegateSummary& source = of_method.delegates[index];
 
   static constexpr const char* kSchemaName = "delegate";
   static void Describe(auto& v) {
@@ -113,14 +113,14 @@ struct DelegateJson {
     v("nodes", &DelegateSummary::nodes,
       {.meaning = "of its graph; null: payloads of this backend are not read"});
     v("node_types", &DelegateSummary::node_types,
-      {.meaning = "how many nodes there are of each type", .least = 1});
+      {.meaning = "how many nodes there are of each type", .min = 1});
     v("macs", &DelegateSummary::macs, {.meaning = "of one call"});
     v("share_of_macs",
       [](J json) {
-        const auto calls = static_cast<std::int64_t>(json.of.calls);
-        return Share(CheckedProduct(json.of.macs, calls), json.of_method.facts.macs.Whole());
+        const auto calls = static_cast<std::int64_t>(json.source.calls);
+        return Share(CheckedProduct(json.source.macs, calls), json.of_method.facts.macs.Whole());
       },
-      {.meaning = "of all calls in the method's", .least = 0, .most = 1});
+      {.meaning = "of all calls in the method's", .min = 0, .max = 1});
     v("constant_bytes", &DelegateSummary::constants,
       {.meaning = "weights, biases, and scales; what delegates share counts in each"});
     v("tensor_types", &DelegateSummary::tensor_types,
@@ -131,9 +131,9 @@ struct DelegateJson {
 };
 
 struct InstructionJson {
-  const Instruction& of;
+  const Instruction& source;
 
-  bool IsKernel() const { return of.kind == Instruction::Kind::kKernel; }
+  bool IsKernel() const { return source.kind == Instruction::Kind::kKernel; }
 
   static constexpr const char* kSchemaName = "instruction";
   static void Describe(auto& v) {
@@ -142,18 +142,19 @@ struct InstructionJson {
     v("instruction", &Instruction::index, {.meaning = "with `chain` its identity, in an ETDump, too"});
     v("kind", &Instruction::kind, {.meaning = "what it does"});
     v("operator",
-      [](J json, const Method& in) { return json.IsKernel() ? &in.operators[json.of.target] : nullptr; },
+      [](J json, const Method& in) { return json.IsKernel() ? &in.operators[json.source.target] : nullptr; },
       {.meaning = "name and overload of a kernel: `aten::add.out`"});
     v("delegate",
       [](J json) {
-        return json.of.kind == Instruction::Kind::kDelegate ? std::optional(json.of.target) : std::nullopt;
+        return json.source.kind == Instruction::Kind::kDelegate ? std::optional(json.source.target)
+                                                                : std::nullopt;
       },
       {.meaning = "index of the delegate that it calls"});
     v("arguments", &Instruction::arguments, {.meaning = "indices of values; of a move from and to"});
     v("macs",
-      [](J json, const Method& in) { return json.IsKernel() ? CountMacs(json.of, in) : std::nullopt; },
+      [](J json, const Method& in) { return json.IsKernel() ? CountMacs(json.source, in) : std::nullopt; },
       {.meaning = "of a kernel"});
-    v("with_sme2", [](J json, const Method& in) { return FindKleidiaiUse(json.of, in); },
+    v("with_sme2", [](J json, const Method& in) { return FindKleidiaiUse(json.source, in); },
       {.meaning =
            "which microkernels it would have on an Arm CPU with SME2; null: it multiplies no matrices"});
   }
@@ -161,17 +162,17 @@ struct InstructionJson {
 
 struct MethodJson {
   const Program& program;
-  const Method& of;
-  MethodSummary summary = Summarize(of, program);
-  std::vector<PlannedTensor> planned = PlannedTensors(of, program);
+  const Method& source;
+  MethodSummary summary = Summarize(source, program);
+  std::vector<PlannedTensor> planned = PlannedTensors(source, program);
 
   static constexpr const char* kSchemaName = "method";
   static void Describe(auto& v) {
     using J = const MethodJson&;
     v("name", &Method::name, {.meaning = "`forward`"});
-    v("inputs", [](J json) { return MakeViews<ValueJson>(json.of.inputs); },
+    v("inputs", [](J json) { return MakeViews<ValueJson>(json.source.inputs); },
       {.meaning = "in the order of the arguments"});
-    v("outputs", [](J json) { return MakeViews<ValueJson>(json.of.outputs); },
+    v("outputs", [](J json) { return MakeViews<ValueJson>(json.source.outputs); },
       {.meaning = "in the order of the results"});
     v("planned_bytes", [](J json) { return json.summary.facts.planned; },
       {.meaning = "of all planned buffers"});
@@ -185,28 +186,28 @@ struct MethodJson {
     v("delegated_macs", [](J json) { return json.summary.facts.macs.with_property.Exact(); },
       {.meaning = "of `macs`, in delegates"});
     v("delegated_share_of_bytes", [](J json) { return json.summary.traffic.ExactShare(); },
-      {.meaning = "of what operators read and write at least; null: not known", .least = 0, .most = 1});
+      {.meaning = "of what operators read and write at least; null: not known", .min = 0, .max = 1});
     v("delegated_share_of_macs", [](J json) { return json.summary.facts.macs.ExactShare(); },
-      {.meaning = "delegated_macs over `macs`", .least = 0, .most = 1});
+      {.meaning = "delegated_macs over `macs`", .min = 0, .max = 1});
     v("delegates",
-      [](J json) { return MakeIndexViews<DelegateJson>(json.of.delegates.size(), json.summary); },
+      [](J json) { return MakeIndexViews<DelegateJson>(json.source.delegates.size(), json.summary); },
       {.meaning = "parts that a backend's compiler made"});
     v("operators", [](J json) -> const auto& { return json.summary.operators; },
       {.meaning = "that are not delegated"});
-    v("packed_bytes_at_least", [](J json) { return PackedBytes(json.of, json.program); },
+    v("packed_bytes_at_least", [](J json) { return PackedBytes(json.source, json.program); },
       {.meaning = "of weights, by XNNPACK when the program is loaded"});
-    v("repacked_bytes_at_least", [](J json) { return RepackedBytes(json.of, json.program); },
-      {.meaning = "of `packed_bytes_at_least`, for weights that an earlier operator packs, too", .least = 0});
+    v("repacked_bytes_at_least", [](J json) { return RepackedBytes(json.source, json.program); },
+      {.meaning = "of `packed_bytes_at_least`, for weights that an earlier operator packs, too", .min = 0});
     v("planned_peak", [](J json) { return FindPlannedPeak(json.planned); },
       {.meaning = "the planned tensors that are in use when most is; null: not known"});
-    v("state", [](J json) { return FindMethodState(json.planned, json.of, json.program); },
+    v("state", [](J json) { return FindMethodState(json.planned, json.source, json.program); },
       {.meaning = "what it keeps from one inference to the next, such as a cache; null: not known, as where "
                   "it branches"});
-    v("token_step", [](J json) { return FindTokenStep(json.of); },
+    v("token_step", [](J json) { return FindTokenStep(json.source); },
       {.meaning = "of a language model, which takes tokens and a position; null: it is no such step"});
-    v("instructions", [](J json) { return MakeViews<InstructionJson>(json.of.instructions); },
+    v("instructions", [](J json) { return MakeViews<InstructionJson>(json.source.instructions); },
       {.meaning = "in order"});
-    v("values", [](J json) { return MakeIndexViews<ValueJson>(json.of.values.size()); },
+    v("values", [](J json) { return MakeIndexViews<ValueJson>(json.source.values.size()); },
       {.meaning = "every value that instructions refer to by its index"});
   }
 };
@@ -215,24 +216,25 @@ struct MethodJson {
 template <typename Entry>
 struct NamedDataJson {
   const std::vector<DataSegment>& segments;
-  const Entry& of;
+  const Entry& source;
 
   static void Describe(auto& v) {
     using J = const NamedDataJson&;
     v("key", &Entry::key, {.meaning = "under which it is looked up"});
     v("segment", &Entry::segment, {.meaning = "index in `segments`"});
-    v("bytes", [](J json) { return json.segments[json.of.segment].bytes; }, {.meaning = "of that segment"});
+    v("bytes", [](J json) { return json.segments[json.source.segment].bytes; },
+      {.meaning = "of that segment"});
     if constexpr (requires { Entry::layout; }) v.Flat(&Entry::layout, {.or_null = true});
   }
 };
 
 struct ProgramJson {
-  const Program& of;
+  const Program& source;
   const std::string& file;
   const DataFile* data;
 
   std::optional<std::vector<std::string>> MissingNames() const {
-    return data != nullptr ? std::optional(FindMissing(*data, ExternalNames(of))) : std::nullopt;
+    return data != nullptr ? std::optional(FindMissing(*data, ExternalNames(source))) : std::nullopt;
   }
 
   static void Describe(auto& v) {
@@ -253,25 +255,27 @@ struct ProgramJson {
     v("mutable_bytes", &Program::mutable_bytes, {.meaning = "of initial states"});
     v("segments", &Program::segments, {.meaning = "the data behind the FlatBuffer"});
     v("named_data",
-      [](J json) { return MakeViews<NamedDataJson<NamedData>>(json.of.named_data, json.of.segments); },
+      [](J json) {
+        return MakeViews<NamedDataJson<NamedData>>(json.source.named_data, json.source.segments);
+      },
       {.meaning = "which of it has a name"});
     v.Object("external_data",
              [](auto& in) {
-               in("names", [](J json) { return ExternalNames(json.of); },
+               in("names", [](J json) { return ExternalNames(json.source); },
                   {.meaning = "that the program expects in a .ptd"});
                in("missing", &ProgramJson::MissingNames,
                   {.meaning = "those that are not in the .ptd that was given; null: none was"});
              },
              {.meaning = "weights that are not in the file"});
-    v("methods", [](J json) { return MakeViews<MethodJson>(json.of.methods, json.of); },
+    v("methods", [](J json) { return MakeViews<MethodJson>(json.source.methods, json.source); },
       {.meaning = "that can be run"});
-    v("xnnpack_graphs", [](J json) { return MakeViews<GraphJson>(json.of.xnn_graphs); },
+    v("xnnpack_graphs", [](J json) { return MakeViews<GraphJson>(json.source.xnn_graphs); },
       {.meaning = "payloads of XNNPACK's delegates"});
   }
 };
 
 struct DataFileJson {
-  const DataFile& of;
+  const DataFile& source;
   const std::string& file;
 
   static void Describe(auto& v) {
@@ -284,7 +288,9 @@ struct DataFileJson {
       {.meaning = "from the start of the file, the header in it"});
     v("segments", &DataFile::segments, {.meaning = "the data behind the FlatBuffer"});
     v("data",
-      [](J json) { return MakeViews<NamedDataJson<DataFileEntry>>(json.of.entries, json.of.segments); },
+      [](J json) {
+        return MakeViews<NamedDataJson<DataFileEntry>>(json.source.entries, json.source.segments);
+      },
       {.meaning = "which of it has a name"});
   }
 };

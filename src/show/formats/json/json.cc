@@ -25,19 +25,19 @@ Totals MakeTotals(const Breakdown& breakdown) {
 }
 
 struct EtdumpJson {
-  const ReportExperiment& of;
+  const ReportExperiment& source;
 
   static void Describe(auto& v) {
     using J = const EtdumpJson&;
     v("etdump", &ReportExperiment::etdump_name, {.meaning = "file name", .or_null = true});
-    v("experiment", [](J json, const Report& report) { return json.of.Data(report).name; },
+    v("experiment", [](J json, const Report& report) { return json.source.Data(report).name; },
       {.meaning = "its name in the configuration"});
-    v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
-    v("runs", [](J json) { return json.of.groups.runs; },
+    v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .min = 1});
+    v("runs", [](J json) { return json.source.groups.runs; },
       {.meaning = "of the common set, which the totals are over"});
-    v("category_totals_ms", [](J json) { return MakeTotals(json.of.groups); },
+    v("category_totals_ms", [](J json) { return MakeTotals(json.source.groups); },
       {.meaning = "self time by group", .scale = 1e6});
-    v("fine_category_totals_ms", [](J json) { return MakeTotals(json.of.categories); },
+    v("fine_category_totals_ms", [](J json) { return MakeTotals(json.source.categories); },
       {.meaning = "self time by category", .scale = 1e6});
   }
 };
@@ -59,7 +59,7 @@ struct PlotExperimentJson {
 };
 
 struct PlotJson {
-  const LatencyPlot& of;
+  const LatencyPlot& source;
 
   static constexpr const char* kSchemaName = "latency_plot";
   static void Describe(auto& v) {
@@ -67,7 +67,7 @@ struct PlotJson {
     v("from_ms", [](Plot plot) { return plot.histogram.from; },
       {.meaning = "where the first bin begins", .scale = 1e6});
     v("width_ms", [](Plot plot) { return plot.histogram.width; },
-      {.meaning = "of a bin; 0 where all times are equal", .least = 0, .scale = 1e6});
+      {.meaning = "of a bin; 0 where all times are equal", .min = 0, .scale = 1e6});
     v("experiments", [](Plot plot) { return MakeIndexViews<PlotExperimentJson>(plot.experiments.size()); },
       {.meaning = "on the same axis"});
   }
@@ -81,26 +81,27 @@ std::string JoinKinds(const std::variant<Findings...>&) {
   return fmt::format("{}", fmt::join(kinds, "|"));
 }
 const std::string& FindingKinds() {
-  static const std::string kinds = JoinKinds(Insight::Details());
+  static const std::string kinds = JoinKinds(Finding::Details());
   return kinds;
 }
 
-struct InsightJson {
+struct FindingJson {
   const Report& report;
-  const Insight& of;
-  show::FindingTexts texts = show::MakeFindingTexts(report, of);
+  const Finding& source;
+  show::FindingTexts texts = show::MakeFindingTexts(report, source);
 
-  std::string ToText(const show::Text& text) const { return show::TextOf(text, show::LatencySpan(report)); }
+  std::string ToText(const show::Text& text) const { return show::ToText(text, show::LatencyRange(report)); }
 
   static void Describe(auto& v) {
-    using J = const InsightJson&;
-    v("kind", &Insight::kind, {.meaning = "of the finding", .choices = FindingKinds()});
+    using J = const FindingJson&;
+    v("kind", &Finding::kind, {.meaning = "of the finding", .choices = FindingKinds()});
     v("text", [](J json) { return json.ToText(json.texts.text); }, {.meaning = "the finding"});
-    v("at_stake_ms", &Insight::at_stake,
+    v("at_stake_ms", &Finding::at_stake,
       {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",
        .scale = 1e6,
        .or_null = true});
-    v("experiment", [](J json) { return json.report.experiments[json.of.experiment].Data(json.report).name; },
+    v("experiment",
+      [](J json) { return json.report.experiments[json.source.experiment].Data(json.report).name; },
       {.meaning = "that it is of"});
     v("evidence",
       [](J json) {
@@ -122,11 +123,11 @@ void DescribeMeasurement(auto& v) {
 }
 
 struct AnalysisJson {
-  const Report& of;
+  const Report& source;
 
   std::vector<EtdumpJson> Etdumps() const {
     std::vector<EtdumpJson> etdumps;
-    for (const ReportExperiment& experiment : of.experiments) {
+    for (const ReportExperiment& experiment : source.experiments) {
       if (experiment.profile) etdumps.push_back({experiment});
     }
     return etdumps;
@@ -134,7 +135,7 @@ struct AnalysisJson {
   Totals GroupTotals() const {
     Totals sums;
     for (const EtdumpJson& etdump : Etdumps()) {
-      for (const auto& [name, total] : MakeTotals(etdump.of.groups)) {
+      for (const auto& [name, total] : MakeTotals(etdump.source.groups)) {
         const auto found = std::ranges::find(sums, name, &Totals::value_type::first);
         if (found == sums.end()) {
           sums.emplace_back(name, total);
@@ -146,7 +147,7 @@ struct AnalysisJson {
     return sums;
   }
   std::vector<std::string> Tables() const {
-    std::vector<std::string> tables = of.artifacts;
+    std::vector<std::string> tables = source.artifacts;
     std::erase_if(tables, [](const std::string& file) { return !file.ends_with(".csv"); });
     return tables;
   }
@@ -162,26 +163,26 @@ struct AnalysisJson {
       {.meaning = "that it was exported in; null: not known, or several", .or_null = true});
     DescribeMeasurement(v);
     v("noise_floor", &Report::noise_floor,
-      {.meaning = "the smallest relative change that an A/A pair of this run can show", .least = 0});
-    v("conditions", [](J json) { return show::RunFacts(json.of).facts; },
+      {.meaning = "the smallest relative change that an A/A pair of this run can show", .min = 0});
+    v("conditions", [](J json) { return show::RunFacts(json.source).facts; },
       {.meaning = "what is the same in the whole run, in words"});
     v("category_totals_ms", &AnalysisJson::GroupTotals,
       kMs.WithMeaning("self time by group, over all of per_etdump"));
     v("per_etdump", &AnalysisJson::Etdumps, {.meaning = "experiments with an ETDump that can be read"});
     v("csv_files", &AnalysisJson::Tables, {.meaning = "that the analysis wrote beside it"});
-    v("experiments", [](J json) { return MakeViews<ExperimentJson>(json.of.experiments); },
+    v("experiments", [](J json) { return MakeViews<ExperimentJson>(json.source.experiments); },
       {.meaning = "one for each number of threads"});
-    v("comparisons", [](J json) { return MakeViews<ComparisonJson>(json.of.comparisons); },
+    v("comparisons", [](J json) { return MakeViews<ComparisonJson>(json.source.comparisons); },
       {.meaning = "pairs of experiments"});
-    v("matrices", [](J json) { return MakeViews<MatrixJson>(json.of.matrices); },
+    v("matrices", [](J json) { return MakeViews<MatrixJson>(json.source.matrices); },
       {.meaning = "several experiments compared with one baseline; false discovery is controlled within a "
                   "comparison, not over a matrix"});
-    v("latency_plots", [](J json) { return MakeViews<PlotJson>(json.of.latency_plots); },
+    v("latency_plots", [](J json) { return MakeViews<PlotJson>(json.source.latency_plots); },
       {.meaning = "histograms of experiments that are compared with each other"});
     v("ladder", &Report::ladder, {.meaning = "of a run that measured levels of the ISA; null: it is none"});
     v("isa_threads", &Report::payoffs,
       {.meaning = "what each level of the ISA gains at each number of threads"});
-    v("insights", [](J json) { return MakeViews<InsightJson>(json.of.insights, json.of); },
+    v("insights", [](J json) { return MakeViews<FindingJson>(json.source.findings, json.source); },
       {.meaning = "findings: what to do next"});
     v("warnings", &Report::warnings, {.meaning = "what makes the results less certain"});
   }
@@ -189,7 +190,7 @@ struct AnalysisJson {
 
 struct ResultJson {
   const ReportExperiment& experiment;
-  const stats::Distribution& of = experiment.latency;
+  const stats::Distribution& source = experiment.latency;
 
   static void Describe(auto& v) {
     using J = const ResultJson&;
@@ -205,7 +206,7 @@ struct ResultJson {
 
 struct VerdictJson {
   const ReportComparison& pair;
-  const Comparison& of = pair.comparison;
+  const Comparison& source = pair.comparison;
 
   static void Describe(auto& v) {
     v.Flat(&Comparison::latency);
@@ -217,7 +218,7 @@ struct VerdictJson {
 };
 
 struct PipelineSummaryJson {
-  const Report& of;
+  const Report& source;
 
   static void Describe(auto& v) {
     using J = const PipelineSummaryJson&;
@@ -225,9 +226,9 @@ struct PipelineSummaryJson {
     v("model", &Report::model_id,
       {.meaning = "file name without .pte; null: not known, or several", .or_null = true});
     DescribeMeasurement(v);
-    v("results", [](J json) { return MakeViews<ResultJson>(json.of.experiments); },
+    v("results", [](J json) { return MakeViews<ResultJson>(json.source.experiments); },
       {.meaning = "latency of each experiment"});
-    v("comparisons", [](J json) { return MakeViews<VerdictJson>(json.of.comparisons); },
+    v("comparisons", [](J json) { return MakeViews<VerdictJson>(json.source.comparisons); },
       {.meaning = "latency of each pair"});
   }
 };

@@ -43,7 +43,7 @@ struct TimelineOperatorJson {
 };
 
 struct TimelineShapeJson {
-  const SampledRuns::Shape& of;
+  const SampledRuns::Shape& source;
 
   static void Describe(auto& v) {
     v("op", &SampledRuns::Shape::op, {.meaning = "index of `operators`, by span"});
@@ -54,7 +54,7 @@ struct TimelineShapeJson {
 struct TimelineRunJson {
   const Profile& profile;
   const SampledRuns::Run& run;
-  const RunLabel& of = profile.runs[run.run].label;
+  const RunLabel& source = profile.runs[run.run].label;
 
   static void Describe(auto& v) {
     using J = const TimelineRunJson&;
@@ -62,7 +62,7 @@ struct TimelineRunJson {
     v("shape", [](J json) { return json.run.shape; }, {.meaning = "index of `shapes`"});
     v("phase", &RunLabel::phase, {.meaning = "of the run within its launch"});
     v("launch", &RunLabel::launch, {.meaning = "that it was part of, from 0"});
-    v("round", &RunLabel::round, {.meaning = "-1: none", .least = -1});
+    v("round", &RunLabel::round, {.meaning = "-1: none", .min = -1});
     v("times", [](J json) { return InterleaveTimes(json.run.gap, json.run.duration); },
       {.meaning = "by span two, in ns: the gap since the span before it under the same parent, or since the "
                   "parent's start, and the duration"});
@@ -121,7 +121,7 @@ struct WatchedRunJson {
 };
 
 struct ExperimentTimelineJson {
-  const ReportExperiment& of;
+  const ReportExperiment& source;
   const Profile& profile;
   std::vector<TimelineOperatorJson> operators;
   std::optional<WatchedRunJson> watched;

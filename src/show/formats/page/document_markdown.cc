@@ -51,8 +51,9 @@ class MarkdownWriter {
 
 class SectionMarkdown {
  public:
-  SectionMarkdown(int depth, show::Level level, const std::optional<show::Span>& span, MarkdownWriter& out)
-      : depth_(depth), max_level_(level), span_(span), out_(out) {}
+  SectionMarkdown(int depth, show::Level level, const std::optional<show::TimeRange>& time_range,
+                  MarkdownWriter& out)
+      : depth_(depth), max_level_(level), time_range_(time_range), out_(out) {}
 
   void Write(const show::Section& section) {
     if (section.level > max_level_) return;
@@ -65,7 +66,7 @@ class SectionMarkdown {
 
  private:
   void WritePart(const show::Paragraph& paragraph) {
-    if (paragraph.level <= max_level_) out_ << TextOf(paragraph.text, span_) << "\n\n";
+    if (paragraph.level <= max_level_) out_ << ToText(paragraph.text, time_range_) << "\n\n";
   }
 
   void WritePart(const show::List& list) {
@@ -74,16 +75,16 @@ class SectionMarkdown {
     const bool brief = max_level_ == show::Level::kBrief;
     std::size_t num_shown = 0;
     for (const show::List::Item& item : list.items) {
-      if (brief && (item.level > show::Level::kUsual || num_shown == list.screen_items)) continue;
+      if (brief && (item.level > show::Level::kDefault || num_shown == list.screen_items)) continue;
       ++num_shown;
       if (list.numbered) {
         out_ << static_cast<int>(num_shown) << ". ";
       } else {
         out_ << "- ";
       }
-      out_ << TextOf(item.text, span_) << '\n';
+      out_ << ToText(item.text, time_range_) << '\n';
       for (const show::Text& detail : item.details) {
-        if (!brief) out_ << (list.numbered ? "   - " : "  - ") << TextOf(detail, span_) << '\n';
+        if (!brief) out_ << (list.numbered ? "   - " : "  - ") << ToText(detail, time_range_) << '\n';
       }
     }
     out_ << '\n';
@@ -93,7 +94,7 @@ class SectionMarkdown {
 
   void WritePart(const show::Table& table) {
     const bool brief = max_level_ == show::Level::kBrief;
-    if (brief && table.level > show::Level::kUsual) return;
+    if (brief && table.level > show::Level::kDefault) return;
     // A page shows all rows, unless hidden rows are available elsewhere.
     const bool has_all_rows = table.hidden_rows_hint.empty();
     const show::Table text =
@@ -102,7 +103,7 @@ class SectionMarkdown {
         });
     if (text.rows.empty()) return;
     const show::Level level =
-        brief && table.level == show::Level::kUsual ? show::Level::kFolded : table.level;
+        brief && table.level == show::Level::kDefault ? show::Level::kFolded : table.level;
     WriteFoldable(level, table.title, table_depth_, [&] {
       WriteRows(text);
       out_ << '\n';
@@ -117,7 +118,7 @@ class SectionMarkdown {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const bool has_text =
           std::ranges::any_of(table.rows, [&](const show::Row& row) { return !row.cells[i].text.empty(); });
-      if (has_text && (max_level_ > show::Level::kBrief || table.columns[i].level <= show::Level::kUsual))
+      if (has_text && (max_level_ > show::Level::kBrief || table.columns[i].level <= show::Level::kDefault))
         columns.push_back(i);
     }
     out_ << '|';
@@ -154,7 +155,7 @@ class SectionMarkdown {
   int depth_;
   int table_depth_ = 0;  // depth of table headings
   show::Level max_level_;
-  const std::optional<show::Span>& span_;  // the document's span
+  const std::optional<show::TimeRange>& time_range_;  // the document's span
   MarkdownWriter& out_;
 };
 
@@ -165,12 +166,12 @@ void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostr
   MarkdownWriter out(file);
   out.Heading(show::DocumentHeading(document), depth);
   for (const show::Answer& answer : document.answers) {
-    out << "**" << TextOf(answer.text, document.span) << "**";
-    if (!answer.precision.empty()) out << ' ' << TextOf(answer.precision, document.span);
+    out << "**" << ToText(answer.text, document.time_range) << "**";
+    if (!answer.precision.empty()) out << ' ' << ToText(answer.precision, document.time_range);
     out << "\n\n";
   }
   if (!document.measured.empty()) out << document.measured << "\n\n";
-  SectionMarkdown page(depth + 1, max_level, document.span, out);
+  SectionMarkdown page(depth + 1, max_level, document.time_range, out);
   for (const show::Section& section : document.sections) page.Write(section);
   bool has_notes = false;
   for (const show::Note& note : document.notes) {
@@ -178,7 +179,7 @@ void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostr
     if (!has_notes && !document.notes_title.empty() && max_level > show::Level::kBrief)
       out.Heading(document.notes_title, depth + 1);
     has_notes = true;
-    out << "- " << TextOf(note, document.span) << '\n';
+    out << "- " << ToText(note, document.time_range) << '\n';
   }
   if (has_notes) out << '\n';
   for (const show::Section& section : document.appendix) page.Write(section);

@@ -102,7 +102,7 @@ std::vector<show::Part> SelectPageParts(std::vector<show::Part> parts, bool is_r
       std::erase_if(table->rows, is_folded);
       table->rows.resize(std::min(table->rows.size(), table->screen_rows));
     }
-    const show::Level level = table != nullptr ? table->level : show::Level::kUsual;
+    const show::Level level = table != nullptr ? table->level : show::Level::kDefault;
     page_parts.push_back(std::move(part));
     if (!omitted_rows.empty()) page_parts.emplace_back(show::Paragraph{std::move(omitted_rows), level});
   }

@@ -34,14 +34,14 @@ void WriteLabeled(const std::vector<show::Fact>& texts, int width, std::ostream&
 class SectionRenderer {
  public:
   // `hinted`: true if the document itself says how to see everything.
-  SectionRenderer(const TerminalOptions& options, bool hinted, const std::optional<show::Span>& span,
-                  std::ostream& out)
-      : options_(options), hinted_(hinted), span_(span), out_(out) {}
+  SectionRenderer(const TerminalOptions& options, bool hinted,
+                  const std::optional<show::TimeRange>& time_range, std::ostream& out)
+      : options_(options), hinted_(hinted), time_range_(time_range), out_(out) {}
 
   void Draw(const show::Section& section) {
     if (!IsShown(section.level)) return;
     std::ostringstream drawn;
-    SectionRenderer parts(options_, hinted_, span_, drawn);
+    SectionRenderer parts(options_, hinted_, time_range_, drawn);
     for (const auto& part : section.parts) {
       parts.first_ = section.title.empty() && drawn.str().empty();
       const auto before = drawn.tellp();
@@ -55,13 +55,13 @@ class SectionRenderer {
   }
 
  private:
-  bool IsShown(show::Level level) const { return options_.all || level <= show::Level::kUsual; }
+  bool IsShown(show::Level level) const { return options_.all || level <= show::Level::kDefault; }
   void WriteParagraph(const std::string& text) { WriteWrapped("  ", text, 2, options_.width, out_); }
 
   void DrawPart(const show::Paragraph& paragraph) {
     if (!IsShown(paragraph.level)) return;
     if (below_table_) out_ << '\n';
-    WriteParagraph(TextOf(paragraph.text, span_));
+    WriteParagraph(ToText(paragraph.text, time_range_));
   }
 
   void DrawPart(const show::List& list) {
@@ -72,10 +72,10 @@ class SectionRenderer {
       if (!IsShown(item.level) || (!options_.all && num_shown == list.screen_items)) continue;
       ++num_shown;
       const std::string mark = list.numbered ? fmt::format("  {}.", num_shown) : "  ";
-      WriteWrapped(mark, TextOf(item.text, span_), list.numbered ? 5 : 4, options_.width, out_);
+      WriteWrapped(mark, ToText(item.text, time_range_), list.numbered ? 5 : 4, options_.width, out_);
       if (!options_.all) continue;
       for (const show::Text& detail : item.details)
-        WriteWrapped("       ", TextOf(detail, span_), 9, options_.width, out_);
+        WriteWrapped("       ", ToText(detail, time_range_), 9, options_.width, out_);
     }
     if (num_shown < list.items.size() && !hinted_)
       WriteParagraph(fmt::format("and {} more{}", list.items.size() - num_shown, kHowToShowAll));
@@ -103,7 +103,7 @@ class SectionRenderer {
     ScreenTable screen{PrintedTable(table, options_.all ? SIZE_MAX : table.screen_rows, is_shown)};
     if (screen.rows.empty()) return;
     for (std::size_t i = table.columns.size(); i-- > 1;) {
-      screen.columns[i].decides = table.columns[i].decides || HasSpeedups(table, i);
+      screen.columns[i].never_dropped = table.columns[i].never_dropped || HasSpeedups(table, i);
       if (!IsShown(table.columns[i].level)) screen.EraseColumn(i);
     }
     for (show::Table::Column& column : screen.columns) column.title = EscapeToOneLine(column.title);
@@ -113,7 +113,7 @@ class SectionRenderer {
         const show::Table::Column& column = screen.columns[i];
         const show::Cell& cell = row.cells[i];
         std::string text =
-            options_.all || cell.level <= show::Level::kUsual ? EscapeToOneLine(cell.text) : "";
+            options_.all || cell.level <= show::Level::kDefault ? EscapeToOneLine(cell.text) : "";
         if (i == 0) text.insert(0, static_cast<std::size_t>(2 * row.depth), ' ');
         if (column.max_width > 0) text = TruncateKeeping(text, column.max_width, column.kept_part);
         row.cells[i].text = std::move(text);
@@ -181,7 +181,7 @@ class SectionRenderer {
       for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row.cells[i].text));
       other_columns += (i == 0 ? std::min(widest, table.min_name_width) : widest) + 2;
     }
-    const int min_width = table.columns.back().decides ? kMinVerdictColumn : kMinLastColumn;
+    const int min_width = table.columns.back().never_dropped ? kMinVerdictColumn : kMinLastColumn;
     const int room = std::max(min_width, options_.width - other_columns);
     std::vector<show::Row> rows;
     for (show::Row& row : table.rows) {
@@ -215,8 +215,8 @@ class SectionRenderer {
         high = std::max(high.value_or(*value), *value);
       }
       if (!low) continue;
-      const std::string low_text = show::TextOf(series.cell(*low)),
-                        high_text = show::TextOf(series.cell(*high));
+      const std::string low_text = show::ToText(series.cell(*low)),
+                        high_text = show::ToText(series.cell(*high));
       out_ << fmt::format("    {:<12}", series.name) << Sparkline(series.values, *low, *high) << "  "
            << low_text << (low_text == high_text ? "" : " to " + high_text) << '\n';
     }
@@ -248,7 +248,7 @@ class SectionRenderer {
 
   const TerminalOptions& options_;
   bool hinted_;
-  const std::optional<show::Span>& span_;  // the document's span
+  const std::optional<show::TimeRange>& time_range_;  // the document's span
   std::ostream& out_;
   bool first_ = false;  // nothing in the section is drawn yet, not even a title
   bool below_table_ = false;
@@ -272,7 +272,7 @@ class DocumentRenderer {
     } else if (!document_.answers_last && !document_.answers.empty()) {
       out_ << '\n';
     }
-    SectionRenderer screen(options_, !document_.hint.empty(), document_.span, out_);
+    SectionRenderer screen(options_, !document_.hint.empty(), document_.time_range, out_);
     for (const show::Section* const section : show::AllSections(document_)) screen.Draw(*section);
     const bool has_notes = WriteNotes();
     if (options_.all && !document_.method.empty())
@@ -296,11 +296,11 @@ class DocumentRenderer {
     std::map<std::string, std::size_t> notes_per_label;
     std::size_t num_omitted = 0;
     for (const show::Note& note : document_.notes) {
-      if (!options_.all && note.level > show::Level::kUsual) continue;
+      if (!options_.all && note.level > show::Level::kDefault) continue;
       if (!options_.all && notes_per_label[note.label]++ >= document_.screen_notes) {
         ++num_omitted;
       } else {
-        notes.push_back({note.label, TextOf(note.text, document_.span)});
+        notes.push_back({note.label, ToText(note.text, document_.time_range)});
       }
     }
     if (num_omitted > 0) notes.push_back({"", fmt::format("and {} more{}", num_omitted, kHowToShowAll)});
@@ -312,8 +312,8 @@ class DocumentRenderer {
 
   void WriteAnswers() {
     for (const show::Answer& answer : document_.answers) {
-      const std::string text = EscapeToOneLine(TextOf(answer.text, document_.span)),
-                        precision = EscapeToOneLine(TextOf(answer.precision, document_.span));
+      const std::string text = EscapeToOneLine(ToText(answer.text, document_.time_range)),
+                        precision = EscapeToOneLine(ToText(answer.precision, document_.time_range));
       if (!precision.empty() && DisplayWidth(text + precision) + 3 <= options_.width) {
         out_ << Paint(text, ToneColor(answer.tone), options_.colors) << "   " << precision << '\n';
         continue;

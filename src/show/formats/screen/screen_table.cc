@@ -65,24 +65,24 @@ void ScreenTable::MakeRoom(int width) {
   while (Width() > width) {
     std::size_t dropped = 0;
     for (std::size_t i = 1; i < columns.size(); ++i) {
-      const int drop_priority = columns[i].decides ? 0 : columns[i].drop_priority;
+      const int drop_priority = columns[i].never_dropped ? 0 : columns[i].drop_priority;
       if (drop_priority > 0 && (dropped == 0 || drop_priority < columns[dropped].drop_priority)) dropped = i;
     }
     if (dropped == 0) break;
     DropColumn(dropped);
   }
-  if (std::ranges::none_of(columns, &Column::decides)) return;
+  if (std::ranges::none_of(columns, &Column::never_dropped)) return;
   for (std::size_t i = columns.size(); i-- > 1;) {
     const int excess = Width() - width, widest = ColumnWidth(i);
     if (excess <= 0) return;
-    if (columns[i].right || columns[i].decides || widest <= kMinTextWidth) continue;
+    if (columns[i].right || columns[i].never_dropped || widest <= kMinTextWidth) continue;
     std::vector<std::string> texts;
     for (const auto& row : rows) texts.push_back(row.cells[i].text);
     texts = ShortenNames(std::move(texts), std::max(kMinTextWidth, widest - excess));
     for (std::size_t r = 0; r < rows.size(); ++r) rows[r].cells[i].text = std::move(texts[r]);
   }
   for (std::size_t i = columns.size(); i-- > 1 && Width() > width;)
-    if (!columns[i].decides) DropColumn(i);
+    if (!columns[i].never_dropped) DropColumn(i);
 }
 
 std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
@@ -94,7 +94,7 @@ std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out)
 std::size_t ScreenTable::DrawFitted(const TerminalOptions& options, std::ostream& out) const {
   std::vector<int> widths;
   for (std::size_t i = 0; i < columns.size(); ++i) widths.push_back(ColumnWidth(i));
-  const bool decides = std::ranges::any_of(columns, &Column::decides);
+  const bool never_dropped = std::ranges::any_of(columns, &Column::never_dropped);
   // Columns that do not fit go into further tables, together with the columns that belong to them.
   std::vector<std::vector<std::size_t>> tables = {{0}};
   int used = 0;
@@ -112,7 +112,7 @@ std::size_t ScreenTable::DrawFitted(const TerminalOptions& options, std::ostream
   }
   std::size_t hidden = columns.size() - 1;
   for (const std::vector<std::size_t>& table : tables) {
-    if (&table != &tables.front() && !options.all && !decides) break;
+    if (&table != &tables.front() && !options.all && !never_dropped) break;
     if (&table != &tables.front()) out << '\n';
     DrawColumns(table, widths, options, out);
     hidden -= table.size() - 1;

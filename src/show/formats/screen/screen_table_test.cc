@@ -13,18 +13,18 @@ struct TestColumn {
   std::string title;
   bool right = false;
   int drop_priority = 0;
-  bool decides = false;
+  bool never_dropped = false;
 };
 
 ScreenTable MakeTable(const std::vector<TestColumn>& columns,
                       const std::vector<std::vector<std::string>>& rows) {
   ScreenTable table;
-  for (const auto& [title, right, drop_priority, decides] : columns) {
+  for (const auto& [title, right, drop_priority, never_dropped] : columns) {
     show::Table::Column& column = table.columns.emplace_back();
     column.title = title;
     column.right = right;
     column.drop_priority = drop_priority;
-    column.decides = decides;
+    column.never_dropped = never_dropped;
   }
   table.columns.front().kept_part = show::Table::KeptPart::kName;
   for (const std::vector<std::string>& row : rows)

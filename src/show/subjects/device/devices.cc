@@ -46,7 +46,7 @@ std::string RowName(const DeviceRow& row) {
   return row.label.find(threads) == std::string::npos ? row.label + ", " + threads : row.label;
 }
 
-std::string ConfidenceText(const Quantity& quantity) {
+std::string ConfidenceText(const TimeComparison& quantity) {
   const std::string interval = MakeVerdictTexts(quantity).interval;
   if (interval.empty()) return "";
   return fmt::format("{:.3g}% CI {}", 100 * quantity.estimate->confidence, interval);
@@ -77,10 +77,10 @@ void AddAnswers(const DevicesReport& report, const ModelSection& model, std::vec
     const Report& run = RunOf(report, model, device);
     const std::string where = ModelPrefix(report, model) + ColumnTitle(model.devices[device]) + ", ";
     for (const ReportComparison& pair : run.comparisons) {
-      const Quantity& latency = pair.comparison.latency;
+      const TimeComparison& latency = pair.comparison.latency;
       answers.push_back({where + pair.comparison.candidate_label + ": " +
                              VerdictWithBaseline(latency, pair.comparison.baseline_label),
-                         ConfidenceText(latency), ToneOf(Speedup{latency})});
+                         ConfidenceText(latency), GetTone(Speedup{latency})});
     }
     if (!run.comparisons.empty()) continue;
     for (const ReportExperiment& experiment : run.experiments)
@@ -123,9 +123,9 @@ Section MakeLatencySection(const DevicesReport& report, const ModelSection& mode
   std::set<std::string> first_devices;  // the devices that others are compared with
   for (const DeviceRow& row : model.experiments) {
     for (std::size_t device = 0; device < row.cells.size(); ++device) {
-      const ReportExperiment* experiment = report.ExperimentOf(model, row, device);
+      const ReportExperiment* experiment = report.FindExperiment(model, row, device);
       if (experiment == nullptr) continue;
-      std::optional<Quantity> compared;
+      std::optional<TimeComparison> compared;
       if (row.first && device != *row.first && row.cells[device].against_first.candidate_ns) {
         compared = row.cells[device].against_first;
         first_devices.insert(model.devices[*row.first].name);
@@ -151,15 +151,15 @@ Section MakeSpeedupsSection(const DevicesReport& report, const ModelSection& mod
   Table table{.id = "speedups",
               .columns = {Left("comparison"), Left("device"), Right("baseline").WithDropPriority(3),
                           Right("candidate").WithDropPriority(3), Right("speedup"),
-                          Left("speedup", "CI").WithDropPriority(2), Left("verdict").Decides(),
+                          Left("speedup", "CI").WithDropPriority(2), Left("verdict").NeverDropped(),
                           Left("measured").WithDropPriority(1)}};
   bool interleaved = true;
   for (const DevicePairRow& row : model.pairs) {
     for (std::size_t device = 0; device < model.devices.size(); ++device) {
-      const ReportComparison* pair = report.ComparisonOf(model, row, device);
+      const ReportComparison* pair = report.FindComparison(model, row, device);
       if (pair == nullptr) continue;
       interleaved = interleaved && pair->comparison.pairing == Pairing::kLaunches;
-      const Quantity& latency = pair->comparison.latency;
+      const TimeComparison& latency = pair->comparison.latency;
       std::string sample = SampleText(pair->comparison);
       if (sample.empty())
         sample = pair->comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs";
@@ -198,7 +198,7 @@ Section MakeCategoriesSection(const DevicesReport& report, const ModelSection& m
   std::vector<const ReportExperiment*> experiments;
   std::vector<std::string> groups;
   for (std::size_t device = 0; device < row.cells.size(); ++device) {
-    const ReportExperiment* experiment = report.ExperimentOf(model, row, device);
+    const ReportExperiment* experiment = report.FindExperiment(model, row, device);
     if (experiment != nullptr && experiment->MeanExecute().value_or(0) <= 0) experiment = nullptr;
     experiments.push_back(experiment);
     const std::string id = fmt::format("device_{}", device + 1);
@@ -260,7 +260,7 @@ Section MakeRunsSection(const DevicesReport& report) {
 
 }  // namespace
 
-Document MakeDevicesDocument(const DevicesReport& report) {
+Document MakeDeviceComparisonDocument(const DevicesReport& report) {
   Document document{.title = MakeTitle(report),
                     .section_kind = "section",
                     .notes_title = "Measurement quality",

@@ -109,9 +109,9 @@ Lines EvidenceLines(const finding::ConditionChanges& changes) {
 // Makes the text of each kind of finding.
 class FindingFormatter {
  public:
-  FindingFormatter(const Report& report, const Insight& insight)
-      : report_(report), experiment_(report.experiments[insight.experiment]) {
-    if (insight.pair) pair_ = &report.comparisons[*insight.pair];
+  FindingFormatter(const Report& report, const Finding& finding)
+      : report_(report), experiment_(report.experiments[finding.experiment]) {
+    if (finding.pair) pair_ = &report.comparisons[*finding.pair];
   }
 
   FindingTexts operator()(const finding::BottleneckShift& shift) const {
@@ -599,13 +599,13 @@ class FindingFormatter {
 
 }  // namespace
 
-FindingTexts MakeFindingTexts(const Report& report, const Insight& insight) {
-  FindingTexts texts = std::visit(FindingFormatter(report, insight), insight.details);
+FindingTexts MakeFindingTexts(const Report& report, const Finding& finding) {
+  FindingTexts texts = std::visit(FindingFormatter(report, finding), finding.details);
   const std::size_t subjects =
       report.comparisons.empty() ? report.experiments.size() : report.comparisons.size();
-  const bool names_both = std::holds_alternative<finding::TracedSpeedupDiscrepancy>(insight.details);
+  const bool names_both = std::holds_alternative<finding::TracedSpeedupDiscrepancy>(finding.details);
   if (subjects > 1 && !names_both)
-    texts.text = report.experiments[insight.experiment].label + ": " + texts.text;
+    texts.text = report.experiments[finding.experiment].label + ": " + texts.text;
   return texts;
 }
 

@@ -22,28 +22,28 @@ struct PrintedFinding {
   std::string formula;
   double at_stake = 0;
 
-  PrintedFinding(const Report& report, const Insight& insight) : at_stake(insight.at_stake) {
-    const FindingTexts texts = MakeFindingTexts(report, insight);
-    const Span span = LatencySpan(report);
-    text = TextOf(texts.text, span);
-    for (const Text& line : texts.evidence) evidence.push_back(TextOf(line, span));
+  PrintedFinding(const Report& report, const Finding& finding) : at_stake(finding.at_stake) {
+    const FindingTexts texts = MakeFindingTexts(report, finding);
+    const TimeRange time_range = LatencyRange(report);
+    text = ToText(texts.text, time_range);
+    for (const Text& line : texts.evidence) evidence.push_back(ToText(line, time_range));
     formula = texts.formula;
   }
 };
 
 // Returns the first finding with details of this type, or null.
 template <typename Details>
-const Insight* FindInsight(const Report& report) {
-  const auto found = std::ranges::find_if(report.insights, [](const Insight& insight) {
-    return std::holds_alternative<Details>(insight.details);
+const Finding* GetFinding(const Report& report) {
+  const auto found = std::ranges::find_if(report.findings, [](const Finding& finding) {
+    return std::holds_alternative<Details>(finding.details);
   });
-  return found == report.insights.end() ? nullptr : &*found;
+  return found == report.findings.end() ? nullptr : &*found;
 }
 template <typename Details>
 std::optional<Details> FindDetails(const Report& report) {
-  const Insight* const insight = FindInsight<Details>(report);
-  if (insight == nullptr) return std::nullopt;
-  return std::get<Details>(insight->details);
+  const Finding* const finding = GetFinding<Details>(report);
+  if (finding == nullptr) return std::nullopt;
+  return std::get<Details>(finding->details);
 }
 
 Report MakeReportOfProfile(Profile profile) {
@@ -78,7 +78,7 @@ TEST(Findings, ShowTheBottleneckShiftWithShares) {
 // The group that grew is an overhead, which is larger than the largest group of operators.
 Report MakeReportWithLargestOverhead() {
   Report report = example::MakePair();
-  const auto found = std::ranges::find(report.insights, finding::BottleneckShift::kKind, &Insight::kind);
+  const auto found = std::ranges::find(report.findings, finding::BottleneckShift::kKind, &Finding::kind);
   auto& shift = std::get<finding::BottleneckShift>(found->details);
   shift.grown.group = Group::kFrameworkOverhead;
   shift.grown.candidate.ns = shift.to.candidate.ns + 1;
@@ -91,10 +91,10 @@ TEST(Findings, ReportNoInsignificantShift) {
   for (DeltaRow& row : report.comparisons[0].comparison.groups) {
     if (row.name == GroupName(Group::kGemm) && row.quantity.estimate) row.quantity.estimate->log_high = 2;
   }
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   EXPECT_FALSE(FindDetails<finding::BottleneckShift>(report));
   for (DeltaRow& row : report.comparisons[0].comparison.groups) row.quantity.estimate.reset();
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   EXPECT_FALSE(FindDetails<finding::BottleneckShift>(report));
 }
 
@@ -107,16 +107,16 @@ Report MakeReportWithDelegateOverhead(std::optional<double> tracer) {
   if (!tracer) return report;
   report.experiments[0].latency_from_trace = false;
   report.experiments[0].tracer = -*tracer;
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
 // The additional time of traced runs does not belong to delegates.
 TEST(Findings, SubtractTracingOverheadFromDelegates) {
-  EXPECT_NEAR(FindInsight<finding::DelegateOverhead>(MakeReportWithDelegateOverhead({}))->at_stake, 400'000,
+  EXPECT_NEAR(GetFinding<finding::DelegateOverhead>(MakeReportWithDelegateOverhead({}))->at_stake, 400'000,
               1);
   const Report report = MakeReportWithDelegateOverhead(150'000);
-  EXPECT_NEAR(FindInsight<finding::DelegateOverhead>(report)->at_stake, 250'000, 1);
+  EXPECT_NEAR(GetFinding<finding::DelegateOverhead>(report)->at_stake, 250'000, 1);
   const auto overhead = FindDetails<finding::DelegateOverhead>(report);
   EXPECT_NEAR(overhead->time.ns, 400'000, 1);
   EXPECT_NEAR(overhead->tracing_ns, 150'000, 1);
@@ -151,7 +151,7 @@ Report MakeReportOfCompilers(const std::string& baseline, const std::string& can
   };
   set_runner("00", baseline, report.run.experiments[0]);
   set_runner("01", candidate, report.run.experiments[1]);
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -166,9 +166,9 @@ TEST(Findings, NameDifferentCompilers) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->baseline, "GCC 13.3.1");
   EXPECT_NEAR(found->portable->ns, 200'001, 1);
-  EXPECT_NEAR(FindInsight<finding::CompilersDiffer>(report)->at_stake, 200'000, 1'000);
+  EXPECT_NEAR(GetFinding<finding::CompilersDiffer>(report)->at_stake, 200'000, 1'000);
   const auto is_found = [&] {
-    report.insights = FindInsights(report);
+    report.findings = MakeFindings(report);
     return FindDetails<finding::CompilersDiffer>(report).has_value();
   };
   report.run.experiments[0].runner_sha256.clear();  // a bare trace
@@ -182,7 +182,7 @@ TEST(Findings, NameDifferentCompilers) {
 Report MakeReportWithRoofline(std::vector<RooflineRow> rows) {
   Report report = example::MakePair();
   report.experiments[1].roofline.emplace().rows = std::move(rows);
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -219,7 +219,7 @@ TEST(Findings, NameOperatorsFarBelowTheRoofline) {
   ASSERT_TRUE(found);
   EXPECT_THAT(found->rows, ElementsAre(0U));
   EXPECT_NEAR(found->gap.ns, 400'000, 1);
-  EXPECT_NEAR(FindInsight<finding::BelowRoofline>(report)->at_stake, 400'000, 1);
+  EXPECT_NEAR(GetFinding<finding::BelowRoofline>(report)->at_stake, 400'000, 1);
   EXPECT_FALSE(FindDetails<finding::Fp16ComputedAsFp32>(report));
   EXPECT_FALSE(FindDetails<finding::BelowRoofline>(MakeReportWithRoofline({MakeNearRow()})));
 }
@@ -230,7 +230,7 @@ TEST(Findings, NameFp16ComputedAsFp32) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->operators, 1);
   EXPECT_NEAR(found->time.ns, 500'000, 1);
-  EXPECT_NEAR(FindInsight<finding::Fp16ComputedAsFp32>(report)->at_stake, 500'000, 1);
+  EXPECT_NEAR(GetFinding<finding::Fp16ComputedAsFp32>(report)->at_stake, 500'000, 1);
   EXPECT_FALSE(FindDetails<finding::Fp16ComputedAsFp32>(
       MakeReportWithRoofline({MakeFp16Row("fp16", 1000), MakeFp16Row("fp32", 0)})));
 }
@@ -243,7 +243,7 @@ TEST(Findings, BoundTheSpeedupOfDataMovement) {
   EXPECT_NEAR(moved->time.ns, 400'004, 1);
   EXPECT_NEAR(moved->time.whole_ns, 2'144'014, 1'000);
   EXPECT_NEAR(*moved->bound, 1.229, 1e-3);
-  EXPECT_NEAR(FindInsight<finding::DataMoved>(report)->at_stake, 400'004, 1);
+  EXPECT_NEAR(GetFinding<finding::DataMoved>(report)->at_stake, 400'004, 1);
 }
 
 TEST(Findings, NamePortableOperatorsWithTheirTime) {
@@ -303,7 +303,7 @@ TEST(Findings, CountTheCostOfDividingIntoDelegates) {
   // 0.07 and 0.1 on both sides of the kernel.
   EXPECT_NEAR(found->boundaries_ns, 210'000, 1);
   EXPECT_NEAR(*found->bound, 2.62 / (2.62 - 0.41), 1e-3);
-  EXPECT_NEAR(FindInsight<finding::NotDelegated>(report)->at_stake, 410'000, 1);
+  EXPECT_NEAR(GetFinding<finding::NotDelegated>(report)->at_stake, 410'000, 1);
   EXPECT_EQ(FindDetails<finding::NotDelegated>(example::MakePair())->boundaries_ns, 0);
 }
 
@@ -444,7 +444,7 @@ Report MakeReportWithTwoSlowerOperators() {
     match.quantity.candidate_ns = 250'000;
     ++slower;
   }
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -578,7 +578,7 @@ TEST(Findings, ReportTheBurstAtWhichThrottlingBegins) {
   EXPECT_EQ(step->conditions.size(), 1U);
   ExpectCondition(finding::ConditionChange::Condition::kClock, 2.99, 2.14, step->conditions);
   // The latencies also have a trend and two levels, which are not reported next to the step.
-  EXPECT_EQ(std::ranges::count(report.insights, finding::LatencyStep::kKind, &Insight::kind), 1);
+  EXPECT_EQ(std::ranges::count(report.findings, finding::LatencyStep::kKind, &Finding::kind), 1);
   const auto sped_up = FindDetails<finding::LatencyStep>(MakeReportWithBursts(MakeSpedUpFactors()));
   EXPECT_EQ(sped_up->from, 15U);
   EXPECT_NEAR(sped_up->after_ns / sped_up->before_ns, 1 - 0.29, 5e-3);
@@ -596,22 +596,22 @@ TEST(Findings, ReportTheRunAtWhichThrottlingBegins) {
 
 TEST(Findings, IgnoreSmallNoise) {
   for (const Report& report : {MakeReportWithBursts({1, 1.001, 0.999}), example::MakePair()})
-    EXPECT_EQ(std::ranges::count(report.insights, finding::LatencyStep::kKind, &Insight::kind), 0);
+    EXPECT_EQ(std::ranges::count(report.findings, finding::LatencyStep::kKind, &Finding::kind), 0);
 }
 
 TEST(Findings, AreRankedByTheTimeAtStake) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
-    ASSERT_FALSE(report.insights.empty());
-    for (std::size_t i = 1; i < report.insights.size(); ++i) {
-      EXPECT_GE(report.insights[i - 1].at_stake, report.insights[i].at_stake);
+    ASSERT_FALSE(report.findings.empty());
+    for (std::size_t i = 1; i < report.findings.size(); ++i) {
+      EXPECT_GE(report.findings[i - 1].at_stake, report.findings[i].at_stake);
     }
   }
 }
 
 TEST(Findings, EachContainsANumber) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
-    for (const Insight& insight : report.insights) {
-      const PrintedFinding texts(report, insight);
+    for (const Finding& finding : report.findings) {
+      const PrintedFinding texts(report, finding);
       EXPECT_NE(texts.text.find_first_of("0123456789"), std::string::npos) << texts.text;
       EXPECT_FALSE(texts.formula.empty()) << texts.text;
     }
@@ -630,7 +630,7 @@ Report MakeContendedReport(int clean_launches) {
   load.cores = 2;
   load.machine_cores = 1.9;
   load.processes = {{"cc1plus", 2, 1.9}};
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -652,7 +652,7 @@ Report MakeReportWithQuota(Nanoseconds throttled_per_run) {
       burst.throttled = throttled_per_run * static_cast<Nanoseconds>(burst.recorded.size());
     }
   }
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -667,7 +667,7 @@ Report MakeReportWithOtherCpuTime() {
   Report report = example::MakePair();
   report.experiments[0].cpu_time = 5e6;
   report.experiments[1].cpu_time = 4e6;
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -685,7 +685,7 @@ Report MakeReportWithUntracedTimes(double median, double fastest) {
   Report report = example::MakePair();
   report.experiments[1].latency.p50 = median;
   report.experiments[1].latency.min = fastest;
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 Report MakeReportWithDisturbedTracedRuns() { return MakeReportWithUntracedTimes(1'500'000, 2'140'000); }
@@ -711,7 +711,7 @@ Report MakeReportWithSpeedup(double ratio) {
   estimate.log_ratio = std::log(ratio);
   estimate.log_low = std::log(ratio * 0.99);
   estimate.log_high = std::log(ratio * 1.01);
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -719,7 +719,7 @@ Report MakeReportWithSpeedup(double ratio) {
 Report MakeReportWithSpeedupAndSlowTraces() {
   Report report = MakeReportWithSpeedup(4);
   report.experiments[1].latency.p50 = 1e6;
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -728,7 +728,7 @@ Report MakeTracedReportWithSpeedup() {
   Report report = MakeReportWithSpeedup(4);
   report.comparisons[0].comparison.latency_from_trace = true;
   for (ReportExperiment& experiment : report.experiments) experiment.latency_from_trace = true;
-  report.insights = FindInsights(report);
+  report.findings = MakeFindings(report);
   return report;
 }
 
@@ -748,16 +748,16 @@ TEST(Findings, ExplainTablesThatDoNotMatchTheSpeedup) {
 }
 
 // The sentence of a finding, and a line for each piece of evidence.
-std::string PrintFinding(const Report& report, const Insight& insight) {
-  const PrintedFinding printed(report, insight);
+std::string PrintFinding(const Report& report, const Finding& finding) {
+  const PrintedFinding printed(report, finding);
   std::string lines = printed.text + "\n";
   for (const std::string& evidence : printed.evidence) lines += "- " + evidence + "\n";
   return lines;
 }
 template <typename Details>
 std::string PrintFinding(const Report& report) {
-  const Insight* const insight = FindInsight<Details>(report);
-  return insight == nullptr ? "no such finding\n" : PrintFinding(report, *insight);
+  const Finding* const finding = GetFinding<Details>(report);
+  return finding == nullptr ? "no such finding\n" : PrintFinding(report, *finding);
 }
 
 // Every kind of finding has its numbers with units, and if it can, its cause and what to do about it. A cause
@@ -826,7 +826,7 @@ TEST(Findings, TextsNameNumbersCausesAndRemedies) {
   ExpectGolden("findings", texts);
 }
 
-TEST(Findings, AreEmptyForAnEmptyRun) { EXPECT_TRUE(Assemble({}, {}).insights.empty()); }
+TEST(Findings, AreEmptyForAnEmptyRun) { EXPECT_TRUE(Assemble({}, {}).findings.empty()); }
 
 }  // namespace
 }  // namespace etprof::show

@@ -28,7 +28,7 @@ struct ModelPart {
   Nanoseconds baseline = 0, candidate = 0;
   Nanoseconds baseline_self = 0, self = 0;  // for a module: time outside of its submodules
   std::size_t operators = 0;
-  Quantity quantity = {};
+  TimeComparison quantity = {};
 };
 using ModelParts = std::vector<ModelPart>;
 
@@ -176,7 +176,7 @@ void FoldSmallRows(const BreakdownSubject& subject, const ModelParts& parts, std
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const bool small = share(parts[i].candidate, subject.candidate) < min_share &&
                          share(parts[i].baseline, subject.baseline) < min_share;
-      rows[i].level = small ? Level::kFolded : Level::kUsual;
+      rows[i].level = small ? Level::kFolded : Level::kDefault;
       shown_rows += small ? 0 : 1;
     }
   }
@@ -187,9 +187,10 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
   const bool tree = by == By::kLayer, pair = subject.pair != nullptr;
   const double latency = candidate.latency.p50.value_or(candidate.MeanExecute().value_or(0));
   const double baseline_latency = pair ? subject.baseline->latency.p50.value_or(latency) : latency;
-  Table table{.id = fmt::format("{}by_{}", pair ? "compared_" : "", GetBreakdownInfo(by).name),
-              .hidden_rows_hint = fmt::format("in `etprof analyze --csv={}`", GetBreakdownInfo(by).table),
-              .span = Span{std::min(latency, baseline_latency), std::max(latency, baseline_latency)}};
+  Table table{
+      .id = fmt::format("{}by_{}", pair ? "compared_" : "", GetBreakdownInfo(by).name),
+      .hidden_rows_hint = fmt::format("in `etprof analyze --csv={}`", GetBreakdownInfo(by).table),
+      .time_range = TimeRange{std::min(latency, baseline_latency), std::max(latency, baseline_latency)}};
   // An operator that a variant lacks has an empty cell, not 0.
   const auto time = [](Nanoseconds ModelPart::*total, const ReportExperiment* variant, bool blank_if_zero) {
     return [=](const ModelPart& part) {

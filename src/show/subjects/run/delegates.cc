@@ -54,7 +54,7 @@ Table MakeDelegateMetadataTable(const ReportExperiment& experiment) {
 }  // namespace
 
 std::vector<Section> MakeDelegateValueSections(const Report& report) {
-  Section values{"What the delegate reports", Level::kUsual};
+  Section values{"What the delegate reports", Level::kDefault};
   Section metadata{"What the delegate adds to its events", Level::kPage};
   const bool several = report.experiments.size() > 1;
   for (const ReportExperiment& experiment : report.experiments) {

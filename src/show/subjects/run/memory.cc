@@ -168,7 +168,7 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
                                       Right("change")};
   };
   Section section{fmt::format("{} compared with {}", comparison.candidate_label, comparison.baseline_label),
-                  Level::kUsual};
+                  Level::kDefault};
   Table owners{"memory_change", "", columns("owner", "resident")};
   const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
     table.AddRow(std::string(name), Size{before}, Size{after}, SizeChange(before, after));

@@ -45,20 +45,22 @@ Table MakePayoffTable(const Payoff& payoff) {
     table.AddColumns(Right(id, CountedText(payoff.threads[t], "thread")),
                      Left(id, "CI").WithDropPriority(static_cast<int>(payoff.threads.size() - t)));
   }
-  table.AddColumns(Left("no_longer_from", "no longer").Decides());
-  const auto add = [&](const PayoffRow& of, Level level) {
-    Row& row = table.AddRow(of.name);
+  table.AddColumns(Left("no_longer_from", "no longer").NeverDropped());
+  const auto add = [&](const PayoffRow& payoff_row, Level level) {
+    Row& row = table.AddRow(payoff_row.name);
     row.level = level;
-    for (const std::optional<Quantity>& speedup : of.speedups)
+    for (const std::optional<TimeComparison>& speedup : payoff_row.speedups)
       row.Add(OptionalCell<Speedup>(speedup), OptionalCell<Interval>(speedup));
-    row.Add(of.stops ? "from " + CountedText(*of.stops, "thread") : of.never ? "at any number" : "");
+    row.Add(payoff_row.stops   ? "from " + CountedText(*payoff_row.stops, "thread")
+            : payoff_row.never ? "at any number"
+                               : "");
   };
   add(payoff.latency, Level::kBrief);
   // Rows that stop paying off come first, since they are the question; the others follow by time.
   for (const bool stops : {true, false}) {
     for (const PayoffRow& row : payoff.operators) {
       if (row.stops.has_value() == stops)
-        add(row, table.rows.size() < kScreenPayoffRows ? Level::kUsual : Level::kPage);
+        add(row, table.rows.size() < kScreenPayoffRows ? Level::kDefault : Level::kPage);
     }
   }
   return table;
@@ -71,7 +73,7 @@ Section MakePayoffSection(const Report& report, const Payoff& payoff) {
   Section section{fmt::format("{} compared with {} by threads", payoff.candidate, payoff.baseline),
                   shown_by_ladder  ? Level::kPage
                   : payoff.Stops() ? Level::kBrief
-                                   : Level::kUsual};
+                                   : Level::kDefault};
   if (!payoff.interleaved) section.AddText(kNotInterleaved);
   section.AddUnlessEmpty(std::move(stops));
   section.parts.emplace_back(MakePayoffTable(payoff));

@@ -38,7 +38,7 @@ Table MakeEffectsTable(const Report& report) {
   }
   using Pair = const ReportComparison* const&;
   // If both releases ran the same program, the runtime alone changes the latency.
-  const auto runtime_effect = [](Pair pair) -> const Quantity& {
+  const auto runtime_effect = [](Pair pair) -> const TimeComparison& {
     return pair->effects ? pair->effects->runtime : pair->comparison.latency;
   };
   const auto export_changed = [&](Pair pair) {
@@ -52,11 +52,11 @@ Table MakeEffectsTable(const Report& report) {
   table.Fill<const ReportComparison*>(
       {{Left("release").KeepsDifference(), [](Pair pair) { return pair->comparison.candidate_label; }},
        {Left("export"), [=](Pair pair) { return export_changed(pair) ? "changed" : "unchanged"; }},
-       {Right("exporter").Decides(),
+       {Right("exporter").NeverDropped(),
         effect_cell([](const ReleaseEffects& effects) { return Speedup{effects.exporter}; })},
        {Left("exporter_interval", "95% CI"),
         effect_cell([](const ReleaseEffects& effects) { return Interval{effects.exporter}; })},
-       {Right("runtime").Decides(),
+       {Right("runtime").NeverDropped(),
         [=](Pair pair) {
           return export_changed(pair) && !pair->effects ? Cell() : Cell(Speedup{runtime_effect(pair)});
         }},
@@ -108,14 +108,15 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
     return pair_cell(
         [=](const ReportComparison& pair) { return KnownTextCell(CostVerdict(pair.costs.*cost)); });
   };
-  const auto latency = [](const ReportComparison& pair) -> const Quantity& {
+  const auto latency = [](const ReportComparison& pair) -> const TimeComparison& {
     return pair.comparison.latency;
   };
-  Table table{.id = "releases", .title = "Releases", .level = Level::kBrief, .span = LatencySpan(report)};
+  Table table{
+      .id = "releases", .title = "Releases", .level = Level::kBrief, .time_range = LatencyRange(report)};
   table.Fill<ReleaseRow>(
       {{Left("release").KeepsDifference(), [](const ReleaseRow& row) { return row.release.label; }},
        {Right("median"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.release.latency.p50); }},
-       {Right("speedup", "").Decides(),
+       {Right("speedup", "").NeverDropped(),
         pair_cell([=](const ReportComparison& pair) { return Speedup{latency(pair)}; })},
        {Left("interval", "95% CI").WithLevel(Level::kPage),
         pair_cell([=](const ReportComparison& pair) { return Interval{latency(pair)}; })},
@@ -129,7 +130,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
           return OptionalCell<Size>(report.run.experiments[row.release.index].PeakSinceLoad());
         }},
        {Right("memory_change", ""), cost_change(&StartupCosts::peak_memory)},
-       {Left("outputs").Decides(),
+       {Left("outputs").NeverDropped(),
         pair_cell([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},
       rows);
   Section section{"Releases, each compared with the one before it", Level::kBrief, {std::move(table)}};

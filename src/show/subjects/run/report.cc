@@ -43,7 +43,7 @@ std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
 
 Answer MakePairAnswer(const Report& report, const ReportComparison& pair) {
   const Comparison& comparison = pair.comparison;
-  const Quantity& latency = comparison.latency;
+  const TimeComparison& latency = comparison.latency;
   const std::string &candidate = comparison.candidate_label, &baseline = comparison.baseline_label;
   const VerdictTexts verdict_texts = MakeVerdictTexts(latency);
   Answer answer;
@@ -64,7 +64,7 @@ Answer MakePairAnswer(const Report& report, const ReportComparison& pair) {
         fmt::format("{:.0f}% CI {}", 100 * latency.estimate->confidence, verdict_texts.interval);
   if (const std::string efficiency = EfficiencyText(report, pair); !efficiency.empty())
     answer.precision += (answer.precision.empty() ? "" : ", ") + efficiency;
-  answer.tone = ToneOf(Cell(Speedup{latency}));
+  answer.tone = GetTone(Cell(Speedup{latency}));
   return answer;
 }
 
@@ -102,21 +102,22 @@ constexpr NamedValue<std::string_view> kFindingTables[] = {
     {finding::CompilersDiffer::kKind, "experiments"}};
 
 std::vector<Section> MakeFindingSections(const Report& report) {
-  if (report.insights.empty()) return {};
+  if (report.findings.empty()) return {};
   // Screens have few lines: warnings about the measurement replace the last finding.
   const std::size_t screen_findings =
       report.ladder ? kMaxLadderFindings : kMaxFindings - (report.warnings.size() > 1 ? 1 : 0);
   List list{"", {}, screen_findings, true};
-  for (const Insight& insight : report.insights) {
-    auto [text, details, formula] = MakeFindingTexts(report, insight);
+  for (const Finding& finding : report.findings) {
+    auto [text, details, formula] = MakeFindingTexts(report, finding);
     if (!formula.empty()) details.push_back("How: " + formula);
-    const char* const table = FindName(kFindingTables, insight.kind());
+    const char* const table = FindName(kFindingTables, finding.kind());
     // Other findings already state their own bounds, and MakeStartupSections shows fp16 findings of a pair.
-    const bool is_redundant = insight.kind() == finding::UpperBounds::kKind ||
-                              (insight.kind() == finding::Fp16ComputedAsFp32::kKind &&
-                               std::ranges::find(report.comparisons, insight.experiment,
+    const bool is_redundant = finding.kind() == finding::UpperBounds::kKind ||
+                              (finding.kind() == finding::Fp16ComputedAsFp32::kKind &&
+                               std::ranges::find(report.comparisons, finding.experiment,
                                                  &ReportComparison::candidate) != report.comparisons.end());
-    list.items.emplace_back(std::move(text), std::move(details), is_redundant ? Level::kPage : Level::kUsual,
+    list.items.emplace_back(std::move(text), std::move(details),
+                            is_redundant ? Level::kPage : Level::kDefault,
                             *table != '\0'  ? table
                             : report.ladder ? "ladder_groups"
                                             : "self_times");
@@ -141,7 +142,7 @@ std::string LargestGroup(const ReportExperiment& experiment) {
 std::string FactorText(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
 
 Document MakeViewDocument(std::vector<Section> sections, const Report& report) {
-  Document document{.sections = std::move(sections), .span = LatencySpan(report)};
+  Document document{.sections = std::move(sections), .time_range = LatencyRange(report)};
   return document;
 }
 
@@ -212,14 +213,14 @@ bool IsOnlyShownExperiment(const Report& report, std::size_t experiment) {
 
 bool HasTimes(const ReportExperiment& experiment) { return experiment.profile && experiment.common_runs > 0; }
 
-Span LatencySpan(const Report& report) {
-  Span span{1e300, 0};
+TimeRange LatencyRange(const Report& report) {
+  TimeRange time_range{1e300, 0};
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.latency.p50) continue;
-    span.smallest_ns = std::min(span.smallest_ns, *experiment.latency.p50);
-    span.largest_ns = std::max(span.largest_ns, *experiment.latency.p50);
+    time_range.smallest_ns = std::min(time_range.smallest_ns, *experiment.latency.p50);
+    time_range.largest_ns = std::max(time_range.largest_ns, *experiment.latency.p50);
   }
-  return span;
+  return time_range;
 }
 
 std::string TitleSuffix(const Report& report, const ReportComparison& pair) {
@@ -244,7 +245,7 @@ Document MakeReportDocument(const Report& report) {
       document.answers.push_back(MakePairAnswer(report, pair));
   }
   document.measured = MeasuredText(report);
-  document.span = LatencySpan(report);
+  document.time_range = LatencyRange(report);
   std::vector<Section>& sections = document.sections;
   for (const auto make : {MakeFindingSections, MakeReleaseSections, MakeLatencySections,
                           MakeSustainedSections, MakeStartupSections, MakeSelfTimeSections,
@@ -296,7 +297,7 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
                 {Left("experiment").KeepsDifference(), Right("median"),
                  Left("tail_is", "tail").WithDropPriority(2), Right("tail", "").WithDropPriority(2),
                  Right("cv", "CV").WithDropPriority(1), Right("runs").WithDropPriority(3),
-                 Left("largest_group", "largest group"), Left("verdict", "").Decides()}};
+                 Left("largest_group", "largest group"), Left("verdict", "").NeverDropped()}};
     list.sections = {{"", {std::move(table)}}};
   }
   auto& table = std::get<Table>(list.sections.front().parts.front());
@@ -307,10 +308,10 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
     Cell verdict("");
     const auto pair = std::ranges::find(report.comparisons, i, &ReportComparison::candidate);
     if (pair != report.comparisons.end()) {
-      const Quantity& quantity = pair->comparison.latency;
+      const TimeComparison& quantity = pair->comparison.latency;
       if (SpeedupOrDash(quantity) != kUndefined)
         verdict =
-            Cell(VerdictWithBaseline(quantity, pair->comparison.baseline_label), ToneOf(Speedup{quantity}));
+            Cell(VerdictWithBaseline(quantity, pair->comparison.baseline_label), GetTone(Speedup{quantity}));
     }
     table.AddRow(folder.empty() ? experiment.label : folder + ": " + experiment.label,
                  OptionalCell<Duration>(latency.p50), tail.value ? tail.name : "",
@@ -319,7 +320,7 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
   }
   for (const std::string& warning : report.warnings) {
     Note note{warning, "warning"};
-    const auto is_known = [&](const Note& other) { return TextOf(other, {}) == TextOf(note, {}); };
+    const auto is_known = [&](const Note& other) { return ToText(other, {}) == ToText(note, {}); };
     if (std::ranges::none_of(list.notes, is_known)) list.notes.push_back(std::move(note));
   }
 }

@@ -30,7 +30,7 @@ Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment);
 
 // The range of the median latencies. It determines the unit and digits of times in texts about a report, and
 // in tables that end with a median.
-Span LatencySpan(const Report& report);
+TimeRange LatencyRange(const Report& report);
 
 // A finding as text.
 struct FindingTexts {
@@ -39,8 +39,8 @@ struct FindingTexts {
   std::string formula;         // how the numbers are computed
 };
 
-// `insight` must belong to the report.
-FindingTexts MakeFindingTexts(const Report& report, const Insight& insight);
+// `finding` must belong to the report.
+FindingTexts MakeFindingTexts(const Report& report, const Finding& finding);
 
 // Adds a line per experiment of the report to `list`, a list of many reports; the report can be freed
 // afterwards. `folder` (a results directory; "": none) precedes the labels.

@@ -284,7 +284,7 @@ std::vector<Section> MakeOperatorSections(const Report& report) {
   for (const std::size_t i : FindSubjects(report)) {
     const ReportExperiment& experiment = report.experiments[i];
     if (experiment.operators.empty() || !HasTimes(experiment)) continue;
-    Section section{"", IsOnlyShownExperiment(report, i) ? Level::kUsual : Level::kPage};
+    Section section{"", IsOnlyShownExperiment(report, i) ? Level::kDefault : Level::kPage};
     section.parts.emplace_back(MakeOperatorsTable(experiment, TitleSuffix(report, experiment)));
     section.AddText("\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage);
     if (!experiment.unknown_operators.empty()) {

@@ -173,7 +173,7 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
       if (entry.amount != 0) text += FormatText(", {}", Duration{static_cast<double>(entry.amount)});
       if (!entry.first_place.empty()) text += " (first: " + entry.first_place + ")";
       const bool is_repeated = !known_warnings.insert(experiment.label + entry.name).second;
-      notes.push_back({text, "trace", info || is_repeated ? Level::kPage : Level::kUsual});
+      notes.push_back({text, "trace", info || is_repeated ? Level::kPage : Level::kDefault});
     }
   }
 }
@@ -217,7 +217,7 @@ Table MakeConditionsTable(const Report& report) {
 Table MakeMatrixKernelsTable(const ReportExperiment& experiment) {
   const std::vector<MatrixKernelRow>& rows = experiment.matrix_kernels;
   const double median = experiment.latency.p50.value_or(0);
-  Table table{.id = "matrix_kernels", .span = Span{median, median}};
+  Table table{.id = "matrix_kernels", .time_range = TimeRange{median, median}};
   table.Fill<MatrixKernelRow>(
       {{Left("kernels"), [](const MatrixKernelRow& row) { return MatrixKernelsText(row.ran); }},
        {Left("proven"), [](const MatrixKernelRow& row) { return KnownTextCell(row.proven); },

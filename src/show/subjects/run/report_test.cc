@@ -28,14 +28,14 @@ const Table& FindTable(const Document& document, const std::string& id) {
 
 const Row& FindRow(const Table& table, const std::string& name) {
   for (const Row& row : table.rows) {
-    if (TextOf(row.cells[0]) == name) return row;
+    if (ToText(row.cells[0]) == name) return row;
   }
   throw std::runtime_error("no row " + name);
 }
 
 std::string FindNote(const Document& document, const std::string& label) {
   for (const Note& note : document.notes) {
-    if (note.label == label) return TextOf(note.text, document.span);
+    if (note.label == label) return ToText(note.text, document.time_range);
   }
   return "";
 }
@@ -49,12 +49,12 @@ TEST(MakeReportDocument, FindingsLinkToExistingTables) {
         const auto* const list = std::get_if<List>(&part);
         if (list == nullptr || !list->numbered) continue;
         for (const List::Item& item : list->items) {
-          EXPECT_NO_THROW(FindTable(document, item.table)) << TextOf(item.text, {});
+          EXPECT_NO_THROW(FindTable(document, item.table)) << ToText(item.text, {});
           ++findings;
         }
       }
     }
-    EXPECT_EQ(findings, report.insights.size());
+    EXPECT_EQ(findings, report.findings.size());
     EXPECT_GT(findings, 2U);
   }
 }
@@ -82,7 +82,7 @@ TEST(MakeReportDocument, ComparesReleasesWithTheirPredecessors) {
   const Table& table = FindTable(document, "releases");
   const auto cell = [&](std::size_t row, const std::string& column) {
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      if (table.columns[i].id == column) return TextOf(table.rows.at(row).cells[i]);
+      if (table.columns[i].id == column) return ToText(table.rows.at(row).cells[i]);
     throw std::runtime_error("no column " + column);
   };
   std::vector<std::string> output_texts, speedups;
@@ -124,7 +124,7 @@ TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
       std::string text;
       for (std::size_t i = 0; i < table.columns.size(); ++i)
         if (std::ranges::find(columns, table.columns[i].id) != columns.end())
-          text += TextOf(row.cells[i]) + "|";
+          text += ToText(row.cells[i]) + "|";
       rows.push_back(text);
     }
     return rows;
@@ -139,27 +139,27 @@ TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
 TEST(MakeReportDocument, AnswersWithAnInterval) {
   const Document document = MakeReportDocument(example::MakePair());
   ASSERT_EQ(document.answers.size(), 1U);
-  EXPECT_EQ(TextOf(document.answers[0].text, {}), "on is 2.50x faster than off");
-  EXPECT_EQ(TextOf(document.answers[0].precision, {}), "95% CI [2.497, 2.497]");
+  EXPECT_EQ(ToText(document.answers[0].text, {}), "on is 2.50x faster than off");
+  EXPECT_EQ(ToText(document.answers[0].precision, {}), "95% CI [2.497, 2.497]");
   EXPECT_EQ(document.answers[0].tone, Tone::kGood);
   EXPECT_EQ(document.measured, "10 interleaved launches x 4 rounds in 31 s");
 }
 
 TEST(MakeReportDocument, AnswersForEveryVerdict) {
   Report report = example::MakePair();
-  Quantity& latency = report.comparisons[0].comparison.latency;
+  TimeComparison& latency = report.comparisons[0].comparison.latency;
   const auto answer = [&](stats::Verdict verdict) {
     latency.verdict = verdict;
     return MakeReportDocument(report).answers.at(0);
   };
-  EXPECT_EQ(TextOf(answer(stats::Verdict::kInconclusive).text, {}),
+  EXPECT_EQ(ToText(answer(stats::Verdict::kInconclusive).text, {}),
             "on compared with off: inconclusive, 2.50x");
-  EXPECT_EQ(TextOf(answer(stats::Verdict::kSame).text, {}), "on is as fast as off (same within ±1%)");
-  EXPECT_EQ(TextOf(answer(stats::Verdict::kEmulated).text, {}),
+  EXPECT_EQ(ToText(answer(stats::Verdict::kSame).text, {}), "on is as fast as off (same within ±1%)");
+  EXPECT_EQ(ToText(answer(stats::Verdict::kEmulated).text, {}),
             "on compared with off: emulated CPU: timings not meaningful");
-  EXPECT_EQ(TextOf(answer(stats::Verdict::kEmulated).precision, {}), "");
+  EXPECT_EQ(ToText(answer(stats::Verdict::kEmulated).precision, {}), "");
   latency.estimate->log_ratio = std::log(1 / 1.0004);
-  EXPECT_EQ(TextOf(answer(stats::Verdict::kSlower).text, {}), "on is 1.0004x slower than off");
+  EXPECT_EQ(ToText(answer(stats::Verdict::kSlower).text, {}), "on is 1.0004x slower than off");
   EXPECT_EQ(answer(stats::Verdict::kSlower).tone, Tone::kBad);
 }
 
@@ -174,9 +174,9 @@ TEST(MakeReportDocument, AnswersEveryPair) {
   }
   const Document document = MakeReportDocument(Assemble(std::move(run), {}));
   ASSERT_EQ(document.answers.size(), 3U);
-  EXPECT_EQ(TextOf(document.answers[0].text, {}), "on is 2.50x faster than off");
-  EXPECT_EQ(TextOf(document.answers[1].text, {}), "on is as fast as slow (same within ±1%)");
-  EXPECT_EQ(TextOf(document.answers[2].text, {}), "slow is 2.49x faster than off");
+  EXPECT_EQ(ToText(document.answers[0].text, {}), "on is 2.50x faster than off");
+  EXPECT_EQ(ToText(document.answers[1].text, {}), "on is as fast as slow (same within ±1%)");
+  EXPECT_EQ(ToText(document.answers[2].text, {}), "slow is 2.49x faster than off");
 }
 
 // Groups are sorted by decreasing time of the candidate; a screen merges small groups into one row.
@@ -184,13 +184,13 @@ TEST(MakeReportDocument, SelfTimesAreSortedAndEndWithTheMedian) {
   const Document document = MakeReportDocument(example::MakePair());
   const Table& table = FindTable(document, "self_times");
   std::vector<std::string> names;
-  for (const Row& row : table.rows) names.push_back(TextOf(row.cells[0]));
+  for (const Row& row : table.rows) names.push_back(ToText(row.cells[0]));
   EXPECT_THAT(names, testing::ElementsAre("Convolution", "GEMM", "Data Movement", "Other",
                                           "Delegate overhead", "Framework overhead", "2 smaller groups",
                                           kTracedTotal, kTracingOverhead, "Median latency"));
   EXPECT_EQ(FindRow(table, "Delegate overhead").level, Level::kPage);
   EXPECT_EQ(FindRow(table, "2 smaller groups").role, Row::Role::kRest);
-  EXPECT_EQ(FindRow(table, "Other").level, Level::kUsual);
+  EXPECT_EQ(FindRow(table, "Other").level, Level::kDefault);
   EXPECT_EQ(FindRow(table, "Median latency").role, Row::Role::kSum);
 }
 
@@ -237,10 +237,10 @@ TEST(MakeReportDocument, MarksContendedLatencies) {
   EXPECT_EQ(interval_column(MakeReportDocument(report)).level, Level::kPage);
   report.experiments[1].clean_runs = 0;
   const Document document = MakeReportDocument(report);
-  EXPECT_EQ(interval_column(document).level, Level::kUsual);
+  EXPECT_EQ(interval_column(document).level, Level::kDefault);
   const Table& table = FindTable(document, "report_latency");
-  EXPECT_NE(TextOf(table.rows.at(0).cells.at(2)), "contended");
-  EXPECT_EQ(TextOf(table.rows.at(1).cells.at(2)), "contended");
+  EXPECT_NE(ToText(table.rows.at(0).cells.at(2)), "contended");
+  EXPECT_EQ(ToText(table.rows.at(1).cells.at(2)), "contended");
 }
 
 // If tracing takes a large part of a run, a screen shows no times that contradict the latency.
@@ -283,7 +283,7 @@ TEST(MakeReportDocument, DisturbedRunsAreNotCalledTracingOverhead) {
   EXPECT_EQ(TracerRowName(report.experiments[0]), "Mean to median");
   const Document document = MakeReportDocument(report);
   const Table& table = FindTable(document, "self_times");
-  EXPECT_EQ(TextOf(table.rows.at(table.rows.size() - 2).cells.front()), "Mean to median");
+  EXPECT_EQ(ToText(table.rows.at(table.rows.size() - 2).cells.front()), "Mean to median");
 }
 
 TEST(MakeReportDocument, UsesTheSingularForOneRound) {
@@ -300,7 +300,7 @@ TEST(MakeReportDocument, ExplainsSpeedupsThatDifferFromTheQuotient) {
     for (const Section& section : MakeReportDocument(report).sections) {
       for (const auto& part : section.parts) {
         const auto* paragraph = std::get_if<Paragraph>(&part);
-        const std::string text = paragraph != nullptr ? TextOf(paragraph->text, {}) : "";
+        const std::string text = paragraph != nullptr ? ToText(paragraph->text, {}) : "";
         if (text.starts_with("Speedups are ")) return text;
       }
     }
@@ -329,7 +329,7 @@ TEST(MakeReportDocument, DistinguishesOperatorsOfTheSameName) {
   profile.operators[rows[1].op].name = profile.operators[rows[0].op].name;
   const Document document = MakeReportDocument(report);
   for (const std::size_t i : {0U, 1U}) {
-    EXPECT_THAT(TextOf(FindTable(document, "report_operators").rows[i].cells[0]),
+    EXPECT_THAT(ToText(FindTable(document, "report_operators").rows[i].cells[0]),
                 HasSubstr("(call " + std::to_string(profile.operators[rows[i].op].call_index) + ")"));
   }
 }
@@ -354,7 +354,7 @@ TEST(MakeReportDocument, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
   for (OperatorSource& source : program.operators) source.place = 0;
   const Table table = FindTable(MakeReportDocument(report), "in_one_variant");
   ASSERT_GT(table.rows.size(), 2U);
-  EXPECT_EQ(TextOf(FindCell(table, 0, "layer")), "features.0");
+  EXPECT_EQ(ToText(FindCell(table, 0, "layer")), "features.0");
   const auto time = [&](std::size_t row) { return *FindCell(table, row, "mean").value; };
   for (std::size_t row = 1; row < table.rows.size(); ++row) EXPECT_LE(time(row), time(row - 1));
 }
@@ -372,7 +372,7 @@ TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
   EXPECT_EQ(FindCell(table, 1, "peak_memory").value, 30.6e6);
   const Document bare = MakeReportDocument(example::MakeBare());
   const std::vector<Table::Column>& columns = FindTable(bare, "report_latency").columns;
-  EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kUsual);
+  EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kDefault);
   EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
 }
 
@@ -391,7 +391,7 @@ TEST(MakeReportDocument, ShowsTheOwnTimeOfModulesInAPair) {
   const Table& table = FindTable(document, "compared_by_layer");
   EXPECT_EQ(FindCell(table, 1, "baseline_own").value, 1000);
   EXPECT_EQ(FindCell(table, 1, "candidate_own").value, 2000);
-  EXPECT_EQ(TextOf(FindCell(table, 0, "candidate_own")), "");
+  EXPECT_EQ(ToText(FindCell(table, 0, "candidate_own")), "");
 }
 
 TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
@@ -400,11 +400,11 @@ TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
   AddExperiments(example::MakeBare(), "", list);
   const Table& table = FindTable(list, "experiments");
   ASSERT_EQ(table.rows.size(), 3U);
-  EXPECT_EQ(TextOf(table.rows[0].cells[0]), "runs/a: off");
-  EXPECT_EQ(TextOf(table.rows[0].cells[6]), "Convolution 78%");
-  EXPECT_EQ(TextOf(table.rows[0].cells[7]), "");
-  EXPECT_EQ(TextOf(table.rows[1].cells[7]), "2.50x faster than off");
-  EXPECT_EQ(TextOf(table.rows[2].cells[0]), "net");
+  EXPECT_EQ(ToText(table.rows[0].cells[0]), "runs/a: off");
+  EXPECT_EQ(ToText(table.rows[0].cells[6]), "Convolution 78%");
+  EXPECT_EQ(ToText(table.rows[0].cells[7]), "");
+  EXPECT_EQ(ToText(table.rows[1].cells[7]), "2.50x faster than off");
+  EXPECT_EQ(ToText(table.rows[2].cells[0]), "net");
 }
 
 // A speedup of 4x, of which 2x comes from the peak.
@@ -442,7 +442,7 @@ TEST(MakeReportDocument, ShowsPlaceTimeAndReasonOfPortableOperators) {
   const Table& table = FindTable(document, "portable");
   const auto texts = [&](const std::string& name) {
     std::string text;
-    for (const Cell& cell : FindRow(table, name).cells) text += TextOf(cell) + "|";
+    for (const Cell& cell : FindRow(table, name).cells) text += ToText(cell) + "|";
     return text;
   };
   EXPECT_EQ(texts("mul.Scalar_out"),
@@ -459,23 +459,23 @@ TEST(MakeReportDocument, ExplainsFp16NextToTheVerdict) {
       for (const auto& part : section.parts) {
         if (const auto* paragraph = std::get_if<Paragraph>(&part))
           found += paragraph->level == level &&
-                   TextOf(paragraph->text, {}).find("computed as fp32") != std::string::npos;
+                   ToText(paragraph->text, {}).find("computed as fp32") != std::string::npos;
         if (const auto* list = std::get_if<List>(&part)) {
           found += std::ranges::count_if(list->items, [&](const List::Item& item) {
-            return item.level == level && TextOf(item.text, {}).find("computed as fp32") != std::string::npos;
+            return item.level == level && ToText(item.text, {}).find("computed as fp32") != std::string::npos;
           });
         }
       }
     }
     return found;
   };
-  EXPECT_EQ(count(Level::kUsual), 0);
-  Insight insight{finding::Fp16ComputedAsFp32{{500'000, 1'000'000}, 1}, 500'000, 1};
-  report.insights.push_back(insight);
-  EXPECT_EQ(count(Level::kUsual), 1);
+  EXPECT_EQ(count(Level::kDefault), 0);
+  Finding finding{finding::Fp16ComputedAsFp32{{500'000, 1'000'000}, 1}, 500'000, 1};
+  report.findings.push_back(finding);
+  EXPECT_EQ(count(Level::kDefault), 1);
   EXPECT_EQ(count(Level::kPage), 1);
-  report.insights.back().experiment = 0;  // the baseline
-  EXPECT_EQ(count(Level::kUsual), 1);
+  report.findings.back().experiment = 0;  // the baseline
+  EXPECT_EQ(count(Level::kDefault), 1);
   EXPECT_EQ(count(Level::kPage), 0);
 }
 

@@ -17,7 +17,7 @@ struct SelfTime {
   std::string name;
   std::int64_t operators = 0;
   double baseline = 0, candidate = 0;  // mean, ns
-  const Quantity* quantity = nullptr;
+  const TimeComparison* quantity = nullptr;
   Row::Role role = Row::Role::kPart;
   bool group = true;  // a group or several; their share of the whole is shown
 };
@@ -26,7 +26,7 @@ struct SelfTime {
 struct Variants {
   const ReportExperiment& baseline;
   const ReportExperiment* candidate = nullptr;
-  const Quantity* latency = nullptr;
+  const TimeComparison* latency = nullptr;
 
   const ReportExperiment& Subject() const { return candidate != nullptr ? *candidate : baseline; }
   std::string TracerRow() const {
@@ -101,7 +101,7 @@ Table MakeSelfTimesTable(const Report& report, const Variants& variants, const s
   const bool pair = variants.candidate != nullptr;
   const auto baseline = [](const SelfTime& time) { return Time{time.baseline}; };
   const auto is_compared = [](const SelfTime& time) { return time.group && time.quantity != nullptr; };
-  Table table{.id = "self_times", .span = LatencySpan(report)};
+  Table table{.id = "self_times", .time_range = LatencyRange(report)};
   table.Fill<SelfTime>(
       {{Left("name", "Self time"), &SelfTime::name},
        {Right("operators").WithDropPriority(1).WithLevel(Level::kPage),
@@ -184,7 +184,7 @@ void AddSelfTimes(const Report& report, const Variants& variants, std::vector<Se
 // Self times of all experiments, with a column for each experiment.
 Section MakeSideBySideSection(const Report& report) {
   Table table{"side_by_side", "Self time side by side", {Left("name", "Self time")}};
-  table.span = LatencySpan(report);
+  table.time_range = LatencyRange(report);
   std::vector<const ReportExperiment*> variants;
   for (const ReportExperiment& experiment : report.experiments) {
     if (!HasTimes(experiment)) continue;
@@ -229,7 +229,7 @@ bool IsContended(const ReportExperiment& experiment) {
   return experiment.run_classes.empty() && experiment.LatencyIsDisturbed();
 }
 
-std::string TextOf(const OutputDifference& difference) {
+std::string ToText(const OutputDifference& difference) {
   if (difference.equal) return "equal bit for bit";
   if (difference.largest_absolute && difference.largest_relative)
     return fmt::format("at most {:.2g} apart (relative {:.2g})", *difference.largest_absolute,
@@ -274,13 +274,13 @@ std::vector<Section> MakeLatencySections(const Report& report) {
     };
   };
   Table table{
-      .id = "report_latency", .title = "Latency", .level = Level::kBrief, .span = LatencySpan(report)};
+      .id = "report_latency", .title = "Latency", .level = Level::kBrief, .time_range = LatencyRange(report)};
   table.Fill<LatencyTableRow>(
       {{Left("experiment", "Latency").KeepsDifference(), &LatencyTableRow::label},
        {Right("median"), time(&Latencies::p50)},
        {Left("interval", "95% CI")
             .WithDropPriority(9)
-            .WithLevel(has_pairs && !any_contended ? Level::kPage : Level::kUsual),
+            .WithLevel(has_pairs && !any_contended ? Level::kPage : Level::kDefault),
         [&](const LatencyTableRow& row) {
           return IsContended(row.experiment) ? Cell("contended")
                  : row.experiment.interval
@@ -327,9 +327,9 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     const bool brief = &pair == MostChangedPair(report) && !HasReleaseTable(report);
     Section section{"", brief ? Level::kBrief : Level::kPage};
     section.AddText(FactorsText(pair));
-    for (const Insight& insight : report.insights) {
-      if (insight.kind() == finding::Fp16ComputedAsFp32::kKind && insight.experiment == pair.candidate)
-        section.AddText(MakeFindingTexts(report, insight).text);
+    for (const Finding& finding : report.findings) {
+      if (finding.kind() == finding::Fp16ComputedAsFp32::kKind && finding.experiment == pair.candidate)
+        section.AddText(MakeFindingTexts(report, finding).text);
     }
     Table table{"startup",
                 "Startup and memory" + TitleSuffix(report, pair),
@@ -349,8 +349,8 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     section.AddUnlessEmpty(std::move(table));
     if (pair.outputs) {
       section.AddText(fmt::format("Outputs of {} and {}: {}.", comparison.baseline_label,
-                                  comparison.candidate_label, TextOf(*pair.outputs)),
-                      pair.releases ? Level::kUsual : Level::kPage);
+                                  comparison.candidate_label, ToText(*pair.outputs)),
+                      pair.releases ? Level::kDefault : Level::kPage);
     }
     sections.push_back(std::move(section));
   }
@@ -359,7 +359,7 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     if (!data.difference_from_expected) continue;
     expected.AddText(fmt::format("Outputs{} and those that the bundled program expects: {}.",
                                  report.run.experiments.size() == 1 ? "" : " of " + data.label,
-                                 TextOf(*data.difference_from_expected)));
+                                 ToText(*data.difference_from_expected)));
   }
   if (!expected.parts.empty()) sections.push_back(std::move(expected));
   return sections;

@@ -38,7 +38,7 @@ Table MakeRooflineTable(const ReportExperiment& experiment) {
           Right("share_of_roofline", "% of roofline"), Right("potential_saving", "potential saving")}};
   table.columns.back().sums = true;
   table.screen_rows = kPageRows;
-  table.span = {roofline.covered_ns, roofline.covered_ns};
+  table.time_range = {roofline.covered_ns, roofline.covered_ns};
   for (const RooflineRow& row : roofline.rows) {
     table.AddRow(experiment.profile->operators[row.op].name,
                  LayerName(*experiment.profile, row.op).value_or(""), Time{row.time.ns},

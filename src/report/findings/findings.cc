@@ -74,7 +74,7 @@ UpperBound FindUpperBound(const TimePart& part, const ReportExperiment& experime
 
 // The least ratio between the growths of a part and another part, by the ends of both intervals; above 1, the
 // part certainly grew more. Absent if an interval is missing.
-std::optional<double> MinRelativeGrowth(const Quantity& part, const Quantity& other) {
+std::optional<double> MinRelativeGrowth(const TimeComparison& part, const TimeComparison& other) {
   if (!part.estimate || !other.estimate) return std::nullopt;
   return other.estimate->low() / part.estimate->high();
 }
@@ -83,7 +83,7 @@ class Finder {
  public:
   explicit Finder(const Report& report) : report_(report) {}
 
-  std::vector<Insight> Run() {
+  std::vector<Finding> Run() {
     // Advice concerns the variant to be shipped: the candidate of a pair, or a single experiment.
     std::vector<std::size_t> subjects;
     if (report_.ladder) return FindInLadder(*report_.ladder);
@@ -98,27 +98,27 @@ class Finder {
     if (subjects.empty()) {
       for (std::size_t i = 0; i < report_.experiments.size(); ++i) subjects.push_back(i);
     }
-    for (const ReportComparison& pair : report_.comparisons) AddPair(pair);
+    for (const ReportComparison& pair : report_.comparisons) AddFindingsOfPair(pair);
     for (const std::size_t subject : subjects) AddExperiment(subject);
     return TakeSorted();
   }
 
  private:
-  std::vector<Insight> TakeSorted() {
+  std::vector<Finding> TakeSorted() {
     // Findings that limit the meaning of all others come first.
-    std::ranges::stable_sort(found_, std::ranges::greater(), [](const Insight& insight) {
-      return std::pair(insight.kind() == finding::TracingDiscrepancy::kKind, insight.at_stake);
+    std::ranges::stable_sort(found_, std::ranges::greater(), [](const Finding& finding) {
+      return std::pair(finding.kind() == finding::TracingDiscrepancy::kKind, finding.at_stake);
     });
     return std::move(found_);
   }
 
   // For a ladder, finds what is left to do at its best setting, and what changed from its lowest level to its
   // highest.
-  std::vector<Insight> FindInLadder(const Ladder& ladder) {
+  std::vector<Finding> FindInLadder(const Ladder& ladder) {
     const auto lowest = ladder.experiments[0][ladder.Lowest()];
     const auto highest = ladder.experiments[0][ladder.Highest()];
     for (const ReportComparison& pair : report_.comparisons) {
-      if (pair.baseline == lowest && pair.candidate == highest) AddPair(pair);
+      if (pair.baseline == lowest && pair.candidate == highest) AddFindingsOfPair(pair);
     }
     const auto best =
         ladder.best ? ladder.experiments[ladder.best->setting.threads][ladder.best->setting.level] : highest;
@@ -126,14 +126,14 @@ class Finder {
     return TakeSorted();
   }
 
-  void Add(double at_stake, Insight::Details details) {
+  void Add(double at_stake, Finding::Details details) {
     found_.push_back({std::move(details), at_stake, experiment_, pair_});
   }
-  void Add(std::optional<Insight> found) {
+  void Add(std::optional<Finding> found) {
     if (found) Add(found->at_stake, std::move(found->details));
   }
 
-  void AddPair(const ReportComparison& pair) {
+  void AddFindingsOfPair(const ReportComparison& pair) {
     pair_ = static_cast<std::size_t>(&pair - report_.comparisons.data());
     experiment_ = pair.candidate;
     FindInPair(pair, {report_.run, report_.experiments[pair.baseline], report_.experiments[pair.candidate]});
@@ -196,7 +196,7 @@ class Finder {
   }
 
   // Reports if the speedup in CPU time differs from that in wall time by more than its interval.
-  void AddCpuTime(const Quantity& latency, const ExperimentPair& sides) {
+  void AddCpuTime(const TimeComparison& latency, const ExperimentPair& sides) {
     const std::optional<double>&before = sides.baseline.cpu_time, &after = sides.candidate.cpu_time;
     if (latency.verdict == stats::Verdict::kEmulated || !latency.estimate || !before || !after ||
         *after <= 0 || sides.baseline.threads != sides.candidate.threads)
@@ -254,7 +254,7 @@ class Finder {
       const auto row = std::ranges::find_if(comparison.groups, [&](const DeltaRow& delta) {
         return delta.name == GroupName(group_shift.group);
       });
-      return row == comparison.groups.end() ? Quantity() : row->quantity;
+      return row == comparison.groups.end() ? TimeComparison() : row->quantity;
     };
     const auto growth = shift.Moved() ? MinRelativeGrowth(find_quantity(shift.to), find_quantity(shift.from))
                                       : MinRelativeGrowth(find_quantity(shift.grown), comparison.latency);
@@ -298,7 +298,7 @@ class Finder {
     experiment_ = index;
     AddFirstRun(experiment);
     AddNamesContradicted(experiment);
-    for (Insight& noise : FindNoise(report_.run, experiment)) Add(std::move(noise));
+    for (Finding& noise : FindNoise(report_.run, experiment)) Add(std::move(noise));
     const auto whole = experiment.MeanExecute();
     if (!experiment.profile || !whole || *whole <= 0) return;
     // Traced times of operators are not parts of the latency if traced and untraced times disagree.
@@ -524,7 +524,7 @@ class Finder {
   }
 
   const Report& report_;
-  std::vector<Insight> found_;
+  std::vector<Finding> found_;
   std::size_t experiment_ = 0;                   // experiment of the current findings
   std::optional<std::size_t> pair_;              // pair of the current findings
   std::set<std::size_t> explained_experiments_;  // a pair's finding reports that tracing disagrees
@@ -532,6 +532,6 @@ class Finder {
 
 }  // namespace
 
-std::vector<Insight> FindInsights(const Report& report) { return Finder(report).Run(); }
+std::vector<Finding> MakeFindings(const Report& report) { return Finder(report).Run(); }
 
 }  // namespace etprof

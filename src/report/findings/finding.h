@@ -56,7 +56,7 @@ struct GroupShift {
   TimePart baseline, candidate;
 };
 
-// The findings with their kinds in files. Findings on a pair have Insight::pair. Findings on tracing report
+// The findings with their kinds in files. Findings on a pair have Finding::pair. Findings on tracing report
 // that traced and untraced times disagree, which limits the meaning of all others, so they come first.
 
 struct BottleneckShift {
@@ -277,7 +277,7 @@ struct TracedSpeedupDiscrepancy {
 }  // namespace finding
 
 // A finding. Ordered by `at_stake`, after findings on tracing.
-struct Insight {
+struct Finding {
   using Details =
       std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
                    finding::DataMoved, finding::DelegateOverhead, finding::SlowerOperators, finding::FirstRun,
