@@ -213,7 +213,7 @@ def test_ctrl_c_leaves_the_repository_as_it_was(bench, repository, measures):
     (repository.folder / "runner").write_text("what the user is working on")
     state = [("status", "--porcelain", "--branch"), ("worktree", "list"), ("rev-parse", "HEAD"), ("stash", "list")]
     before = [repository.git(*arguments) for arguments in state]
-    started = Started(bench, repository, "one", measures=measures)
+    started = Started(bench, repository, "one", measuring=measures)
     assert len(started.worktrees()) == 1
     # git, the build, and the workers also get the signal, as from a terminal.
     stderr = started.end(signal.SIGINT, group=True)
