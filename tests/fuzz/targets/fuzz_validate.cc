@@ -82,8 +82,8 @@ ETPROF_FUZZ_TARGET(validate) {
       if (validator.can_rebuild())
         validator.CheckDerived(folder / name, [](std::ostream& out) { out << "{}\n"; });
     }
-    const std::vector<Finding> findings = validator.Finish();
-    for (const Finding& finding : findings) {
+    const std::vector<ValidationFinding> findings = validator.Finish();
+    for (const ValidationFinding& finding : findings) {
       fuzz::Require(!finding.file.empty() && !finding.problem.empty(),
                     "a finding names a file and says what it is");
     }
