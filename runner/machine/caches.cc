@@ -99,7 +99,8 @@ std::vector<CacheLevel> ReadCaches(const std::vector<int>& cpus, const std::file
                                    CountSharers(FirstLine(cache / "shared_cpu_list"), cpus)};
       if (cache_level.level < 1 || cache_level.level > 9 || cache_level.bytes < 4 * kKilo) continue;
       const auto [entry, is_new] = levels.emplace(cache_level.level, cache_level);
-      if (!is_new && cache_level.bytes / cache_level.sharers < entry->second.bytes / entry->second.sharers)
+      if (!is_new &&
+          cache_level.bytes / cache_level.cpus_per_cache < entry->second.bytes / entry->second.cpus_per_cache)
         entry->second = cache_level;
     }
   }
@@ -147,7 +148,7 @@ std::vector<WorkingSet> PlanWorkingSets(const std::vector<CacheLevel>& caches, i
   std::int64_t inner_bytes = 0;       // capacity of the inner caches per thread
   std::int64_t last_cache_bytes = 0;  // capacity of the last cache for all threads
   for (const CacheLevel& cache : caches) {
-    const std::int64_t thread_bytes = cache.bytes / std::min(threads, cache.sharers);
+    const std::int64_t thread_bytes = cache.bytes / std::min(threads, cache.cpus_per_cache);
     last_cache_bytes = thread_bytes * threads;
     const std::int64_t bytes = RoundedDown(thread_bytes / 2);
     if (bytes >= std::max(min_thread_bytes, 2 * inner_bytes) && bytes * threads <= max_bytes)

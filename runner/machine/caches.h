@@ -11,8 +11,8 @@ namespace etprof::runner {
 // A level of data caches, as seen by the CPUs that this process may use.
 struct CacheLevel {
   int level = 1;
-  std::int64_t bytes = 0;  // of one cache; the smallest if the CPUs differ
-  int sharers = 1;         // number of those CPUs that share one cache
+  std::int64_t bytes = 0;  // size of one cache; if the CPUs differ, of the smallest
+  int cpus_per_cache = 1;  // number of CPUs of this process that share one cache
 };
 
 // Reads the cache levels, innermost first, from <sysfs>/cpuN/cache on Linux and sysctl on macOS; empty: not

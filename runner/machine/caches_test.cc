@@ -28,9 +28,9 @@ class Sysfs : public testing::Test {
       std::filesystem::temp_directory_path() / ("etprof_caches_" + std::to_string(::getpid()));
 };
 
-auto IsCacheLevel(int level, std::int64_t bytes, int sharers) {
+auto IsCacheLevel(int level, std::int64_t bytes, int cpus_per_cache) {
   return testing::AllOf(testing::Field(&CacheLevel::level, level), testing::Field(&CacheLevel::bytes, bytes),
-                        testing::Field(&CacheLevel::sharers, sharers));
+                        testing::Field(&CacheLevel::cpus_per_cache, cpus_per_cache));
 }
 
 TEST_F(Sysfs, ReadsDataCachesSharedByTheUsedCpus) {

@@ -12,14 +12,14 @@
 // within a burst. Absent: not known.
 namespace etprof::runner {
 
-std::int64_t ResidentBytes();                    // of this process
+std::int64_t ResidentBytes();                    // resident memory of this process
 std::int64_t PeakResidentBytes();                // since it started
 std::int64_t ClockNanoseconds(clockid_t clock);  // 0: the clock does not exist
-std::int64_t CpuTimeNow();                       // of this process, all threads, user and system, nanoseconds
+std::int64_t CpuTimeNow();  // user and system time of all threads of this process, nanoseconds
 // Migrations of the main thread between CPUs since it started.
 std::optional<std::int64_t> Migrations();
-std::int64_t InvoluntarySwitches();  // of this process, since it started
-std::int64_t PageFaults();           // of this process, minor and major, since it started
+std::int64_t InvoluntarySwitches();  // switches of this process since it started
+std::int64_t PageFaults();           // minor and major faults of this process since it started
 std::optional<int> CurrentCpu();
 // Relative capacity of a CPU; 1024: the fastest (cpu-capacity.txt of Linux's device tree bindings).
 std::optional<std::int64_t> CpuCapacity(int cpu);

@@ -123,10 +123,10 @@ MissingList MissingRequirements(const Checkout& checkout, const std::vector<Runn
     missing.push_back({fmt::format("the mac presets are built on a Mac, and this is {}", host.system),
                        "choose native or an android preset, or build on a Mac"});
   }
-  if (host.free_disk && *host.free_disk < kRunnerDisk) {
+  if (host.free_disk && *host.free_disk < kMinFreeDisk) {
     missing.push_back({fmt::format("{} has {} free; about {} are needed", checkout.folder.string(),
                                    FormatBytes(static_cast<double>(*host.free_disk)),
-                                   FormatBytes(static_cast<double>(kRunnerDisk))),
+                                   FormatBytes(static_cast<double>(kMinFreeDisk))),
                        "make room, or take a checkout on another disk"});
   }
   return missing;

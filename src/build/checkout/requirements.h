@@ -15,7 +15,8 @@ namespace etprof {
 
 inline constexpr std::string_view kMinCMake = "3.24";  // minimum of ExecuTorch's CMakeLists.txt
 inline constexpr std::string_view kMinNinja = "1.3";   // minimum of CMake's Ninja generator
-inline constexpr Bytes kRunnerDisk = 500'000'000;  // a runner's build folder has 137 MB (ExecuTorch 1.5.0)
+inline constexpr Bytes kMinFreeDisk =
+    500'000'000;  // one runner's build folder has 137 MB with ExecuTorch 1.5.0
 
 inline constexpr std::string_view kAnyVersion = "0";
 inline constexpr const char* kGetMake =

@@ -175,7 +175,7 @@ DoctorGroup CheckMeasuring() {
 struct PythonPackages {
   std::string python;                           // path of the interpreter
   std::string version;                          // empty: Python does not run
-  std::map<std::string, std::string> versions;  // of the installed packages
+  std::map<std::string, std::string> versions;  // versions of the installed packages
 };
 
 PythonPackages QueryPython(const std::optional<fs::path>& root) {
@@ -309,7 +309,7 @@ DoctorGroup CheckExecutorchBuilds(const std::optional<fs::path>& root) {
       {CheckTool("git", "git", "install git"), CheckTool("cmake", "cmake", kBootstrap, kMinCMake, tools),
        CheckTool("ninja", "ninja", kBootstrap, kMinNinja, tools), CheckTool("make", "make", kGetMake),
        CheckTool("native compiler", "c++", "install a C++ compiler"), CheckPythonWithTorch(tools), CheckNdk(),
-       CheckDisk(fs::current_path(), kRunnerDisk, "a runner's build needs 137 MB where the checkout lies")}};
+       CheckDisk(fs::current_path(), kMinFreeDisk, "a runner's build needs 137 MB where the checkout lies")}};
 }
 
 // --- devices ---
