@@ -21,20 +21,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TraceChoice ParseTraceChoice(const std::string& run) {
-  TraceChoice choice;
-  if (run == "all") return choice;
+TraceSelection ParseTraceSelection(const std::string& run) {
+  TraceSelection selection;
+  if (run == "all") return selection;
   if (run == "median") {
-    choice.runs = TraceChoice::Runs::kMedian;
-    return choice;
+    selection.runs = TraceSelection::Runs::kMedian;
+    return selection;
   }
   const auto index = AsNumber<std::size_t>(run);
   if (!index)
     throw Error(ExitCode::kUsage, fmt::format("`--run {}` is not a run", run))
         .Remedy("give all, median, or a number from 0");
-  choice.runs = TraceChoice::Runs::kOne;
-  choice.index = *index;
-  return choice;
+  selection.runs = TraceSelection::Runs::kSingle;
+  selection.index = *index;
+  return selection;
 }
 
 fs::path DefaultOutput(const fs::path& path, bool is_folder, bool chrome) {
@@ -51,7 +51,7 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
   if (compressed) name.resize(name.size() - 3);
   WrittenTrace written;
   written.chrome = options.format.empty() ? name.ends_with(".json") : options.format == "chrome";
-  const TraceChoice choice = ParseTraceChoice(options.run);
+  const TraceSelection selection = ParseTraceSelection(options.run);
   RunData run = OpenRun(options.paths,
                         "a trace is of one results directory, or of ETDump files. Perfetto's batch trace "
                         "processor opens several .pftrace files together (docs/guides/traces.md)");
@@ -69,7 +69,7 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
     ProfileRun(run, {.tolerant = is_folder, .etdump = options.etdump, .etrecord = options.etrecord},
                [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
                  written.runs += WriteExperimentTrace(
-                     run, data, trace, profile, choice,
+                     run, data, trace, profile, selection,
                      [&] { progress.StopWhenInterrupted("interrupted: nothing was written"); }, *writer);
                  ++written.experiments;
                });

@@ -42,16 +42,16 @@ class ChromeWriter : public TraceWriter {
     return NewTrack({tracks_[process].process, 0, QuoteJson(text)});
   }
 
-  SliceId Describe(const std::string& name, const std::string& category,
-                   std::vector<TraceArgument> arguments) override {
+  SliceKindId AddSliceKind(const std::string& name, const std::string& category,
+                           std::vector<TraceArgument> arguments) override {
     kinds_.push_back({fmt::format(R"({{"ph":"X","name":{},"cat":{},)", QuoteJson(name), QuoteJson(category)),
                       ArgumentsText(arguments)});
-    return static_cast<SliceId>(kinds_.size() - 1);
+    return static_cast<SliceKindId>(kinds_.size() - 1);
   }
 
-  void Slice(TrackId thread, int, SliceId slice, Nanoseconds start, Nanoseconds end,
+  void Slice(TrackId thread, int, SliceKindId kind_id, Nanoseconds start, Nanoseconds end,
              const std::vector<TraceArgument>& slice_arguments) override {
-    const Kind& kind = kinds_[slice];
+    const Kind& kind = kinds_[kind_id];
     const std::string slice_text = ArgumentsText(slice_arguments);
     StartEvent();
     Append(FMT_COMPILE(R"({}"pid":{},"tid":{},"ts":)"), kind.head, tracks_[thread].process,

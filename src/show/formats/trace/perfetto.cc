@@ -116,8 +116,8 @@ class PerfettoTrace : public TraceWriter {
     return EmitTrack(NewTrack(), name, process, field::descriptor::kCounter, counter);
   }
 
-  SliceId Describe(const std::string& name, const std::string& category,
-                   std::vector<TraceArgument> arguments) override {
+  SliceKindId AddSliceKind(const std::string& name, const std::string& category,
+                           std::vector<TraceArgument> arguments) override {
     // The part of the event that all slices of this kind share.
     std::string event;
     pbf_writer writer(event);
@@ -127,13 +127,13 @@ class PerfettoTrace : public TraceWriter {
       writer.add_uint64(field::event::kCategoryIids, categories_.Number(category, new_data_));
     AddAnnotations(arguments, writer);
     kinds_.push_back(std::move(event));
-    return static_cast<SliceId>(kinds_.size() - 1);
+    return static_cast<SliceKindId>(kinds_.size() - 1);
   }
 
-  void Slice(TrackId thread, int depth, SliceId slice, Nanoseconds start, Nanoseconds end,
+  void Slice(TrackId thread, int depth, SliceKindId kind_id, Nanoseconds start, Nanoseconds end,
              const std::vector<TraceArgument>& slice_arguments) override {
     CloseSlicesToDepth(thread, depth);
-    event_ = kinds_[slice];
+    event_ = kinds_[kind_id];
     pbf_writer event(event_);
     event.add_uint64(field::event::kTrack, thread);
     AddAnnotations(slice_arguments, event);

@@ -60,17 +60,18 @@ class ExperimentWriter {
     process_ = writer.AddProcess(data.label.empty() ? data.name : data.label);
   }
 
-  std::size_t Write(const TraceChoice& choice, const std::function<void()>& before_each_run) {
+  std::size_t Write(const TraceSelection& selection, const std::function<void()>& before_each_run) {
     for (const Launch& launch : data_.launches) {
       if (launch.clocks) writer_.AlignClocks(*launch.clocks);
     }
-    const std::vector<std::size_t> runs = SelectRuns(choice);
+    const std::vector<std::size_t> runs = SelectRuns(selection);
     WriteRuns(runs, before_each_run);
-    if (choice.runs == TraceChoice::Runs::kAll) {
+    if (selection.runs == TraceSelection::Runs::kAll) {
       WriteOutsideRuns();
       WriteBursts();
     }
-    if (choice.runs != TraceChoice::Runs::kOne && data_.watch != nullptr && data_.watch->reply.timeline)
+    if (selection.runs != TraceSelection::Runs::kSingle && data_.watch != nullptr &&
+        data_.watch->reply.timeline)
       WriteWatched(*data_.watch, *data_.watch->reply.timeline);
     return runs.size();
   }
@@ -92,31 +93,31 @@ class ExperimentWriter {
   // No format has times before 0.
   Nanoseconds RelativeTime(Nanoseconds time) const { return std::max<Nanoseconds>(0, time - origin_); }
 
-  std::vector<std::size_t> SelectRuns(const TraceChoice& choice) const {
+  std::vector<std::size_t> SelectRuns(const TraceSelection& selection) const {
     std::vector<std::size_t> runs;
-    switch (choice.runs) {
-      case TraceChoice::Runs::kAll:
+    switch (selection.runs) {
+      case TraceSelection::Runs::kAll:
         for (std::size_t i = 0; i < profile_.runs.size(); ++i) runs.push_back(i);
         break;
-      case TraceChoice::Runs::kMedian:
+      case TraceSelection::Runs::kMedian:
         if (const auto median = MedianRun(profile_)) runs.push_back(*median);
         break;
-      case TraceChoice::Runs::kOne:
-        if (choice.index >= profile_.runs.size()) {
+      case TraceSelection::Runs::kSingle:
+        if (selection.index >= profile_.runs.size()) {
           throw Error(
               ExitCode::kUsage,
-              fmt::format("run {} is not in the trace of {}, which has {} (counted from 0)", choice.index,
+              fmt::format("run {} is not in the trace of {}, which has {} (counted from 0)", selection.index,
                           data_.label.empty() ? data_.name : data_.label, profile_.runs.size()));
         }
-        runs.push_back(choice.index);
+        runs.push_back(selection.index);
     }
     return runs;
   }
 
   void WriteRuns(const std::vector<std::size_t>& runs, const std::function<void()>& before_each) {
     if (runs.empty()) return;
-    std::vector<TraceWriter::SliceId> slice_ids;
-    for (std::size_t op = 0; op < profile_.operators.size(); ++op) slice_ids.push_back(DescribeOperator(op));
+    std::vector<TraceWriter::SliceKindId> kind_ids;
+    for (std::size_t op = 0; op < profile_.operators.size(); ++op) kind_ids.push_back(AddOperatorKind(op));
     const TrackId thread = writer_.AddThread(process_, run_.method);
     const TrackId latency = writer_.AddCounter(process_, "traced latency", "ms");
     SpanPlacer placer(trace_, profile_);
@@ -138,7 +139,7 @@ class ExperimentWriter {
           arguments.push_back({"recorded_start_ns", trace_.start[span.event]});
           arguments.push_back({"recorded_end_ns", trace_.end[span.event]});
         }
-        writer_.Slice(thread, span.depth, slice_ids[static_cast<std::size_t>(span.op)],
+        writer_.Slice(thread, span.depth, kind_ids[static_cast<std::size_t>(span.op)],
                       RelativeTime(span.start), RelativeTime(span.end), arguments);
       }
       if (!spans.empty())
@@ -146,10 +147,10 @@ class ExperimentWriter {
     }
   }
 
-  TraceWriter::SliceId DescribeOperator(std::size_t op) {
+  TraceWriter::SliceKindId AddOperatorKind(std::size_t op) {
     const Operator& profiled = profile_.operators[op];
-    return writer_.Describe(profiled.name, std::string(profiled.category.name),
-                            OperatorFacts(profile_, op, on_arm_));
+    return writer_.AddSliceKind(profiled.name, std::string(profiled.category.name),
+                                OperatorFacts(profile_, op, on_arm_));
   }
 
   // Writes loading and runs that were cut off. Only their times determine how these events nest.
@@ -183,7 +184,7 @@ class ExperimentWriter {
     for (const Event& event : events) {
       while (!open_ends.empty() && open_ends.back() <= event.start) open_ends.pop_back();
       const Nanoseconds end = open_ends.empty() ? event.end : std::min(event.end, open_ends.back());
-      const auto kind = writer_.Describe(trace_.names.Text(event.name), "outside runs", {});
+      const auto kind = writer_.AddSliceKind(trace_.names.Text(event.name), "outside runs", {});
       writer_.Slice(thread, static_cast<int>(open_ends.size()), kind, RelativeTime(event.start),
                     RelativeTime(end), {});
       open_ends.push_back(end);
@@ -220,17 +221,17 @@ class ExperimentWriter {
   // Writes the watched run as a separate process. All tasks of a thread in an operator are one slice.
   void WriteWatched(const WatchData& watch, const protocol::WatchedTimeline& timeline) {
     const std::map<std::string, std::size_t> index = OperatorsByKey(profile_);
-    std::map<std::size_t, TraceWriter::SliceId> slice_ids;
-    const auto get_slice_id = [&](std::size_t op_index) {
-      const auto cached = slice_ids.find(op_index);
-      if (cached != slice_ids.end()) return cached->second;
+    std::map<std::size_t, TraceWriter::SliceKindId> kind_ids;
+    const auto get_kind_id = [&](std::size_t op_index) {
+      const auto cached = kind_ids.find(op_index);
+      if (cached != kind_ids.end()) return cached->second;
       const protocol::WatchedOperator& op = watch.reply.operators[op_index];
       const std::string key = op.place.KeyText(watch.method);
       const auto found = index.find(key);
-      const auto slice_id = found == index.end()
-                                ? writer_.Describe(op.name, op.place.kind, {{"node_id", key}})
-                                : DescribeOperator(found->second);
-      return slice_ids.emplace(op_index, slice_id).first->second;
+      const auto kind_id = found == index.end()
+                               ? writer_.AddSliceKind(op.name, op.place.kind, {{"node_id", key}})
+                               : AddOperatorKind(found->second);
+      return kind_ids.emplace(op_index, kind_id).first->second;
     };
     const TrackId process =
         writer_.AddProcess((data_.label.empty() ? data_.name : data_.label) + ", watched");
@@ -238,14 +239,14 @@ class ExperimentWriter {
     const auto to_time = [&](Nanoseconds offset) { return RelativeTime(timeline.begin_ns + offset); };
     const PlacedWatch placed(timeline);
     for (const PlacedWatch::Span& span : placed.spans)
-      writer_.Slice(method_thread, static_cast<int>(span.depth), get_slice_id(span.op), to_time(span.begin),
+      writer_.Slice(method_thread, static_cast<int>(span.depth), get_kind_id(span.op), to_time(span.begin),
                     to_time(span.end), {});
     for (std::int64_t thread = 0; thread < watch.reply.threads; ++thread) {
       const TrackId track =
           writer_.AddThread(process, thread == 0 ? "thread 0 (caller)" : fmt::format("thread {}", thread));
       for (const auto& [span, slice] : placed.slices) {
         if (slice->thread != thread) continue;
-        writer_.Slice(track, 0, get_slice_id(placed.spans[span].op), to_time(slice->begin_ns),
+        writer_.Slice(track, 0, get_kind_id(placed.spans[span].op), to_time(slice->begin_ns),
                       to_time(slice->end_ns), {{"tasks", slice->tasks}, {"busy_ns", slice->busy_ns}});
       }
     }
@@ -297,9 +298,9 @@ void WriteTraceAttributes(const RunData& run, const std::string& etprof_version,
 }
 
 std::size_t WriteExperimentTrace(const RunData& run, const ExperimentData& data, const Trace& trace,
-                                 const Profile& profile, const TraceChoice& choice,
+                                 const Profile& profile, const TraceSelection& selection,
                                  const std::function<void()>& before_each_run, TraceWriter& writer) {
-  return ExperimentWriter(run, data, trace, profile, writer).Write(choice, before_each_run);
+  return ExperimentWriter(run, data, trace, profile, writer).Write(selection, before_each_run);
 }
 
 }  // namespace etprof

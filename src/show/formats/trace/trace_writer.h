@@ -28,7 +28,7 @@ struct TraceArgument {
 class TraceWriter {
  public:
   using TrackId = std::uint32_t;
-  using SliceId = std::uint32_t;
+  using SliceKindId = std::uint32_t;
   virtual ~TraceWriter() = default;
 
   // Attributes of the whole trace. Call it at most once, before anything else.
@@ -40,12 +40,12 @@ class TraceWriter {
   virtual TrackId AddThread(TrackId process, const std::string& name) = 0;
   virtual TrackId AddCounter(TrackId process, const std::string& name, const std::string& unit) = 0;
 
-  // Declares a kind of slices: their name, category, and common arguments. Slices refer to it by id.
-  virtual SliceId Describe(const std::string& name, const std::string& category,
-                           std::vector<TraceArgument> arguments) = 0;
+  // Adds a kind of slices with a name, a category, and common arguments. Slice refers to the kind by id.
+  virtual SliceKindId AddSliceKind(const std::string& name, const std::string& category,
+                                   std::vector<TraceArgument> arguments) = 0;
   // Writes a slice. Parents come before their children, siblings in order of time, and children lie within
   // their parents. `depth` is 0 without a parent. `slice_arguments` belong to this slice only.
-  virtual void Slice(TrackId thread, int depth, SliceId slice, Nanoseconds start, Nanoseconds end,
+  virtual void Slice(TrackId thread, int depth, SliceKindId kind_id, Nanoseconds start, Nanoseconds end,
                      const std::vector<TraceArgument>& slice_arguments) = 0;
   virtual void Value(TrackId counter, Nanoseconds time, double value) = 0;
 
@@ -65,9 +65,9 @@ std::unique_ptr<TraceWriter> ChromeTraceWriter(std::ostream& out);
 std::unique_ptr<TraceWriter> PerfettoWriter(std::ostream& out);
 
 // Selects the traced runs of each experiment that are written.
-struct TraceChoice {
-  enum class Runs { kAll, kMedian, kOne } runs = Runs::kAll;
-  std::size_t index = 0;  // for kOne: index into Profile::runs
+struct TraceSelection {
+  enum class Runs { kAll, kMedian, kSingle } runs = Runs::kAll;
+  std::size_t index = 0;  // for kSingle: index into Profile::runs
 };
 
 // Writes the facts of the manifest about the whole run as attributes of the trace.
@@ -77,11 +77,11 @@ void WriteTraceAttributes(const RunData& run, const std::string& etprof_version,
 // another has everything before them (loading). Counters show the latency of each run, the median of each
 // untraced burst, the clock frequency, and the temperature. If the experiment was watched, the watched run is
 // another process: one thread has its operators, and further threads have the tasks of each pool thread
-// (unless kOne is chosen). Times are the device's CLOCK_MONOTONIC if the run recorded its relation to the
-// other clocks; else each experiment begins at 0. `before_each_run` may throw to cancel. Returns the number
-// of runs written. Throws Error (kUsage) if the chosen run does not exist.
+// (unless kSingle is selected). Times are the device's CLOCK_MONOTONIC if the run recorded its relation to
+// the other clocks; else each experiment begins at 0. `before_each_run` may throw to cancel. Returns the
+// number of runs written. Throws Error (kUsage) if the selected run does not exist.
 std::size_t WriteExperimentTrace(const RunData& run, const ExperimentData& data, const Trace& trace,
-                                 const Profile& profile, const TraceChoice& choice,
+                                 const Profile& profile, const TraceSelection& selection,
                                  const std::function<void()>& before_each_run, TraceWriter& writer);
 
 }  // namespace etprof
