@@ -102,8 +102,8 @@ std::string Isa(const LadderOptions& options, PythonProgress& progress) {
 
 std::string Generate(const GenerateOptions& options, PythonProgress& progress) {
   const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options, progress);
-  const std::optional<GenerateReport> generate_report = MakeGenerateReport(finished.report.value());
-  return ValueJson(generate_report.value());
+  const std::optional<GenerationReport> generation_report = MakeGenerationReport(finished.report.value());
+  return ValueJson(generation_report.value());
 }
 
 // --- other workflows ------------------------------------------------------------------------------------

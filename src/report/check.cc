@@ -63,7 +63,7 @@ void MakeNamesUnique(std::vector<CheckPair>& pairs) {
 class CheckAssembler {
  public:
   CheckAssembler(const Report& report, const CheckLimits& limits)
-      : report_(report), limits_(limits), generate_report_(MakeGenerateReport(report)) {}
+      : report_(report), limits_(limits), generation_report_(MakeGenerationReport(report)) {}
 
   CheckReport Run() {
     result_.model_id = report_.model_id;
@@ -93,15 +93,15 @@ class CheckAssembler {
   struct Part {
     ExperimentPair sides;
     const Comparison* comparison;  // null: not compared
-    const GeneratePair* tests;     // for language models; else null
+    const GenerationPair* tests;   // for language models; else null
     std::string test;              // name of the language model's test; else empty
     std::size_t pair;              // index into the pairs of the result
   };
 
   void AddPart(const ComparePair& pair) {
     const ReportComparison* const compared = FindComparison(report_, pair.baseline, pair.candidate);
-    const GeneratePair* const tests =
-        generate_report_ ? FindGeneratePair(*generate_report_, pair.baseline, pair.candidate) : nullptr;
+    const GenerationPair* const tests =
+        generation_report_ ? FindGenerationPair(*generation_report_, pair.baseline, pair.candidate) : nullptr;
     const ExperimentPair sides{report_.run, report_.experiments[pair.baseline],
                                report_.experiments[pair.candidate]};
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
@@ -191,11 +191,11 @@ class CheckAssembler {
 
   // The checks of a language model: its tests, the time to the first token, and its cache.
   void AddTests(const std::vector<const Part*>& parts) {
-    const GeneratePair& tests = *parts.front()->tests;
+    const GenerationPair& tests = *parts.front()->tests;
     const std::size_t pair = parts.front()->pair;
-    const GenerateSide &a = generate_report_->sides[tests.baseline],
-                       &b = generate_report_->sides[tests.candidate];
-    for (const GeneratePair::Row& row : tests.rows) {
+    const GenerationSide &a = generation_report_->sides[tests.baseline],
+                         &b = generation_report_->sides[tests.candidate];
+    for (const GenerationPair::Row& row : tests.rows) {
       if (!limits_.slowdown) break;
       std::string refusal;
       for (const Part* part : parts)
@@ -500,7 +500,7 @@ class CheckAssembler {
 
   const Report& report_;
   const CheckLimits& limits_;
-  std::optional<GenerateReport> generate_report_;
+  std::optional<GenerationReport> generation_report_;
   CheckReport result_;
   std::vector<Part> parts_;
 };

@@ -11,7 +11,7 @@ struct DataFile;
 struct DeviceSurvey;
 struct DevicesReport;
 struct DoctorReport;
-struct GenerateReport;
+struct GenerationReport;
 struct KernelReport;
 struct Program;
 struct ProgramDiff;
@@ -53,7 +53,7 @@ Document MakeInspectDocument(const Program& program, const std::string& file, co
 Document MakeInspectDocument(const DataFile& data, const std::string& file);
 
 // The speed of a language model: tests in tokens per second, time to the first token, decoding by position.
-Document MakeGenerateDocument(const GenerateReport& generate);
+Document MakeGenerationDocument(const GenerationReport& generation);
 
 // The differences between two programs, operator by operator, with times if both were measured. Equal
 // programs give empty tables. `warnings` are for the reader.

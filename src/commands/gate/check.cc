@@ -278,7 +278,7 @@ CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options)
         .InFile(inputs.baseline)
         .Remedy("give a second results directory");
   }
-  if (options.generate && !MakeGenerateReport(report)) {
+  if (options.generate && !MakeGenerationReport(report)) {
     throw Error(ExitCode::kBadInput, "is not a run of `etprof generate`")
         .InFile(inputs.baseline)
         .Remedy("leave out `--generate`, or measure language models");

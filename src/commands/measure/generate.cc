@@ -299,17 +299,17 @@ struct GenerateArguments {
 };
 
 void ShowGenerated(const Report& report, const GenerateArguments& arguments) {
-  const std::optional<GenerateReport> generate_report = MakeGenerateReport(report);
-  if (!generate_report) {
+  const std::optional<GenerationReport> generation_report = MakeGenerationReport(report);
+  if (!generation_report) {
     throw Error(ExitCode::kBadInput, "is not a run of `etprof generate`")
         .InFile(report.run.folder.string())
         .Remedy("run `etprof generate MODEL.pte`, or show any run with `etprof analyze`");
   }
   if (!arguments.llama_bench.empty()) {
-    Print("{}", LlamaBenchText(*generate_report, arguments.llama_bench));
+    Print("{}", LlamaBenchText(*generation_report, arguments.llama_bench));
     return;
   }
-  ShowDocument(show::MakeGenerateDocument(*generate_report), arguments.view, *generate_report,
+  ShowDocument(show::MakeGenerationDocument(*generation_report), arguments.view, *generation_report,
                (report.run.folder / "report.html").string());
 }
 

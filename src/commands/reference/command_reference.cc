@@ -306,7 +306,7 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
         MakeSchema<MeasuredPeaks>("`etprof peaks --json`", "A machine's peaks (docs/guides/bottlenecks.md).");
     schemas_by_name["doctor"] =
         MakeSchema<DoctorReport>("`etprof doctor --json`", "What every command needs, and what is there.");
-    schemas_by_name["generate"] = MakeSchema<GenerateReport>(
+    schemas_by_name["generate"] = MakeSchema<GenerationReport>(
         "`etprof generate --json`", "How fast a language model is (docs/guides/llms.md).");
     schemas_by_name["isa"] =
         MakeSchema<CpuFeatures>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");

@@ -39,7 +39,7 @@ LaunchValues LaunchTimes(const Report& report, const std::vector<std::size_t>& p
   return times;
 }
 
-bool IsEmulated(const Report& report, const GenerateTest& test) {
+bool IsEmulated(const Report& report, const GenerationTest& test) {
   return std::ranges::any_of(test.parts, [&](std::size_t part) { return PlaceData(report, part).emulated; });
 }
 
@@ -52,7 +52,7 @@ std::optional<stats::MeanInterval> EstimateMeanTime(const std::vector<double>& t
                              std::exp(estimate->log_high)};
 }
 
-void FillTimes(const Report& report, GenerateTest& test) {
+void FillTimes(const Report& report, GenerationTest& test) {
   test.confidence = report.run.schedule.confidence;
   test.samples = MapValues(LaunchTimes(report, test.parts, true));
   if (IsEmulated(report, test)) return;
@@ -99,8 +99,8 @@ TimeComparison CompareLaunchValues(const Report& report, std::size_t a, std::siz
 
 // Compares a test of two variants. A test with one part in each variant is one of the run's comparisons;
 // several parts are compared by their sums.
-TimeComparison CompareTests(const Report& report, const GenerateTest& baseline,
-                            const GenerateTest& candidate) {
+TimeComparison CompareTests(const Report& report, const GenerationTest& baseline,
+                            const GenerationTest& candidate) {
   if (baseline.parts.size() == 1 && candidate.parts.size() == 1) {
     const ReportComparison* const pair = FindComparison(report, baseline.parts[0], candidate.parts[0]);
     const std::int64_t steps = PlaceData(report, baseline.parts[0]).place->times;
@@ -119,7 +119,7 @@ TimeComparison CompareTests(const Report& report, const GenerateTest& baseline,
     quantity.verdict = stats::Verdict::kEmulated;
     return quantity;
   }
-  const auto waited_share = [&](const GenerateTest& test) {
+  const auto waited_share = [&](const GenerationTest& test) {
     double share = 0;
     for (const std::size_t part : test.parts) share = std::max(share, PlaceData(report, part).WaitedShare());
     return share;
@@ -224,7 +224,7 @@ std::optional<FirstToken> DescribeFirstToken(const std::vector<LaunchWalk>& walk
   return median;
 }
 
-void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& side) {
+void AddWalks(const Report& report, const ExperimentData& data, GenerationSide& side) {
   const std::vector<LaunchWalk> walks = CollectWalks(data);
   if (walks.empty()) return;
   const double confidence = report.run.schedule.confidence;
@@ -447,11 +447,11 @@ std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::
   return line;
 }
 
-GenerateSide& FindOrAddSide(const ReportExperiment& experiment, const ExperimentData& data,
-                            GenerateReport& generate) {
-  for (GenerateSide& side : generate.sides)
+GenerationSide& FindOrAddSide(const ReportExperiment& experiment, const ExperimentData& data,
+                              GenerationReport& generation) {
+  for (GenerationSide& side : generation.sides)
     if (side.variant == data.place->variant && side.threads == data.threads) return side;
-  GenerateSide& side = generate.sides.emplace_back();
+  GenerationSide& side = generation.sides.emplace_back();
   side.variant = data.place->variant;
   side.threads = experiment.threads;
   side.model = data.model.stem().string();
@@ -461,11 +461,11 @@ GenerateSide& FindOrAddSide(const ReportExperiment& experiment, const Experiment
   return side;
 }
 
-void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& side) {
+void AddPart(std::size_t experiment, const ExperimentData& data, GenerationSide& side) {
   const protocol::TestStep& place = *data.place;
-  auto test = std::ranges::find(side.tests, place.test, &GenerateTest::name);
+  auto test = std::ranges::find(side.tests, place.test, &GenerationTest::name);
   if (test == side.tests.end()) {
-    test = side.tests.insert(test, GenerateTest());
+    test = side.tests.insert(test, GenerationTest());
     test->name = place.test;
     test->depth = std::numeric_limits<std::int64_t>::max();
   }
@@ -482,7 +482,7 @@ void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& s
 }
 
 // Steps with the same number of tokens run the same kernels, so the first watched step is enough.
-void AddKernels(const Report& report, const ExperimentData& data, GenerateSide& side) {
+void AddKernels(const Report& report, const ExperimentData& data, GenerationSide& side) {
   const std::int64_t tokens = data.place->tokens;
   const std::string& method = data.place->method;
   const bool is_listed = std::ranges::any_of(side.kernels, [&](const StepKernel& kernel) {
@@ -501,13 +501,13 @@ void AddKernels(const Report& report, const ExperimentData& data, GenerateSide& 
 }
 
 void CompareSides(const Report& report, std::size_t baseline, std::size_t candidate,
-                  GenerateReport& generate) {
-  GeneratePair pair;
+                  GenerationReport& generation) {
+  GenerationPair pair;
   pair.baseline = baseline;
   pair.candidate = candidate;
-  const GenerateSide &a = generate.sides[baseline], &b = generate.sides[candidate];
-  for (const GenerateTest& test : a.tests) {
-    const auto other = std::ranges::find(b.tests, test.name, &GenerateTest::name);
+  const GenerationSide &a = generation.sides[baseline], &b = generation.sides[candidate];
+  for (const GenerationTest& test : a.tests) {
+    const auto other = std::ranges::find(b.tests, test.name, &GenerationTest::name);
     if (other != b.tests.end()) pair.rows.push_back({test.name, CompareTests(report, test, *other)});
   }
   if (a.first_token && b.first_token && a.first_token->prompt == b.first_token->prompt) {
@@ -524,32 +524,32 @@ void CompareSides(const Report& report, std::size_t baseline, std::size_t candid
     for (std::size_t i = 0; i < common && !pair.first_difference; ++i)
       if (a.text->tokens[i] != b.text->tokens[i]) pair.first_difference = static_cast<std::int64_t>(i);
   }
-  generate.pairs.push_back(std::move(pair));
+  generation.pairs.push_back(std::move(pair));
 }
 
 }  // namespace
 
-const GeneratePair* FindGeneratePair(const GenerateReport& generate, std::size_t baseline,
-                                     std::size_t candidate) {
+const GenerationPair* FindGenerationPair(const GenerationReport& generation, std::size_t baseline,
+                                         std::size_t candidate) {
   const auto contains = [&](std::size_t side, std::size_t experiment) {
-    return std::ranges::any_of(generate.sides[side].tests, [&](const GenerateTest& test) {
+    return std::ranges::any_of(generation.sides[side].tests, [&](const GenerationTest& test) {
       return std::ranges::find(test.parts, experiment) != test.parts.end();
     });
   };
-  for (const GeneratePair& pair : generate.pairs)
+  for (const GenerationPair& pair : generation.pairs)
     if (contains(pair.baseline, baseline) && contains(pair.candidate, candidate)) return &pair;
   return nullptr;
 }
 
-std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
-  GenerateReport result;
+std::optional<GenerationReport> MakeGenerationReport(const Report& report) {
+  GenerationReport result;
   result.report = &report;
   std::map<std::size_t, std::size_t> side_by_experiment;                      // by experiment
   std::map<std::size_t, std::vector<std::size_t>> decode_steps, experiments;  // by side
   for (std::size_t e = 0; e < report.experiments.size(); ++e) {
     const ExperimentData& data = PlaceData(report, e);
     if (!data.place || data.place->test.empty()) continue;
-    GenerateSide& side = FindOrAddSide(report.experiments[e], data, result);
+    GenerationSide& side = FindOrAddSide(report.experiments[e], data, result);
     const auto index = static_cast<std::size_t>(&side - result.sides.data());
     side_by_experiment[e] = index;
     experiments[index].push_back(e);
@@ -560,8 +560,8 @@ std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
   }
   if (result.sides.empty()) return std::nullopt;
   for (std::size_t s = 0; s < result.sides.size(); ++s) {
-    GenerateSide& side = result.sides[s];
-    for (GenerateTest& test : side.tests) FillTimes(report, test);
+    GenerationSide& side = result.sides[s];
+    for (GenerationTest& test : side.tests) FillTimes(report, test);
     side.line = MakeDecodeLine(report, decode_steps[s]);
     for (const std::size_t e : experiments[s]) {
       AddWalks(report, PlaceData(report, e), side);
@@ -572,7 +572,7 @@ std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
     const auto a = side_by_experiment.find(compared.baseline),
                b = side_by_experiment.find(compared.candidate);
     if (a == side_by_experiment.end() || b == side_by_experiment.end() || a->second == b->second) continue;
-    const bool is_compared = std::ranges::any_of(result.pairs, [&](const GeneratePair& pair) {
+    const bool is_compared = std::ranges::any_of(result.pairs, [&](const GenerationPair& pair) {
       return pair.baseline == a->second && pair.candidate == b->second;
     });
     if (!is_compared) CompareSides(report, a->second, b->second, result);

@@ -19,7 +19,7 @@ namespace etprof {
 
 // A test of one variant: a prompt, tokens that are generated at a depth, or an encoder. Its time is the sum
 // over all of its steps and their methods.
-struct GenerateTest {
+struct GenerationTest {
   std::string name;                        // "pp512", "tg128 @ d1024", "vision_encoder"
   std::int64_t prompt = 0, generated = 0;  // tokens; at least one of them is 0, and both for an encoder
   std::int64_t depth = 0;                  // tokens in the cache before the test
@@ -42,7 +42,7 @@ struct GenerateTest {
 
   static constexpr const char* kSchemaName = "generate_test";
   static void Describe(auto& v) {
-    using T = GenerateTest;
+    using T = GenerationTest;
     v("test", &T::name,
       {.meaning =
            "`pp512`: a prompt; `tg128 @ d1024`: tokens generated at a depth; or the name of an encoder"});
@@ -240,13 +240,13 @@ struct StepKernel {
   }
 };
 
-struct GenerateSide {
+struct GenerationSide {
   std::string variant;
   int threads = 1;
   std::string model, model_file;  // name and path of the .pte
   std::string isa;                // masked CPU features
   std::vector<std::string> backends;
-  std::vector<GenerateTest> tests;
+  std::vector<GenerationTest> tests;
   std::optional<FirstToken> first_token;       // in processes that had run the model before
   std::optional<FirstToken> cold_first_token;  // in processes that had just started
   std::optional<GeneratedText> text;
@@ -256,7 +256,7 @@ struct GenerateSide {
 
   static constexpr const char* kSchemaName = "generate_side";
   static void Describe(auto& v) {
-    using S = GenerateSide;
+    using S = GenerationSide;
     v("variant", &S::variant, {.meaning = "its name"});
     v("threads", &S::threads, {.meaning = "of the runner's thread pool", .min = 1});
     v("model", &S::model_file, {.meaning = "the .pte"});
@@ -277,8 +277,8 @@ struct GenerateSide {
 inline constexpr const char* kFirstTokenTest = "first token";
 
 // A comparison of two variants, test by test.
-struct GeneratePair {
-  std::size_t baseline = 0, candidate = 0;  // indices into GenerateReport::sides
+struct GenerationPair {
+  std::size_t baseline = 0, candidate = 0;  // indices into GenerationReport::sides
   struct Row {
     std::string test;
     TimeComparison quantity;
@@ -298,30 +298,30 @@ struct GeneratePair {
   static void Describe(auto& v);
 };
 
-struct GenerateReport {
+struct GenerationReport {
   const Report* report = nullptr;
-  std::vector<GenerateSide> sides;
-  std::vector<GeneratePair> pairs;
+  std::vector<GenerationSide> sides;
+  std::vector<GenerationPair> pairs;
 
   // Describes `etprof generate --json`.
   static void Describe(auto& v) {
-    using G = GenerateReport;
+    using G = GenerationReport;
     DescribeSchemaVersion(v);
-    v("folder", [](const G& generate) { return generate.report->run.folder.string(); },
+    v("folder", [](const G& generation) { return generation.report->run.folder.string(); },
       {.meaning = "the results directory"});
-    v("launches", [](const G& generate) { return generate.report->run.schedule.launches; },
+    v("launches", [](const G& generation) { return generation.report->run.schedule.launches; },
       {.meaning = "processes of each variant"});
     v("variants", &G::sides, {.meaning = "what was measured"});
     v("pairs", &G::pairs, {.meaning = "variants that are compared"});
-    v("warnings", [](const G& generate) -> const auto& { return generate.report->warnings; },
+    v("warnings", [](const G& generation) -> const auto& { return generation.report->warnings; },
       {.meaning = "of the measurement"});
   }
 };
 
-void GeneratePair::Describe(auto& v) {
-  using P = GeneratePair;
+void GenerationPair::Describe(auto& v) {
+  using P = GenerationPair;
   const auto variant = [](std::size_t P::*side) {
-    return [side](const P& pair, const GenerateReport& in) { return in.sides[pair.*side].variant; };
+    return [side](const P& pair, const GenerationReport& in) { return in.sides[pair.*side].variant; };
   };
   v("baseline", variant(&P::baseline), {.meaning = "a variant"});
   v("candidate", variant(&P::candidate), {.meaning = "another one"});
@@ -333,10 +333,10 @@ void GeneratePair::Describe(auto& v) {
 }
 
 // Finds the pair that compares these experiments (indices into Report::experiments); null: there is none.
-const GeneratePair* FindGeneratePair(const GenerateReport& generate, std::size_t baseline,
-                                     std::size_t candidate);
+const GenerationPair* FindGenerationPair(const GenerationReport& generation, std::size_t baseline,
+                                         std::size_t candidate);
 
 // Absent if no experiment of the run is a place of a test. The result refers to the report.
-std::optional<GenerateReport> MakeGenerateReport(const Report& report);
+std::optional<GenerationReport> MakeGenerationReport(const Report& report);
 
 }  // namespace etprof

@@ -22,15 +22,15 @@ using example::MakeWalk;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
-TEST(GenerateReport, AddsUpTheStepsOfATest) {
+TEST(GenerationReport, AddsUpTheStepsOfATest) {
   // 20 tokens in two chunks of 8 and one of 4: 2 x 3 ms + 1 ms.
   const Report report = MakePlacesReport({MakePlace("a", "pp20", 8, 4, 2, {3e6, 3e6}),
                                           MakePlace("a", "pp20", 4, 16, 1, {1e6, 1e6}),
                                           MakePlace("a", "tg5 @ d10", 1, 12, 5, {2e6, 2e6})});
-  const GenerateReport generate = MakeGenerateReport(report).value();
-  ASSERT_EQ(generate.sides.size(), 1U);
-  ASSERT_EQ(generate.sides[0].tests.size(), 2U);
-  const GenerateTest& prompt = generate.sides[0].tests[0];
+  const GenerationReport generation = MakeGenerationReport(report).value();
+  ASSERT_EQ(generation.sides.size(), 1U);
+  ASSERT_EQ(generation.sides[0].tests.size(), 2U);
+  const GenerationTest& prompt = generation.sides[0].tests[0];
   EXPECT_THAT(prompt.samples, ElementsAre(7e6, 7e6));
   EXPECT_EQ(prompt.prompt, 20);
   EXPECT_EQ(prompt.generated, 0);
@@ -38,7 +38,7 @@ TEST(GenerateReport, AddsUpTheStepsOfATest) {
   EXPECT_EQ(prompt.chunk, 8);
   EXPECT_NEAR(*prompt.ns, 7e6, 1);
   EXPECT_NEAR(*prompt.Rate(prompt.ns), 20 / 7e-3, 0.01);
-  const GenerateTest& text = generate.sides[0].tests[1];
+  const GenerationTest& text = generation.sides[0].tests[1];
   EXPECT_THAT(text.samples, ElementsAre(10e6, 10e6));
   EXPECT_EQ(text.generated, 5);
   EXPECT_EQ(text.depth, 10);
@@ -52,7 +52,7 @@ ExperimentData MakeMethodPlace(const std::string& method, ExperimentData data) {
   return data;
 }
 
-TEST(GenerateReport, AddsUpTheMethodsOfAStep) {
+TEST(GenerationReport, AddsUpTheMethodsOfAStep) {
   const Report report = MakePlacesReport(
       {MakePlace("a", "pp20", 20, 0, 1, {6e6, 6e6}), MakePlace("a", "tg5", 1, 2, 5, {2e6, 2e6}),
        MakePlace("a", "tg5 @ d10", 1, 12, 5, {3e6, 3e6}),
@@ -60,9 +60,9 @@ TEST(GenerateReport, AddsUpTheMethodsOfAStep) {
        MakeMethodPlace("embed", MakePlace("a", "tg5", 1, 2, 5, {1e5, 1e5})),
        MakeMethodPlace("embed", MakePlace("a", "tg5 @ d10", 1, 12, 5, {1e5, 1e5})),
        MakeMethodPlace("encoder", MakePlace("a", "encoder", 1, 0, 1, {9e6, 9e6}))});
-  const GenerateReport generate = MakeGenerateReport(report).value();
-  ASSERT_EQ(generate.sides.size(), 1U);
-  const std::vector<GenerateTest>& tests = generate.sides[0].tests;
+  const GenerationReport generation = MakeGenerationReport(report).value();
+  ASSERT_EQ(generation.sides.size(), 1U);
+  const std::vector<GenerationTest>& tests = generation.sides[0].tests;
   ASSERT_EQ(tests.size(), 4U);
   EXPECT_THAT(tests[0].samples, ElementsAre(7e6, 7e6));
   EXPECT_EQ(tests[0].prompt, 20);
@@ -70,26 +70,26 @@ TEST(GenerateReport, AddsUpTheMethodsOfAStep) {
   EXPECT_EQ(tests[2].generated, 5);
   EXPECT_EQ(tests[2].depth, 10);
   EXPECT_NEAR(*tests[2].PerToken(), 3.1e6, 1);
-  const GenerateTest& encoder = tests[3];
+  const GenerationTest& encoder = tests[3];
   EXPECT_TRUE(encoder.IsEncoder());
   EXPECT_EQ(encoder.depth, 0);
   EXPECT_NEAR(*encoder.ns, 9e6, 1);
   EXPECT_FALSE(encoder.PerToken());
   EXPECT_FALSE(encoder.Rate(encoder.ns));
-  const DecodeLine& line = generate.sides[0].line.value();
+  const DecodeLine& line = generation.sides[0].line.value();
   EXPECT_THAT(line.positions, ElementsAre(2, 12));
   EXPECT_THAT(line.ns, ElementsAre(2.1e6, 3.1e6));
   EXPECT_NEAR(line.line->slope.mean, 1e5, 1e-3);
 }
 
-TEST(GenerateReport, LeavesOutLaunchesWithoutCleanRuns) {
+TEST(GenerationReport, LeavesOutLaunchesWithoutCleanRuns) {
   ExperimentData last_chunk = MakePlace("a", "pp20", 4, 16, 1, {1e6, 1e6, 1e6});
   for (Burst& burst : last_chunk.launches[1].bursts) burst.recorded_wait.assign(5, 500'000);
   const Report report = MakePlacesReport({MakePlace("a", "pp20", 8, 4, 2, {3e6, 4e6, 5e6}), last_chunk});
-  EXPECT_THAT(MakeGenerateReport(report)->sides[0].tests[0].samples, ElementsAre(7e6, 11e6));
+  EXPECT_THAT(MakeGenerationReport(report)->sides[0].tests[0].samples, ElementsAre(7e6, 11e6));
 }
 
-TEST(GenerateReport, ComparesTestsOfSeveralParts) {
+TEST(GenerationReport, ComparesTestsOfSeveralParts) {
   // One of two parts takes 10% longer: 0.6 of 7 ms. The launches differ by far more.
   Random random(3);
   std::vector<double> full_chunks, slow_chunks, last_chunk, same_last_chunk;
@@ -103,10 +103,10 @@ TEST(GenerateReport, ComparesTestsOfSeveralParts) {
   }
   const auto compare_pair = [](std::vector<ExperimentData> experiments) {
     const Report report = MakePlacesReport(std::move(experiments), {{0, 2}, {1, 3}});
-    const GenerateReport generate = MakeGenerateReport(report).value();
-    EXPECT_EQ(generate.pairs.size(), 1U);
-    EXPECT_EQ(generate.pairs.at(0).rows.size(), 1U);
-    return generate.pairs.at(0).rows.at(0).quantity;
+    const GenerationReport generation = MakeGenerationReport(report).value();
+    EXPECT_EQ(generation.pairs.size(), 1U);
+    EXPECT_EQ(generation.pairs.at(0).rows.size(), 1U);
+    return generation.pairs.at(0).rows.at(0).quantity;
   };
   const TimeComparison quantity = compare_pair(
       {MakePlace("a", "pp20", 8, 4, 2, full_chunks), MakePlace("a", "pp20", 4, 16, 1, last_chunk),
@@ -124,12 +124,12 @@ TEST(GenerateReport, ComparesTestsOfSeveralParts) {
             stats::Verdict::kContended);
 }
 
-TEST(GenerateReport, HasNoLineWhereTimesBend) {
+TEST(GenerationReport, HasNoLineWhereTimesBend) {
   const auto line = [](double last) {
     const Report report = MakePlacesReport({MakePlace("a", "tg1", 1, 0, 1, {1e6, 1.01e6}),
                                             MakePlace("a", "tg1 @ d500", 1, 500, 1, {1.5e6, 1.52e6}),
                                             MakePlace("a", "tg1 @ d1000", 1, 1000, 1, {last, 1.01 * last})});
-    return *MakeGenerateReport(report)->sides[0].line;
+    return *MakeGenerationReport(report)->sides[0].line;
   };
   const DecodeLine straight = line(2e6);
   EXPECT_TRUE(straight.fits);
@@ -174,14 +174,14 @@ DecodeLine MakeTracedLine(std::uint64_t seed, double noise,
     experiments.push_back(MakePlace("a", "tg1 @ d" + std::to_string(at), 1, at, 1, totals));
   }
   const Report report = MakePlacesReport(std::move(experiments), {}, std::move(profiles));
-  return MakeGenerateReport(report).value().sides.at(0).line.value();
+  return MakeGenerationReport(report).value().sides.at(0).line.value();
 }
 
 const stats::LineEstimate& FindPartLine(const DecodeLine& line, const std::string& name) {
   return std::ranges::find(line.parts, name, &DecodeLine::Part::name)->line.value();
 }
 
-TEST(GenerateReport, LinesOfPartsAddUp) {
+TEST(GenerationReport, LinesOfPartsAddUp) {
   const DecodeLine line = MakeTracedLine(1, 0.02);
   double intercept = 0, slope = 0;
   for (const DecodeLine::Part& part : line.parts) {
@@ -197,7 +197,7 @@ TEST(GenerateReport, LinesOfPartsAddUp) {
   EXPECT_NEAR(FindPartLine(line, "ATTENTION").slope.mean, 100, 3);
 }
 
-TEST(GenerateReport, LinesOfOperatorsAddUp) {
+TEST(GenerationReport, LinesOfOperatorsAddUp) {
   const DecodeLine line = MakeTracedLine(1, 0.02);
   ASSERT_GT(line.operators.size(), 2U);
   double intercept = 0, slope = 0;
@@ -219,7 +219,7 @@ TEST(GenerateReport, LinesOfOperatorsAddUp) {
   EXPECT_TRUE(line.layers.empty());  // there is no .etrecord
 }
 
-TEST(GenerateReport, LinesOfLayersAddUp) {
+TEST(GenerationReport, LinesOfLayersAddUp) {
   const DecodeLine line = MakeTracedLine(1, 0.02, [](Profile& profile) {
     ProgramJoin& join = profile.program.emplace();
     join.operators.resize(profile.operators.size());
@@ -241,7 +241,7 @@ TEST(GenerateReport, LinesOfLayersAddUp) {
   EXPECT_NEAR(slope, line.traced->slope.mean, 1e-9);
 }
 
-TEST(GenerateReport, IntervalsOfPartsCoverTheTruth) {
+TEST(GenerationReport, IntervalsOfPartsCoverTheTruth) {
   constexpr int kSimulated = 400;
   int intercepts = 0, slopes = 0;
   for (int i = 0; i < kSimulated; ++i) {
@@ -284,10 +284,10 @@ stats::MeanInterval FitSlopeOfSlowingProcesses(std::uint64_t seed, bool in_order
       }
     }
   }
-  return MakeGenerateReport(MakePlacesReport(std::move(steps)))->sides.at(0).line->line->slope;
+  return MakeGenerationReport(MakePlacesReport(std::move(steps)))->sides.at(0).line->line->slope;
 }
 
-TEST(GenerateReport, ProcessesThatBecomeSlowerHaveNoSlope) {
+TEST(GenerationReport, ProcessesThatBecomeSlowerHaveNoSlope) {
   constexpr int kSimulated = 200;
   int claimed = 0;
   for (std::uint64_t seed = 0; seed < kSimulated; ++seed) {
@@ -302,14 +302,14 @@ TEST(GenerateReport, ProcessesThatBecomeSlowerHaveNoSlope) {
   EXPECT_LT(wrong.high, 8);
 }
 
-TEST(GenerateReport, AddsUpToTheFirstToken) {
+TEST(GenerationReport, AddsUpToTheFirstToken) {
   ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
   for (Launch& launch : data.launches) launch.walk = MakeWalk();
   data.launches[1].walk->execute_ns[0] += 1'000'000;
   data.launches[2].walk->wait_ns[0] = 5'000'000;  // disturbed
   data.launches[3].walk->generated.pop_back();    // not a complete walk
-  const GenerateReport generate = MakeGenerateReport(MakePlacesReport({data})).value();
-  const GenerateSide& side = generate.sides[0];
+  const GenerationReport generation = MakeGenerationReport(MakePlacesReport({data})).value();
+  const GenerationSide& side = generation.sides[0];
   ASSERT_TRUE(side.first_token);
   const FirstToken& first = *side.first_token;
   EXPECT_EQ(first.launches, 2);
@@ -324,7 +324,7 @@ TEST(GenerateReport, AddsUpToTheFirstToken) {
   EXPECT_NEAR(*side.text->step.p50, 9e6, 1);
 }
 
-TEST(GenerateReport, AddsUpToTheColdFirstToken) {
+TEST(GenerationReport, AddsUpToTheColdFirstToken) {
   ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
   for (Launch& launch : data.launches) {
     launch.load = 50'000'000 + launch.index;
@@ -333,7 +333,7 @@ TEST(GenerateReport, AddsUpToTheColdFirstToken) {
   }
   data.launches[0].load_wait = 20'000'000;  // loading is disturbed here, and the walk in the next launch
   data.launches[1].cold_walk->wait_ns[1] = 5'000'000;
-  const GenerateSide side = MakeGenerateReport(MakePlacesReport({data}))->sides.at(0);
+  const GenerationSide side = MakeGenerationReport(MakePlacesReport({data}))->sides.at(0);
   ASSERT_TRUE(side.cold_first_token);
   const FirstToken& cold = *side.cold_first_token;
   EXPECT_EQ(cold.launches, 2);
@@ -343,10 +343,10 @@ TEST(GenerateReport, AddsUpToTheColdFirstToken) {
   EXPECT_EQ(side.first_token->load, 0);
   EXPECT_EQ(side.first_token->launches, 4);
   for (Launch& launch : data.launches) launch.cold_walk.reset();
-  EXPECT_FALSE(MakeGenerateReport(MakePlacesReport({data}))->sides.at(0).cold_first_token);
+  EXPECT_FALSE(MakeGenerationReport(MakePlacesReport({data}))->sides.at(0).cold_first_token);
 }
 
-TEST(GenerateReport, AddsTheEncodersToTheFirstToken) {
+TEST(GenerationReport, AddsTheEncodersToTheFirstToken) {
   ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6});
   for (Launch& launch : data.launches) {
     protocol::WalkReply& walk = launch.walk.emplace(MakeWalk());
@@ -354,7 +354,7 @@ TEST(GenerateReport, AddsTheEncodersToTheFirstToken) {
     walk.features = 2;
     walk.prompt = {7};
   }
-  const GenerateSide side = MakeGenerateReport(MakePlacesReport({data}))->sides.at(0);
+  const GenerationSide side = MakeGenerationReport(MakePlacesReport({data}))->sides.at(0);
   const FirstToken& first = side.first_token.value();
   EXPECT_EQ(first.prompt, 1);
   EXPECT_EQ(first.features, 2);
@@ -365,25 +365,25 @@ TEST(GenerateReport, AddsTheEncodersToTheFirstToken) {
             first.load + first.encode + first.prefill + first.inputs + first.argmax + first.between);
 }
 
-TEST(GenerateReport, FindsTheFirstTokenThatDiffers) {
+TEST(GenerationReport, FindsTheFirstTokenThatDiffers) {
   ExperimentData a = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6}),
                  b = MakePlace("b", "tg3", 1, 0, 3, {9e6, 9e6});
   for (Launch& launch : a.launches) launch.walk = MakeWalk();
   for (Launch& launch : b.launches) launch.walk = MakeWalk();
   Report report = MakePlacesReport({a, b}, {{0, 1}});
-  EXPECT_TRUE(MakeGenerateReport(report)->pairs[0].texts_compared);
-  EXPECT_FALSE(MakeGenerateReport(report)->pairs[0].first_difference);
+  EXPECT_TRUE(MakeGenerationReport(report)->pairs[0].texts_compared);
+  EXPECT_FALSE(MakeGenerationReport(report)->pairs[0].first_difference);
   for (Launch& launch : b.launches) launch.walk->generated[1] = 9;
   report = MakePlacesReport({a, b}, {{0, 1}});
-  EXPECT_EQ(MakeGenerateReport(report)->pairs[0].first_difference, 1);
+  EXPECT_EQ(MakeGenerationReport(report)->pairs[0].first_difference, 1);
   b.launches[1].walk->nan_steps = 1;
   const Report with_nan = MakePlacesReport({a, b}, {{0, 1}});
-  EXPECT_FALSE(MakeGenerateReport(with_nan)->pairs[0].texts_compared);
-  EXPECT_FALSE(MakeGenerateReport(with_nan)->pairs[0].first_difference);
-  EXPECT_EQ(MakeGenerateReport(with_nan)->sides.at(1).text->nan_steps, 1);
+  EXPECT_FALSE(MakeGenerationReport(with_nan)->pairs[0].texts_compared);
+  EXPECT_FALSE(MakeGenerationReport(with_nan)->pairs[0].first_difference);
+  EXPECT_EQ(MakeGenerationReport(with_nan)->sides.at(1).text->nan_steps, 1);
 }
 
-TEST(GenerateReport, ReadingMemoryNeedsMeasuredPeaks) {
+TEST(GenerationReport, ReadingMemoryNeedsMeasuredPeaks) {
   std::vector<ExperimentData> steps = {MakePlace("a", "tg1", 1, 0, 1, {1e6, 1e6}),
                                        MakePlace("a", "tg1 @ d500", 1, 500, 1, {2e6, 2e6}),
                                        MakePlace("a", "tg1 @ d900", 1, 900, 1, {3e6, 3e6})};
@@ -400,14 +400,14 @@ TEST(GenerateReport, ReadingMemoryNeedsMeasuredPeaks) {
                           {"DRAM", "write", {90e9, 90e9, 90e9, 1}, 100'000'000}};
     report.run.peaks.emplace().entries.push_back(entry);
     if (labels.empty()) report.run.peaks.reset();
-    return MakeGenerateReport(report)->sides[0].line->memory_ns;
+    return MakeGenerationReport(report)->sides[0].line->memory_ns;
   };
   EXPECT_THAT(floor({steps[0].label, steps[1].label, steps[2].label}), ElementsAre(2e5, 6e5, std::nullopt));
   EXPECT_THAT(floor({steps[1].label}), ElementsAre(std::nullopt, 6e5, std::nullopt));
   EXPECT_THAT(floor({}), ElementsAre(std::nullopt, std::nullopt, std::nullopt));
 }
 
-TEST(GenerateReport, NamesTheKernelsOfWatchedSteps) {
+TEST(GenerationReport, NamesTheKernelsOfWatchedSteps) {
   const auto watched = [](const std::string& kernel) {
     WatchData watch{"forward", {}};
     watch.reply.runs = 1;
@@ -432,7 +432,7 @@ TEST(GenerateReport, NamesTheKernelsOfWatchedSteps) {
   steps[0].watch = watched("kai_run_matmul_clamp_f32_mopa");
   steps[1].watch = watched("");
   steps[2].watch = watched("kai_run_matmul_clamp_other");  // ignored: steps[1] has as many tokens
-  const std::vector<StepKernel> kernels = MakeGenerateReport(MakePlacesReport(steps))->sides[0].kernels;
+  const std::vector<StepKernel> kernels = MakeGenerationReport(MakePlacesReport(steps))->sides[0].kernels;
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(kernels[0].tokens, 8);
   EXPECT_EQ(kernels[0].kernel, "kai_run_matmul_clamp_f32_mopa");
@@ -441,13 +441,13 @@ TEST(GenerateReport, NamesTheKernelsOfWatchedSteps) {
   EXPECT_EQ(kernels[1].kernel, "");
   EXPECT_EQ(kernels[1].code, kernels[0].code);
   steps[0].watch = steps[1].watch = steps[2].watch = nullptr;
-  EXPECT_TRUE(MakeGenerateReport(MakePlacesReport(steps))->sides[0].kernels.empty());
+  EXPECT_TRUE(MakeGenerationReport(MakePlacesReport(steps))->sides[0].kernels.empty());
 }
 
-TEST(GenerateReport, IsOfRunsWithPlacesOnly) {
+TEST(GenerationReport, NeedsPlaces) {
   ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6});
   data.place.reset();
-  EXPECT_FALSE(MakeGenerateReport(MakePlacesReport({data})));
+  EXPECT_FALSE(MakeGenerationReport(MakePlacesReport({data})));
 }
 
 }  // namespace

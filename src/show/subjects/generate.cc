@@ -21,86 +21,86 @@ constexpr double kMinShownExcess = 0.02;
 std::string TokensText(std::int64_t count) { return ToText(Count{count}); }
 
 // "as it is, 2 threads"
-std::string VariantName(const GenerateSide& side, const GenerateReport& generate) {
-  const bool several = std::ranges::any_of(generate.sides, [&](const GenerateSide& other) {
-    return other.threads != generate.sides.front().threads;
+std::string VariantName(const GenerationSide& side, const GenerationReport& generation) {
+  const bool several = std::ranges::any_of(generation.sides, [&](const GenerationSide& other) {
+    return other.threads != generation.sides.front().threads;
   });
   return several ? fmt::format("{}, {}", side.variant, CountedText(side.threads, "thread")) : side.variant;
 }
 
 // The test of a side compared with its baseline; null if it is in no pair.
-const TimeComparison* FindQuantity(const GenerateReport& generate, std::size_t side,
+const TimeComparison* FindQuantity(const GenerationReport& generation, std::size_t side,
                                    const std::string& test) {
-  for (const GeneratePair& pair : generate.pairs) {
+  for (const GenerationPair& pair : generation.pairs) {
     if (pair.candidate != side) continue;
     if (test == kFirstTokenTest) return pair.first_token ? &pair.first_token->quantity : nullptr;
-    const auto row = std::ranges::find(pair.rows, test, &GeneratePair::Row::test);
+    const auto row = std::ranges::find(pair.rows, test, &GenerationPair::Row::test);
     if (row != pair.rows.end()) return &row->quantity;
   }
   return nullptr;
 }
 
-void AddSpeedupColumns(const GenerateReport& generate, Table& table) {
-  if (generate.pairs.empty()) return;
+void AddSpeedupColumns(const GenerationReport& generation, Table& table) {
+  if (generation.pairs.empty()) return;
   table.AddColumns(Right("speedup"), Right("interval", "95% CI").WithDropPriority(1));
 }
-void AddSpeedup(const GenerateReport& generate, std::size_t side, const std::string& test, Row& row) {
-  if (generate.pairs.empty()) return;
-  const TimeComparison* const quantity = FindQuantity(generate, side, test);
+void AddSpeedup(const GenerationReport& generation, std::size_t side, const std::string& test, Row& row) {
+  if (generation.pairs.empty()) return;
+  const TimeComparison* const quantity = FindQuantity(generation, side, test);
   row.Add(CellOrBlank<Speedup>(quantity), CellOrBlank<Interval>(quantity));
 }
 
 // A row for each test and variant, with the variants of a test next to each other.
-Table MakeGenerateTestsTable(const GenerateReport& generate) {
-  const bool several = generate.sides.size() > 1;
+Table MakeGenerationTestsTable(const GenerationReport& generation) {
+  const bool several = generation.sides.size() > 1;
   Table table{.id = "tests", .columns = {Left("test")}};
   if (several) table.AddColumns(Left("variant"));
   table.AddColumns(Right("tokens_per_second", "t/s"), Right("low", "from").WithDropPriority(2),
                    Right("high", "to").WithDropPriority(2), Right("per_token", "per token"));
-  AddSpeedupColumns(generate, table);
+  AddSpeedupColumns(generation, table);
   std::vector<std::string> names;
-  for (const GenerateSide& side : generate.sides) {
-    for (const GenerateTest& test : side.tests)
+  for (const GenerationSide& side : generation.sides) {
+    for (const GenerationTest& test : side.tests)
       if (!test.IsEncoder()) AppendUnique(test.name, names);
   }
   for (const std::string& name : names) {
-    for (std::size_t s = 0; s < generate.sides.size(); ++s) {
-      const GenerateSide& side = generate.sides[s];
-      const auto test = std::ranges::find(side.tests, name, &GenerateTest::name);
+    for (std::size_t s = 0; s < generation.sides.size(); ++s) {
+      const GenerationSide& side = generation.sides[s];
+      const auto test = std::ranges::find(side.tests, name, &GenerationTest::name);
       if (test == side.tests.end()) continue;
       Row& row = table.AddRow(name);
-      if (several) row.Add(VariantName(side, generate));
+      if (several) row.Add(VariantName(side, generation));
       row.Add(OptionalNumberCell(test->Rate(test->ns)), OptionalNumberCell(test->Rate(test->high)),
               OptionalNumberCell(test->Rate(test->low)), OptionalCell<Time>(test->PerToken()));
-      AddSpeedup(generate, s, name, row);
+      AddSpeedup(generation, s, name, row);
     }
   }
   return table;
 }
 
 // Times of methods that run once per text, before its first step.
-Table MakeEncodersTable(const GenerateReport& generate) {
+Table MakeEncodersTable(const GenerationReport& generation) {
   Table table{.id = "encoders",
               .columns = {Left("encoder"), Left("variant"), Right("time"),
                           Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2)}};
-  AddSpeedupColumns(generate, table);
-  for (std::size_t s = 0; s < generate.sides.size(); ++s) {
-    for (const GenerateTest& test : generate.sides[s].tests) {
+  AddSpeedupColumns(generation, table);
+  for (std::size_t s = 0; s < generation.sides.size(); ++s) {
+    for (const GenerationTest& test : generation.sides[s].tests) {
       if (!test.IsEncoder()) continue;
       Row& row =
-          table.AddRow(test.name, VariantName(generate.sides[s], generate), OptionalCell<Time>(test.ns),
+          table.AddRow(test.name, VariantName(generation.sides[s], generation), OptionalCell<Time>(test.ns),
                        OptionalCell<Time>(test.low), OptionalCell<Time>(test.high));
-      AddSpeedup(generate, s, test.name, row);
+      AddSpeedup(generation, s, test.name, row);
     }
   }
   return table;
 }
 
-Table MakeFirstTokenTable(const GenerateReport& generate) {
+Table MakeFirstTokenTable(const GenerationReport& generation) {
   const auto has_encoder_time = [](const std::optional<FirstToken>& first) {
     return first && first->encode > 0;
   };
-  const bool has_encoders = std::ranges::any_of(generate.sides, [&](const GenerateSide& side) {
+  const bool has_encoders = std::ranges::any_of(generation.sides, [&](const GenerationSide& side) {
     return has_encoder_time(side.first_token) || has_encoder_time(side.cold_first_token);
   });
   Table table{
@@ -109,33 +109,33 @@ Table MakeFirstTokenTable(const GenerateReport& generate) {
                   Right("high", "to").WithDropPriority(2), Right("load")}};
   if (has_encoders) table.AddColumns(Right("encode", "encoders"));
   table.AddColumns(Right("prefill"), Right("inputs"), Right("argmax"), Right("between"));
-  AddSpeedupColumns(generate, table);
-  for (std::size_t s = 0; s < generate.sides.size(); ++s) {
+  AddSpeedupColumns(generation, table);
+  for (std::size_t s = 0; s < generation.sides.size(); ++s) {
     const auto add = [&](const std::optional<FirstToken>& first, const char* process,
                          const std::string& test) {
       if (!first) return;
       const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
       Row& row =
-          table.AddRow(VariantName(generate.sides[s], generate) + ", " + process, Count{first->prompt},
+          table.AddRow(VariantName(generation.sides[s], generation) + ", " + process, Count{first->prompt},
                        time(first->total), OptionalCell<Time>(first->low), OptionalCell<Time>(first->high),
                        first->load > 0 ? time(first->load) : Cell(""));
       if (has_encoders) row.Add(time(first->encode));
       row.Add(time(first->prefill), time(first->inputs), time(first->argmax), time(first->between));
-      AddSpeedup(generate, s, test, row);
+      AddSpeedup(generation, s, test, row);
     };
-    add(generate.sides[s].first_token, "warm", kFirstTokenTest);
-    add(generate.sides[s].cold_first_token, "cold", "");
+    add(generation.sides[s].first_token, "warm", kFirstTokenTest);
+    add(generation.sides[s].cold_first_token, "cold", "");
   }
   return table;
 }
 
 // Kernels of matrix products in prefill and in decoding, with the variants of a step next to each other.
-Table MakeStepKernelsTable(const GenerateReport& generate) {
+Table MakeStepKernelsTable(const GenerationReport& generation) {
   Table table{.id = "kernels", .columns = {Left("kernel").KeepsEnd(), Left("step")}};
-  if (generate.sides.size() > 1) table.AddColumns(Left("variant"));
+  if (generation.sides.size() > 1) table.AddColumns(Left("variant"));
   table.AddColumns(Right("operators", "products"), Left("code", "proven"));
-  std::vector<std::pair<const GenerateSide*, const StepKernel*>> kernels;
-  for (const GenerateSide& side : generate.sides)
+  std::vector<std::pair<const GenerationSide*, const StepKernel*>> kernels;
+  for (const GenerationSide& side : generation.sides)
     for (const StepKernel& kernel : side.kernels) kernels.emplace_back(&side, &kernel);
   std::ranges::stable_sort(kernels, {}, [](const auto& kernel_of_side) {
     return std::pair(std::string_view(kernel_of_side.second->method), -kernel_of_side.second->tokens);
@@ -144,7 +144,7 @@ Table MakeStepKernelsTable(const GenerateReport& generate) {
     std::string name = kernel->tokens == 1 ? "decoding" : "prefill of " + TokensText(kernel->tokens);
     if (!kernel->method.empty()) name = kernel->tokens == 1 ? kernel->method : kernel->method + ", " + name;
     Row& row = table.AddRow(kernel->kernel.empty() ? "XNNPACK's own" : kernel->kernel, name);
-    if (generate.sides.size() > 1) row.Add(VariantName(*side, generate));
+    if (generation.sides.size() > 1) row.Add(VariantName(*side, generation));
     row.Add(Count{kernel->operators}, kernel->code);
   }
   return table;
@@ -228,15 +228,15 @@ std::string BandwidthText(const DecodeLine& line) {
 }
 
 // The latency of a step at each position, for all variants.
-Chart MakePositionChart(const GenerateReport& generate) {
+Chart MakePositionChart(const GenerationReport& generation) {
   Chart chart;
   chart.axis = "tokens in the cache";
   std::set<std::int64_t> positions;
-  for (const GenerateSide& side : generate.sides)
+  for (const GenerationSide& side : generation.sides)
     if (side.line) positions.insert(side.line->positions.begin(), side.line->positions.end());
   chart.positions.assign(positions.begin(), positions.end());
   chart.points = MapEach(positions, TokensText);
-  for (const GenerateSide& side : generate.sides) {
+  for (const GenerationSide& side : generation.sides) {
     if (!side.line) continue;
     const auto add = [&](const std::string& name, const std::vector<std::optional<double>>& values) {
       Chart::Series series{name, std::vector<std::optional<double>>(chart.positions.size()),
@@ -247,9 +247,9 @@ Chart MakePositionChart(const GenerateReport& generate) {
       }
       chart.series.push_back(std::move(series));
     };
-    add(VariantName(side, generate), side.line->ns);
+    add(VariantName(side, generation), side.line->ns);
     if (HasMemoryTimes(*side.line))
-      add(VariantName(side, generate) + ", reading memory", side.line->memory_ns);
+      add(VariantName(side, generation) + ", reading memory", side.line->memory_ns);
   }
   return chart;
 }
@@ -300,33 +300,33 @@ std::string GenerationText(const GeneratedText& text) {
   return result;
 }
 
-std::string TextDifferenceText(const GenerateReport& generate, const GeneratePair& pair) {
+std::string TextDifferenceText(const GenerationReport& generation, const GenerationPair& pair) {
   if (!pair.texts_compared) return "";
-  const std::string names = fmt::format("{} and {}", VariantName(generate.sides[pair.baseline], generate),
-                                        VariantName(generate.sides[pair.candidate], generate));
+  const std::string names = fmt::format("{} and {}", VariantName(generation.sides[pair.baseline], generation),
+                                        VariantName(generation.sides[pair.candidate], generation));
   if (!pair.first_difference) return names + " generate the same tokens.";
   return fmt::format("{} generate the same {} and then differ.", names,
                      CountedText(*pair.first_difference, "token"));
 }
 
 // "pp512 is 1.71x faster; tg128 is same"
-Answer MakeGenerateAnswer(const GenerateReport& generate, const GeneratePair& pair) {
+Answer MakeGenerationAnswer(const GenerationReport& generation, const GenerationPair& pair) {
   std::string text;
   Tone tone = Tone::kPlain;
-  for (const GeneratePair::Row& row : pair.rows) {
+  for (const GenerationPair::Row& row : pair.rows) {
     if (text.empty()) tone = GetTone(Cell(Speedup{row.quantity}));
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", row.test, MakeVerdictTexts(row.quantity).verdict);
   }
-  return {fmt::format("{} over {}: {}", VariantName(generate.sides[pair.candidate], generate),
-                      VariantName(generate.sides[pair.baseline], generate), text),
+  return {fmt::format("{} over {}: {}", VariantName(generation.sides[pair.candidate], generation),
+                      VariantName(generation.sides[pair.baseline], generation), text),
           "", tone};
 }
 
 }  // namespace
 
-Document MakeGenerateDocument(const GenerateReport& generate) {
-  const Report& report = *generate.report;
+Document MakeGenerationDocument(const GenerationReport& generation) {
+  const Report& report = *generation.report;
   Document document{.title = HeaderText(report), .section_kind = "variant"};
   const ScheduleData& schedule = report.run.schedule;
   document.measured = fmt::format("{} x {} in {:.0f} s", CountedText(schedule.launches, "launch", "launches"),
@@ -335,39 +335,39 @@ Document MakeGenerateDocument(const GenerateReport& generate) {
     document.answers = {
         {"Emulated CPU: timings are not meaningful; tokens and structure are.", "", Tone::kUnknown}};
   else
-    for (const GeneratePair& pair : generate.pairs)
-      document.answers.push_back(MakeGenerateAnswer(generate, pair));
-  Section tests{"", Level::kBrief, {MakeGenerateTestsTable(generate)}};
+    for (const GenerationPair& pair : generation.pairs)
+      document.answers.push_back(MakeGenerationAnswer(generation, pair));
+  Section tests{"", Level::kBrief, {MakeGenerationTestsTable(generation)}};
   tests.AddText(
       "t/s: tokens over the time of the model's runs, in one process, from launch medians of clean runs. pp: "
       "a prompt from an empty cache, in chunks; tg: one token at a time, at a depth (d). Neither has a "
       "tokenizer.");
-  for (const GeneratePair& pair : generate.pairs) tests.AddText(TextDifferenceText(generate, pair));
+  for (const GenerationPair& pair : generation.pairs) tests.AddText(TextDifferenceText(generation, pair));
   document.sections = {std::move(tests)};
   Section first_token{"Time to the first token", Level::kDefault};
-  if (Table table = MakeFirstTokenTable(generate); !table.rows.empty()) {
+  if (Table table = MakeFirstTokenTable(generation); !table.rows.empty()) {
     first_token.parts = {std::move(table),
                          Paragraph{"cold: from loading the model in a new process, with its file "
                                    "in the system's cache after the first one; warm: in a process "
                                    "that ran before."}};
-    for (const GenerateSide& side : generate.sides) {
+    for (const GenerationSide& side : generation.sides) {
       if (!side.first_token || side.first_token->features == 0) continue;
       first_token.AddText(
           fmt::format("{}: before the prompt stand {} that encoders give, whose prefill is in `prefill`.",
-                      VariantName(side, generate), CountedText(side.first_token->features, "embedding")));
+                      VariantName(side, generation), CountedText(side.first_token->features, "embedding")));
     }
   }
-  if (!report.emulated) first_token.AddUnlessEmpty(MakeEncodersTable(generate));
+  if (!report.emulated) first_token.AddUnlessEmpty(MakeEncodersTable(generation));
   if (!first_token.parts.empty()) document.sections.push_back(std::move(first_token));
-  if (Table table = MakeStepKernelsTable(generate); !table.rows.empty())
+  if (Table table = MakeStepKernelsTable(generation); !table.rows.empty())
     document.sections.push_back(
         {"Kernels of matrix products",
          {std::move(table),
           Paragraph{"Proven: watched runs saw them called. Names of operators do not tell."}}});
-  if (Chart chart = MakePositionChart(generate); !chart.positions.empty() && !report.emulated)
+  if (Chart chart = MakePositionChart(generation); !chart.positions.empty() && !report.emulated)
     document.sections.push_back({"Latency by position", Level::kPage, {std::move(chart)}});
-  for (const GenerateSide& side : generate.sides) {
-    const std::string suffix = generate.sides.size() > 1 ? ": " + VariantName(side, generate) : "";
+  for (const GenerationSide& side : generation.sides) {
+    const std::string suffix = generation.sides.size() > 1 ? ": " + VariantName(side, generation) : "";
     Section section{"Decoding by position" + suffix, Level::kDefault};
     if (side.line && !report.emulated) {
       const DecodeLine& line = *side.line;

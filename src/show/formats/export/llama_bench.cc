@@ -18,7 +18,7 @@ using BenchFields = nlohmann::ordered_json;
 std::int64_t RoundToInteger(double value) { return std::llround(value); }
 
 // All keys of llama-bench in its order, except the samples, which only JSON has.
-BenchFields MakeBenchFields(const Report& report, const GenerateSide& side, const GenerateTest& test,
+BenchFields MakeBenchFields(const Report& report, const GenerationSide& side, const GenerationTest& test,
                             const std::vector<double>& rates) {
   const ExperimentData& data = report.run.experiments[report.experiments[test.parts.front()].index];
   const stats::Distribution time = stats::Describe(test.samples), rate = stats::Describe(rates);
@@ -92,13 +92,13 @@ std::string JoinBenchFields(const BenchFields& fields, Format format) {
 
 }  // namespace
 
-std::string LlamaBenchText(const GenerateReport& generate, const std::string& format) {
-  const Report& report = *generate.report;
+std::string LlamaBenchText(const GenerationReport& generation, const std::string& format) {
+  const Report& report = *generation.report;
   std::string text;
   BenchFields records = BenchFields::array();
   bool first = true;
-  for (const GenerateSide& side : generate.sides) {
-    for (const GenerateTest& test : side.tests) {
+  for (const GenerationSide& side : generation.sides) {
+    for (const GenerationTest& test : side.tests) {
       if (test.samples.empty() || test.IsEncoder() || report.emulated) continue;  // no numbers
       const std::vector<double> rates =
           MapEach(test.samples, [&](double sample) { return double(test.Tokens()) * 1e9 / sample; });
