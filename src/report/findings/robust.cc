@@ -17,7 +17,7 @@ RobustLatency DescribeWithoutOutliers(const std::vector<double>& latencies) {
   const auto is_outlier = [&](double latency) { return !robust.fences.Contains(latency); };
   std::ranges::copy_if(latencies, std::back_inserter(robust.outliers), is_outlier);
   std::erase_if(sorted, is_outlier);
-  robust.inside = stats::DescribeSorted(sorted, whole);
+  robust.within_fences = stats::DescribeSorted(sorted, whole);
   return robust;
 }
 
@@ -26,14 +26,14 @@ LatencySeries CollectLatencySeries(const Report& report, const ReportExperiment&
   if (experiment.latency.n == 0) return series;
   if (!experiment.latency_from_trace) {
     for (const Nanoseconds latency : report.run.experiments[experiment.index].CleanOrAllLatencies()) {
-      series.run.push_back(series.ns.size());
+      series.run_indices.push_back(series.ns.size());
       series.ns.push_back(static_cast<double>(latency));
     }
     return series;
   }
   const Profile& profile = *experiment.profile;
   for (const std::size_t run : profile.DescribedRuns()) {
-    series.run.push_back(run);
+    series.run_indices.push_back(run);
     series.ns.push_back(static_cast<double>(profile.runs[run].total));
   }
   return series;

@@ -10,20 +10,20 @@ namespace etprof {
 
 // Latency statistics that a few disturbed runs do not affect, all in ns.
 struct RobustLatency {
-  stats::Distribution all;       // all values
-  std::optional<double> p75;     // stats::Quantile
-  stats::Fences fences{0, 0};    // stats::TukeyFences; infinite for fewer than four values
-  std::vector<double> outliers;  // values outside the fences, in the order they were measured
-  stats::Distribution inside;    // values within the fences
+  stats::Distribution all;            // all values
+  std::optional<double> p75;          // stats::Quantile
+  stats::Fences fences{0, 0};         // stats::TukeyFences; infinite for fewer than four values
+  std::vector<double> outliers;       // values outside the fences, in the order they were measured
+  stats::Distribution within_fences;  // values within the fences
 };
 RobustLatency DescribeWithoutOutliers(const std::vector<double>& latencies);
 
 // The runs from which ReportExperiment::latency is computed, in execution order.
 struct LatencySeries {
   std::vector<double> ns;
-  // By run: its index among the recorded runs, or among the runs of the ETDump if the latency is from the
+  // The index of each run among the recorded runs, or among the runs of the ETDump if the latency is from the
   // trace.
-  std::vector<std::size_t> run;
+  std::vector<std::size_t> run_indices;
 };
 LatencySeries CollectLatencySeries(const Report& report, const ReportExperiment& experiment);
 

@@ -18,15 +18,15 @@ TEST(DescribeWithoutOutliers, SeparatesOutliers) {
   EXPECT_THAT(robust.outliers, ElementsAre(100));
   EXPECT_EQ(robust.p75, 4);
   EXPECT_EQ(robust.all.n, 5);
-  EXPECT_EQ(robust.inside.n, 4);
-  EXPECT_EQ(robust.inside.mean, 2.5);
+  EXPECT_EQ(robust.within_fences.n, 4);
+  EXPECT_EQ(robust.within_fences.mean, 2.5);
 }
 
 TEST(DescribeWithoutOutliers, IsAbsentWithoutValues) {
   const RobustLatency robust = DescribeWithoutOutliers({});
   EXPECT_EQ(robust.all.n, 0);
   EXPECT_FALSE(robust.p75);
-  EXPECT_FALSE(robust.inside.mean);
+  EXPECT_FALSE(robust.within_fences.mean);
 }
 
 TEST(LatencySeries, MatchesTheLatency) {
@@ -38,8 +38,8 @@ TEST(LatencySeries, MatchesTheLatency) {
   const LatencySeries series = CollectLatencySeries(bare, bare.experiments[0]);
   ASSERT_TRUE(bare.experiments[0].latency_from_trace);
   EXPECT_EQ(stats::Describe(series.ns).p50, bare.experiments[0].latency.p50);
-  ASSERT_FALSE(series.run.empty());
-  EXPECT_EQ(bare.experiments[0].profile->runs[series.run[0]].label.phase, Phase::kSteady);
+  ASSERT_FALSE(series.run_indices.empty());
+  EXPECT_EQ(bare.experiments[0].profile->runs[series.run_indices[0]].label.phase, Phase::kSteady);
 }
 
 }  // namespace

@@ -224,7 +224,9 @@ struct RobustStatsJson {
   static void Describe(auto& v) {
     using J = const RobustStatsJson&;
     const auto all = [](auto member) { return [member](J json) { return json.robust.all.*member; }; };
-    const auto inside = [](auto member) { return [member](J json) { return json.robust.inside.*member; }; };
+    const auto within_fences = [](auto member) {
+      return [member](J json) { return json.robust.within_fences.*member; };
+    };
     DescribeSchemaVersion(v);
     v("name", [](J json) { return json.experiment.label; }, {.meaning = "label of the experiment"});
     v("count", all(&Distribution::n), {.meaning = "runs that the latency is of"});
@@ -276,20 +278,21 @@ struct RobustStatsJson {
       kMs.WithMeaning("without the lowest and the highest 5% of the runs"));
     v("trimmed_mean_10_ms", all(&Distribution::trimmed_mean_10),
       kMs.WithMeaning("without the lowest and the highest 10% of the runs"));
-    v.Object(
-        "robust_stats",
-        [&](auto& object) {
-          object("count", inside(&Distribution::n), {.meaning = "how many there are"});
-          object("mean_ms", inside(&Distribution::mean), kMs.WithMeaning("of the runs within the fences"));
-          object("median_ms", inside(&Distribution::p50), kMs.WithMeaning("of the runs within the fences"));
-          object("std_dev_ms", inside(&Distribution::sd), kMs.WithMeaning("with n - 1"));
-          object("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
-                 {.meaning = "standard deviation over mean"});
-        },
-        {.meaning = "of the runs within the fences"});
+    v.Object("robust_stats",
+             [&](auto& object) {
+               object("count", within_fences(&Distribution::n), {.meaning = "how many there are"});
+               object("mean_ms", within_fences(&Distribution::mean),
+                      kMs.WithMeaning("of the runs within the fences"));
+               object("median_ms", within_fences(&Distribution::p50),
+                      kMs.WithMeaning("of the runs within the fences"));
+               object("std_dev_ms", within_fences(&Distribution::sd), kMs.WithMeaning("with n - 1"));
+               object("cv_percent", [](J json) { return Percent(json.robust.within_fences.cv); },
+                      {.meaning = "standard deviation over mean"});
+             },
+             {.meaning = "of the runs within the fences"});
     v("latencies_ms", [](J json) -> const auto& { return json.series.ns; },
       {.meaning = "in the order in which they were measured", .scale = 1e6});
-    v("run_indices", [](J json) -> const auto& { return json.series.run; },
+    v("run_indices", [](J json) -> const auto& { return json.series.run_indices; },
       {.meaning = "of each latency: its place among the recorded runs, or in the ETDump where the latency is "
                   "the traced one"});
     v("mad_ms", all(&Distribution::mad),
@@ -356,11 +359,11 @@ struct RobustVariantJson {
   static void Describe(auto& v) {
     using J = const RobustVariantJson&;
     v("name", [](J json) -> const auto& { return json.name; }, {.meaning = "label of the experiment"});
-    v("median_ms", [](J json) { return json.robust.inside.p50; },
+    v("median_ms", [](J json) { return json.robust.within_fences.p50; },
       {.meaning = "of the runs within Tukey's fences", .scale = 1e6});
     v("trimmed_mean_ms", [](J json) { return json.robust.all.trimmed_mean_5; },
       {.meaning = "without the lowest and the highest 5% of all runs", .scale = 1e6});
-    v("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
+    v("cv_percent", [](J json) { return Percent(json.robust.within_fences.cv); },
       {.meaning = "of the runs within Tukey's fences: standard deviation over mean"});
     v("count", [](J json) { return json.robust.all.n; }, {.meaning = "all runs that the latency is of"});
   }
@@ -376,8 +379,8 @@ struct RobustComparisonJson {
                        texts.verdict, texts.interval.empty() ? "" : " " + texts.interval);
   }
   std::optional<std::string> MoreVariable() const {
-    const std::optional<double>&baseline_cv = baseline.robust.inside.cv,
-          &candidate_cv = candidate.robust.inside.cv;
+    const std::optional<double>&baseline_cv = baseline.robust.within_fences.cv,
+          &candidate_cv = candidate.robust.within_fences.cv;
     if (!baseline_cv || !candidate_cv || *baseline_cv == *candidate_cv) return std::nullopt;
     return *baseline_cv > *candidate_cv ? baseline.name : candidate.name;
   }
@@ -395,7 +398,8 @@ struct RobustComparisonJson {
              [](auto& object) {
                object("median_based",
                       [](J json) {
-                        return Quotient(json.baseline.robust.inside.p50, json.candidate.robust.inside.p50);
+                        return Quotient(json.baseline.robust.within_fences.p50,
+                                        json.candidate.robust.within_fences.p50);
                       },
                       {.meaning = "of their median_ms"});
                object("trimmed_mean_based",
@@ -409,15 +413,16 @@ struct RobustComparisonJson {
              {.meaning = "config1 over config2; above 1, the candidate is faster"});
     v.Object("variability",
              [](auto& object) {
-               object("config1_cv", [](J json) { return Percent(json.baseline.robust.inside.cv); },
+               object("config1_cv", [](J json) { return Percent(json.baseline.robust.within_fences.cv); },
                       {.meaning = "percent"});
-               object("config2_cv", [](J json) { return Percent(json.candidate.robust.inside.cv); },
+               object("config2_cv", [](J json) { return Percent(json.candidate.robust.within_fences.cv); },
                       {.meaning = "percent"});
                object("more_variable", &RobustComparisonJson::MoreVariable,
                       {.meaning = "name of the one with the larger of these; null: they are equal"});
                object("cv_ratio",
                       [](J json) {
-                        return Quotient(json.baseline.robust.inside.cv, json.candidate.robust.inside.cv);
+                        return Quotient(json.baseline.robust.within_fences.cv,
+                                        json.candidate.robust.within_fences.cv);
                       },
                       {.meaning = "config1_cv over config2_cv"});
              },
