@@ -22,7 +22,8 @@
 namespace etprof {
 namespace {
 
-constexpr double kQuotientRounding = 1e-12;  // of counts, so that 1100 of 1000 is not more than 10% above
+constexpr double kQuotientRounding =
+    1e-12;  // tolerance for quotients of counts, so that 1100 is not more than 10% above 1000
 constexpr double kConfidence = 0.95;  // confidence of the unadjusted estimates; the gate uses its own level
 
 // Decides about counts by their bounds, without a test: they are exact except for these.
@@ -170,13 +171,15 @@ class CheckAssembler {
     const bool paired = result_.pairs[pair].pairing == Pairing::kLaunches;
     const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value, double drift,
                                   const std::string& inconclusive_reason) {
-      const LaunchValues before = CollectValues(baseline, value), after = CollectValues(candidate, value);
+      const LaunchValues baseline_values = CollectValues(baseline, value);
+      const LaunchValues candidate_values = CollectValues(candidate, value);
       AddItem(pair,
               {.kind = kind,
-               .baseline = stats::Median(MapValues(before)),
-               .candidate = stats::Median(MapValues(after)),
+               .baseline = stats::Median(MapValues(baseline_values)),
+               .candidate = stats::Median(MapValues(candidate_values)),
                .limit = limit},
-              EstimateLaunches(before, after, paired, kConfidence, drift), inconclusive_reason);
+              EstimateLaunches(baseline_values, candidate_values, paired, kConfidence, drift),
+              inconclusive_reason);
     };
     if (limits_.memory_growth)
       add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, &Launch::peak_rss, 0, "");
@@ -226,10 +229,11 @@ class CheckAssembler {
                    .name = GetName(CheckItem::Kind::kCache),
                    .limit = *limits_.cache_growth};
     if (a.cache && b.cache) {
-      const auto before = static_cast<double>(*a.cache), after = static_cast<double>(*b.cache);
-      item.baseline = before;
-      item.candidate = after;
-      item.verdict = DecideCounts({before, before, before}, {after, after, after}, item.limit);
+      const auto baseline = static_cast<double>(*a.cache), candidate = static_cast<double>(*b.cache);
+      item.baseline = baseline;
+      item.candidate = candidate;
+      item.verdict =
+          DecideCounts({baseline, baseline, baseline}, {candidate, candidate, candidate}, item.limit);
     } else {
       item.inconclusive_reason = "its size is not known";
     }
@@ -280,13 +284,15 @@ class CheckAssembler {
         for (const auto& row : std::invoke(rows, data)) found.emplace(row.key, &row);
         return found;
       };
-      const auto before = by_key(part.sides.BaselineData()), after = by_key(part.sides.CandidateData());
+      const auto baseline_rows = by_key(part.sides.BaselineData());
+      const auto candidate_rows = by_key(part.sides.CandidateData());
       for (const OperatorMatch& match : part.comparison->operators) {
         if (!match.baseline || !match.candidate) continue;
         const Operator& op = baseline_profile->operators[*match.baseline];
-        const auto a = before.find(KeyText(op.key));
-        const auto b = after.find(KeyText(candidate_profile->operators[*match.candidate].key));
-        if (a != before.end() && b != after.end()) visit(part, match, op, *a->second, *b->second);
+        const auto a = baseline_rows.find(KeyText(op.key));
+        const auto b = candidate_rows.find(KeyText(candidate_profile->operators[*match.candidate].key));
+        if (a != baseline_rows.end() && b != candidate_rows.end())
+          visit(part, match, op, *a->second, *b->second);
       }
     }
   }

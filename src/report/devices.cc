@@ -87,9 +87,9 @@ class SectionBuilder {
       const Report& run = GetRun(device);
       for (std::size_t e = 0; e < run.experiments.size(); ++e) {
         const ReportExperiment& experiment = run.experiments[e];
-        DeviceRow& row = FindOrAddRow(section_.experiments, [&](const DeviceRow& known) {
-          return known.label == experiment.label && known.threads == experiment.threads &&
-                 !known.cells[device].experiment;
+        DeviceRow& row = FindOrAddRow(section_.experiments, [&](const DeviceRow& existing) {
+          return existing.label == experiment.label && existing.threads == experiment.threads &&
+                 !existing.cells[device].experiment;
         });
         row.label = experiment.label;
         row.threads = experiment.threads;
@@ -122,7 +122,8 @@ class SectionBuilder {
         for (std::size_t device = 0; device < used.size(); ++device)
           used[device] += rows[member].cells[device].experiment ? 1 : 0;
       }
-      // If two are on one device (an A/A pair), it is not known which of them belongs to the other device's.
+      // If a device has several of these rows (an A/A pair), no row of another device can be joined with
+      // either.
       if (std::ranges::any_of(used, [](int count) { return count > 1; })) continue;
       DeviceRow& first = rows[members.front()];
       for (std::size_t m = 1; m < members.size(); ++m) {
@@ -145,7 +146,7 @@ class SectionBuilder {
     if (!row.first) return;
     const ReportExperiment& first = *GetExperiment(row, *row.first);
     const ExperimentData& first_data = *GetData(row, *row.first);
-    const std::vector<double> before = LaunchMediansOfAllRuns(first_data);
+    const std::vector<double> first_medians = LaunchMediansOfAllRuns(first_data);
     for (std::size_t device = *row.first + 1; device < row.cells.size(); ++device) {
       const ReportExperiment* experiment = GetExperiment(row, device);
       if (experiment == nullptr || !experiment->latency.p50) continue;
@@ -157,12 +158,12 @@ class SectionBuilder {
         quantity.verdict = stats::Verdict::kEmulated;
         continue;
       }
-      // If the times of one device include tracing, they cannot be compared.
+      // Times that include tracing cannot be compared between devices.
       const bool traced = first.latency_from_trace || experiment->latency_from_trace || data.trace_enabled ||
                           first_data.trace_enabled || data.tracer_always_on != first_data.tracer_always_on;
       if (traced) continue;
       quantity.estimate = stats::EstimateLaunchesWithDrift(
-          before, LaunchMediansOfAllRuns(data), CompareOptions().confidence, CompareOptions().drift);
+          first_medians, LaunchMediansOfAllRuns(data), CompareOptions().confidence, CompareOptions().drift);
       if (quantity.estimate) {
         quantity.verdict = stats::DecideVerdict(quantity.estimate->log_low, quantity.estimate->log_high,
                                                 MakeCompareOptions(GetRun(device).run).margin);
@@ -203,9 +204,9 @@ class SectionBuilder {
       const Report& run = GetRun(device);
       for (std::size_t c = 0; c < run.comparisons.size(); ++c) {
         const Comparison& comparison = run.comparisons[c].comparison;
-        DevicePairRow& row = FindOrAddRow(section_.pairs, [&](const DevicePairRow& known) {
-          return known.baseline_label == comparison.baseline_label &&
-                 known.candidate_label == comparison.candidate_label && !known.comparisons[device];
+        DevicePairRow& row = FindOrAddRow(section_.pairs, [&](const DevicePairRow& existing) {
+          return existing.baseline_label == comparison.baseline_label &&
+                 existing.candidate_label == comparison.candidate_label && !existing.comparisons[device];
         });
         row.baseline_label = comparison.baseline_label;
         row.candidate_label = comparison.candidate_label;
@@ -258,15 +259,15 @@ DevicesReport AssembleDevices(std::vector<Report> runs) {
   }
   report.distinct_devices = devices.size();
   for (ModelSection& model : report.models) {
-    const auto another = [&](const auto& member) {
+    const auto differs_for_same_id = [&](const auto& member) {
       return std::ranges::any_of(report.models, [&](const ModelSection& other) {
         return other.model_id == model.model_id && other.*member != model.*member;
       });
     };
     model.title = model.model_id.empty() ? "a model without a name" : model.model_id;
-    if (another(&ModelSection::model_sha256) && !model.model_sha256.empty())
+    if (differs_for_same_id(&ModelSection::model_sha256) && !model.model_sha256.empty())
       model.title += fmt::format(" ({})", model.model_sha256.substr(0, 12));
-    if (another(&ModelSection::method) || model.method != "forward")
+    if (differs_for_same_id(&ModelSection::method) || model.method != "forward")
       model.title += ", method " + model.method;
     std::set<std::string> section_devices;
     for (const DeviceColumn& device : model.devices) section_devices.insert(DeviceKey(report, device.run));

@@ -18,7 +18,8 @@ struct Series {
   std::vector<double> ns;
   bool over_bursts = true;
   std::vector<std::size_t> number;  // number of each value in its file, counted from 1
-  // By index of `ns`; unknown rounds are null; empty for a trace without a manifest.
+  // The burst and the round of each value in `ns`; unknown rounds are null. Empty for a trace without a
+  // manifest.
   std::vector<std::pair<const Burst*, const RoundConditions*>> bursts;
 
   void Push(Nanoseconds time, std::size_t index) {
@@ -31,11 +32,11 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
   const ExperimentData& data = run.experiments[experiment.index];
   for (const Launch& launch : data.launches) {
     if (launch.status == Launch::Status::kFailed) continue;
-    const auto before = static_cast<std::ptrdiff_t>(series.bursts.size());
+    const auto earlier_bursts = static_cast<std::ptrdiff_t>(series.bursts.size());
     for (const Burst& burst : launch.bursts) {
       if (burst.Median()) series.bursts.emplace_back(&burst, FindConditions(run, launch.index, burst));
     }
-    std::ranges::stable_sort(series.bursts.begin() + before, series.bursts.end(), {},
+    std::ranges::stable_sort(series.bursts.begin() + earlier_bursts, series.bursts.end(), {},
                              [](const auto& burst) { return burst.first->start; });
   }
   for (const auto& [burst, round] : series.bursts) series.Push(*burst->Median(), series.ns.size());
@@ -44,8 +45,9 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
     series.over_bursts = false;
     for (const Launch& launch : data.launches) {
       for (const Burst& burst : launch.bursts) {
-        const std::size_t before = launch.warmup.size() + (launch.first_run ? 1 : 0);
-        for (std::size_t i = 0; i < burst.recorded.size(); ++i) series.Push(burst.recorded[i], before + i);
+        const std::size_t unrecorded_runs = launch.warmup.size() + (launch.first_run ? 1 : 0);
+        for (std::size_t i = 0; i < burst.recorded.size(); ++i)
+          series.Push(burst.recorded[i], unrecorded_runs + i);
       }
     }
   } else if (series.ns.empty() && experiment.profile) {

@@ -18,7 +18,7 @@ finding::TracingCause FindTracingCause(const ReportExperiment& experiment, const
                               experiment.profile->operators.size()};
   cause.ns_per_event = fastest_difference / static_cast<double>(cause.events);
   // An event reads a clock twice and writes a record; the limit includes slow cores.
-  constexpr double kMaxNsPerEvent = 10'000;  // ns
+  constexpr double kMaxNsPerEvent = 10'000;
   if (fastest_difference < difference / 2) {
     cause.kind = Cause::kDisturbedTraced;
   } else if (fastest_difference > kMaxNsPerEvent * static_cast<double>(cause.events)) {
@@ -51,10 +51,11 @@ bool TracedTimesWereDisturbed(const ReportExperiment& experiment) {
 
 std::optional<double> TracedSpeedupDiscrepancy(const Comparison& comparison) {
   const auto& headline = comparison.latency.estimate;
-  const auto before = QuotientIfDefined(comparison.baseline_total, comparison.baseline_runs);
-  const auto after = QuotientIfDefined(comparison.candidate_total, comparison.candidate_runs);
-  if (!headline || !before || !after || *before <= 0 || *after <= 0) return std::nullopt;
-  const double ratio = *before / *after;
+  const auto baseline_mean = QuotientIfDefined(comparison.baseline_total, comparison.baseline_runs);
+  const auto candidate_mean = QuotientIfDefined(comparison.candidate_total, comparison.candidate_runs);
+  if (!headline || !baseline_mean || !candidate_mean || *baseline_mean <= 0 || *candidate_mean <= 0)
+    return std::nullopt;
+  const double ratio = *baseline_mean / *candidate_mean;
   const bool within =
       ratio >= headline->low() / (1 + kMaxTracedGap) && ratio <= headline->high() * (1 + kMaxTracedGap);
   return within ? std::nullopt : std::optional(ratio);
@@ -71,18 +72,19 @@ std::optional<Finding> FindTracedSpeedupDiscrepancy(const Comparison& comparison
                                                     const ReportExperiment& baseline,
                                                     const ReportExperiment& candidate) {
   const auto ratio = TracedSpeedupDiscrepancy(comparison);
-  const auto before = baseline.MeanExecute();
-  const auto after = candidate.MeanExecute();
-  if (!ratio || !before || !after) return std::nullopt;
-  finding::TracedSpeedupDiscrepancy discrepancy{*ratio, *before, *after,
-                                                {},     {},      TracedTimesDisagree(candidate)};
-  const auto gap_before = FindTracedGap(baseline);
-  const auto gap_after = FindTracedGap(candidate);
-  if (gap_before && gap_after) {
-    discrepancy.baseline = {*gap_before, FindTracingCause(baseline, *gap_before)};
-    discrepancy.candidate = {*gap_after, FindTracingCause(candidate, *gap_after)};
+  const auto baseline_mean = baseline.MeanExecute();
+  const auto candidate_mean = candidate.MeanExecute();
+  if (!ratio || !baseline_mean || !candidate_mean) return std::nullopt;
+  finding::TracedSpeedupDiscrepancy discrepancy{
+      *ratio, *baseline_mean, *candidate_mean, {}, {}, TracedTimesDisagree(candidate)};
+  const auto baseline_gap = FindTracedGap(baseline);
+  const auto candidate_gap = FindTracedGap(candidate);
+  if (baseline_gap && candidate_gap) {
+    discrepancy.baseline = {*baseline_gap, FindTracingCause(baseline, *baseline_gap)};
+    discrepancy.candidate = {*candidate_gap, FindTracingCause(candidate, *candidate_gap)};
   }
-  return Finding{std::move(discrepancy), std::fabs(*after - *before / comparison.latency.estimate->ratio())};
+  return Finding{std::move(discrepancy),
+                 std::fabs(*candidate_mean - *baseline_mean / comparison.latency.estimate->ratio())};
 }
 
 }  // namespace etprof

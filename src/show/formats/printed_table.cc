@@ -74,11 +74,11 @@ bool IsContradicted(const show::Row& row, std::size_t column) {
     if (row.cells[c].kind == CellKind::kTime) times.push_back(&row.cells[c]);
   }
   if (times.size() < 2) return false;
-  const double before = *times[0]->value, after = *times[1]->value;
+  const double baseline = *times[0]->value, candidate = *times[1]->value;
   const bool same_text = times[0]->text == times[1]->text;
   const stats::Verdict verdict = row.cells[column].quantity.verdict;
-  return (verdict == stats::Verdict::kFaster && (same_text || before <= after)) ||
-         (verdict == stats::Verdict::kSlower && (same_text || before >= after));
+  return (verdict == stats::Verdict::kFaster && (same_text || baseline <= candidate)) ||
+         (verdict == stats::Verdict::kSlower && (same_text || baseline >= candidate));
 }
 
 // Moves the unit to the row's name, if all values of the row have the same unit: "Load | 8.25 ms | 7.80 ms"
