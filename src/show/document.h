@@ -42,10 +42,10 @@ class Text {
 };
 
 struct Document;
-// The text, and the numbers in it, as the document prints them.
+// Format the text, and the numbers in it, in the document's unit of time.
 std::string PrintedText(const Text& text, const Document& document);
 std::vector<Cell> PrintedValues(const Text& text, const Document& document);
-// Describes the text of a T, and the numbers in it.
+// Describes T::text and the numbers in it.
 template <typename T>
 void DescribeText(auto& v, const MemberInfo& info) {
   v("text", [](const T& t, const Document& document) { return PrintedText(t.text, document); }, info);
@@ -115,9 +115,9 @@ struct Row {
 };
 
 struct Table {
-  // Which part of a long text stays: the beginning, the end ("….py:86"), both ends of an operator's name
-  // ("Convolution (NHWC… IGEMM #2"), or what distinguishes the names of variants ("…fp16", "…int8").
-  enum class KeptPart { kBeginning, kEnd, kName, kDifference };
+  // The part of a long text that remains: the beginning, the end ("….py:86"), both ends of an operator's name
+  // ("Convolution (NHWC… IGEMM #2"), or the difference between the names of variants ("…fp16", "…int8").
+  enum class Truncation { kKeepBeginning, kKeepEnd, kKeepNameEnds, kKeepDifference };
   struct Column {
     std::string id;     // stable: the column's name in CSV, in snake_case
     std::string title;  // heading; "": the heading of the column before it is above both
@@ -125,20 +125,20 @@ struct Table {
     // Drop priority on a narrow screen: 1 is dropped first, then 2, ...; 0: never. With --all, columns that
     // do not fit go into further tables below.
     int drop_priority = 0;
-    bool bars = false;  // for shares and times: a screen with room draws bars, too
-    KeptPart kept_part =
-        KeptPart::kBeginning;  // which part of a long text stays; kDifference in a later column: of its title
-    int max_width = 0;         // maximum width on a screen, in columns; 0: unlimited
-    bool sums = false;         // for times: the sum over the hidden rows is printed below
+    bool bars = false;  // for shares and times: a screen with room also draws bars
+    // For texts that are too long. kKeepDifference also shortens the titles of all columns but the first.
+    Truncation truncation = Truncation::kKeepBeginning;
+    int max_width = 0;              // maximum width on a screen, in columns; 0: unlimited
+    bool sums = false;              // for times: the sum over the hidden rows is printed below
     Level level = Level::kDefault;  // kPage: shown only on pages, and on screens with --all
     bool wraps = false;             // for the last column: long text wraps into further lines
     bool never_dropped = false;     // a verdict, or a value that supports it: never dropped
 
     Column& WithDropPriority(int priority) { return drop_priority = priority, *this; }
     Column& NeverDropped() { return never_dropped = true, *this; }
-    Column& WithKeptPart(KeptPart part) { return kept_part = part, *this; }
-    Column& KeepsEnd() { return WithKeptPart(KeptPart::kEnd); }
-    Column& KeepsDifference() { return WithKeptPart(KeptPart::kDifference); }
+    Column& WithTruncation(Truncation mode) { return truncation = mode, *this; }
+    Column& KeepsEnd() { return WithTruncation(Truncation::kKeepEnd); }
+    Column& KeepsDifference() { return WithTruncation(Truncation::kKeepDifference); }
     Column& WithBars() { return bars = true, *this; }
     Column& WithWrapping() { return wraps = true, *this; }
     Column& WithMaxWidth(int width) { return max_width = width, *this; }
@@ -155,8 +155,8 @@ struct Table {
   std::vector<Column> columns = {};
   std::vector<Row> rows = {};  // columns.size() cells each; only CSV shows a table without rows
   Level level = Level::kDefault;
-  std::size_t screen_rows = SIZE_MAX;  // how many rows a screen shows
-  std::string hidden_rows_hint = {};   // where the hidden rows are; a page then hides them, too; "": nowhere
+  std::size_t screen_rows = SIZE_MAX;        // how many rows a screen shows
+  std::string hidden_rows_hint = {};         // where the hidden rows are; "": nowhere, so pages show all rows
   std::optional<TimeRange> time_range = {};  // absent: the range of the table's own times
   int min_name_width = 16;    // width of the first column on a narrow screen before others are dropped
   bool units_by_row = false;  // if all values of a row have the same unit, the row's name shows it
@@ -216,7 +216,7 @@ inline Table::Column Right(const std::string& id, const std::optional<std::strin
 }
 // A column of operators' names.
 inline Table::Column Names(const std::string& id, const std::optional<std::string>& title = {}) {
-  return Left(id, title).WithKeptPart(Table::KeptPart::kName);
+  return Left(id, title).WithTruncation(Table::Truncation::kKeepNameEnds);
 }
 // A column of numbers of one variant, titled by the variant's name.
 inline Table::Column VariantColumn(const std::string& id, const std::string& variant) {
@@ -410,7 +410,7 @@ struct Section {
 
 struct Answer {
   Text text;       // one sentence
-  Text precision;  // of the answer: "95% CI [1.69, 1.83]"
+  Text precision;  // precision of the answer: "95% CI [1.69, 1.83]"
   Tone tone = Tone::kPlain;
 
   std::string PrintedPrecision(const Document& document) const { return PrintedText(precision, document); }

@@ -493,7 +493,7 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
       };
       for (std::size_t c = 0; c < table->columns.size(); ++c) {
         show::Table::Column& column = table->columns[c];
-        if (column.kept_part == show::Table::KeptPart::kDifference)
+        if (column.truncation == show::Table::Truncation::kKeepDifference)
           column.title += " of a variant with a long name";
         if (c > 0 && (never_dropped(c) || column.right || column.title.empty())) continue;
         for (show::Row& row : table->rows) {

@@ -44,7 +44,7 @@ Table MakeMatrixTable(const Report& report, const Matrix& matrix, const char* id
   Table table{fmt::format("{}_{}{}", matrix.threads ? "threads" : "matrix", matrix.baseline, id),
               "",
               {Left("name", title)}};
-  table.columns.front().kept_part = Table::KeptPart::kName;
+  table.columns.front().truncation = Table::Truncation::kKeepNameEnds;
   const auto add = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
     const std::string column =

@@ -115,7 +115,7 @@ class SectionRenderer {
         std::string text =
             options_.all || cell.level <= show::Level::kDefault ? EscapeToOneLine(cell.text) : "";
         if (i == 0) text.insert(0, static_cast<std::size_t>(2 * row.depth), ' ');
-        if (column.max_width > 0) text = TruncateKeeping(text, column.max_width, column.kept_part);
+        if (column.max_width > 0) text = Truncate(text, column.max_width, column.truncation);
         row.cells[i].text = std::move(text);
       }
     }
@@ -154,7 +154,7 @@ class SectionRenderer {
   static void ShortenVariantNames(ScreenTable& screen) {
     std::vector<std::string*> titles;
     for (std::size_t i = 1; i < screen.columns.size(); ++i) {
-      if (screen.columns[i].kept_part == show::Table::KeptPart::kDifference)
+      if (screen.columns[i].truncation == show::Table::Truncation::kKeepDifference)
         titles.push_back(&screen.columns[i].title);
     }
     const std::vector<std::string> names =

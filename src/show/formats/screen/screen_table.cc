@@ -22,15 +22,15 @@ std::string_view ToneColor(show::Tone tone) {
                                         : "";
 }
 
-std::string TruncateKeeping(const std::string& text, int columns, show::Table::KeptPart kept_part) {
-  switch (kept_part) {
-    case show::Table::KeptPart::kEnd:
+std::string Truncate(const std::string& text, int columns, show::Table::Truncation truncation) {
+  switch (truncation) {
+    case show::Table::Truncation::kKeepEnd:
       return TruncateBeginning(text, columns);
-    case show::Table::KeptPart::kName:
+    case show::Table::Truncation::kKeepNameEnds:
       return TruncateOperatorName(text, columns);
-    case show::Table::KeptPart::kDifference:
+    case show::Table::Truncation::kKeepDifference:
       return ShortenNames({text}, columns).front();
-    case show::Table::KeptPart::kBeginning:
+    case show::Table::Truncation::kKeepBeginning:
       break;
   }
   return TruncateEnd(text, columns);
@@ -127,8 +127,8 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& column_indices, co
   for (const std::size_t i : column_indices) other_columns += i == 0 ? 0 : 2 + widths[i];
   widths[0] = std::min(widths[0], std::max(kMinNameWidth, options.width - 2 - other_columns));
   std::vector<std::string> names;
-  const KeptPart kept_part = columns.front().kept_part;
-  if (kept_part == show::Table::KeptPart::kDifference) {
+  const Truncation truncation = columns.front().truncation;
+  if (truncation == show::Table::Truncation::kKeepDifference) {
     for (const auto& row : rows) names.push_back(row.cells[0].text);
     names = ShortenNames(std::move(names), widths[0]);
   }
@@ -143,7 +143,7 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& column_indices, co
     int blanks = 2;  // due before the next text, so that no line ends with spaces
     for (const std::size_t i : column_indices) {
       const show::Cell cell = get_cell(i);
-      const std::string fitted = i > 0 ? cell.text : TruncateKeeping(cell.text, widths[0], kept_part);
+      const std::string fitted = i > 0 ? cell.text : Truncate(cell.text, widths[0], truncation);
       const int padding = widths[i] - DisplayWidth(fitted);
       if (columns[i].right) blanks += padding;
       if (!fitted.empty()) {

@@ -39,7 +39,7 @@ struct ScreenTable : show::Table {
 
 std::string_view ToneColor(show::Tone tone);
 
-// Truncates text to `columns`; `kept_part` says which part stays.
-std::string TruncateKeeping(const std::string& text, int columns, show::Table::KeptPart kept_part);
+// Truncates text to `columns`.
+std::string Truncate(const std::string& text, int columns, show::Table::Truncation truncation);
 
 }  // namespace etprof

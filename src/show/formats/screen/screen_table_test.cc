@@ -26,7 +26,7 @@ ScreenTable MakeTable(const std::vector<TestColumn>& columns,
     column.drop_priority = drop_priority;
     column.never_dropped = never_dropped;
   }
-  table.columns.front().kept_part = show::Table::KeptPart::kName;
+  table.columns.front().truncation = show::Table::Truncation::kKeepNameEnds;
   for (const std::vector<std::string>& row : rows)
     table.rows.emplace_back(std::vector<show::Cell>(row.begin(), row.end()));
   return table;
@@ -136,7 +136,7 @@ TEST(ScreenTable, BarIsAtTheEndOfTheRow) {
 
 TEST(ScreenTable, KeepsTheEndOfNames) {
   ScreenTable table = MakeTable({{"line"}}, {{{"a_long_folder/mobilenet_v3.py:117"}}});
-  table.columns.front().kept_part = show::Table::KeptPart::kEnd;
+  table.columns.front().truncation = show::Table::Truncation::kKeepEnd;
   EXPECT_EQ(DrawAtWidth(table, 20), "  line\n  …bilenet_v3.py:117\n");
 }
 

@@ -201,8 +201,8 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
   const ModelParts parts = tree ? MakeLayerParts(subject) : MakeFlatParts(subject, by);
   table.Fill<ModelPart>(
       {{Left(GetBreakdownInfo(by).name, GetBreakdownInfo(by).column)
-            .WithKeptPart(by == By::kSource || by == By::kDelegate ? Table::KeptPart::kEnd
-                                                                   : Table::KeptPart::kName),
+            .WithTruncation(by == By::kSource || by == By::kDelegate ? Table::Truncation::kKeepEnd
+                                                                     : Table::Truncation::kKeepNameEnds),
         &ModelPart::name},
        {Left("type").WithDropPriority(3).WithMaxWidth(kTypeColumns), &ModelPart::type, tree},
        {Right("baseline"), time(&ModelPart::baseline, subject.baseline, true), pair},

@@ -162,10 +162,11 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
                                 const MemoryReport& candidate) {
   const Comparison& comparison = pair.comparison;
   const auto columns = [&](const char* id, const char* title) {
-    return std::vector<Table::Column>{{.id = id, .title = title, .kept_part = Table::KeptPart::kName},
-                                      VariantColumn("baseline", comparison.baseline_label),
-                                      VariantColumn("candidate", comparison.candidate_label),
-                                      Right("change")};
+    return std::vector<Table::Column>{
+        {.id = id, .title = title, .truncation = Table::Truncation::kKeepNameEnds},
+        VariantColumn("baseline", comparison.baseline_label),
+        VariantColumn("candidate", comparison.candidate_label),
+        Right("change")};
   };
   Section section{fmt::format("{} compared with {}", comparison.candidate_label, comparison.baseline_label),
                   Level::kDefault};
