@@ -44,7 +44,7 @@ TEST(Text, SplitsWordsAtBlanks) {
   EXPECT_THAT(Words(" \n"), IsEmpty());
 }
 
-TEST(ParseLeadingInteger, EndsWithTheDigits) {
+TEST(ParseLeadingInteger, StopsAfterTheDigits) {
   EXPECT_EQ(ParseLeadingInteger("16384 kB"), 16384);
   EXPECT_EQ(ParseLeadingInteger("-5"), -5);
   EXPECT_EQ(ParseLeadingInteger("kB"), std::nullopt);

@@ -20,7 +20,7 @@ namespace {
 
 using testing::StartsWith;
 
-Report Sweep() {
+Report MakeThreadSweep() {
   RunData run;
   run.status = RunData::Status::kComplete;
   run.model_id = "net";
@@ -46,7 +46,7 @@ show::Document MakeMatrixDocument(const Report& report) {
 
 std::string MatrixScreen(const TerminalOptions& options) {
   std::ostringstream out;
-  RenderDocumentTerminal(MakeMatrixDocument(Sweep()), options, out);
+  RenderDocumentTerminal(MakeMatrixDocument(MakeThreadSweep()), options, out);
   return out.str();
 }
 
@@ -66,7 +66,7 @@ std::vector<std::string> OperatorsThatDoNotScale(const Report& report) {
   return lines;
 }
 
-std::string Rendered(void (*render)(const Report&, std::ostream&), const Report& report) {
+std::string Render(void (*render)(const Report&, std::ostream&), const Report& report) {
   std::ostringstream out;
   render(report, out);
   return out.str();
@@ -77,8 +77,8 @@ std::string Rendered(void (*render)(const Report&, std::ostream&), const Report&
 // Operators that more threads do not speed up are listed.
 TEST(RenderMatrix, ShowsSpeedupAndEfficiency) {
   std::ostringstream page;
-  RenderDocumentMarkdown(MakeMatrixDocument(Sweep()), 1, page);
-  Report slower = Sweep();
+  RenderDocumentMarkdown(MakeMatrixDocument(MakeThreadSweep()), 1, page);
+  Report slower = MakeThreadSweep();
   SetVerdictsOfOperators(stats::Verdict::kSlower, slower);
   ExpectGolden(
       "matrix",
@@ -90,8 +90,8 @@ TEST(RenderMatrix, ShowsSpeedupAndEfficiency) {
 }
 
 TEST(RenderMatrix, IsInTheJsonAndInTheReport) {
-  const Report report = Sweep();
-  const auto json = nlohmann::json::parse(Rendered(RenderAnalysisJson, report));
+  const Report report = MakeThreadSweep();
+  const auto json = nlohmann::json::parse(Render(RenderAnalysisJson, report));
   const auto& matrix = json["matrices"][0];
   EXPECT_EQ(matrix["kind"], "threads");
   EXPECT_EQ(matrix["candidates"][1]["threads"], 4);
@@ -108,9 +108,9 @@ TEST(RenderMatrix, IsInTheJsonAndInTheReport) {
               testing::IsSupersetOf(TableIds(MakeMatrixDocument(report))));
 }
 
-// The golden text of the matrix has the sentences.
+// The golden file of ShowsSpeedupAndEfficiency checks the wording; this test checks the choice of operators.
 TEST(RenderMatrix, NamesOperatorsThatDoNotScale) {
-  Report report = Sweep();
+  Report report = MakeThreadSweep();
   EXPECT_FALSE(OperatorsThatDoNotScale(report).empty());
   SetVerdictsOfOperators(stats::Verdict::kSlower, report);
   EXPECT_EQ(OperatorsThatDoNotScale(report).size(), report.matrices[0].operators.size());
@@ -122,7 +122,7 @@ TEST(RenderMatrix, NamesOperatorsThatDoNotScale) {
 }
 
 TEST(RenderMatrix, HidesInconclusiveValues) {
-  Report report = Sweep();
+  Report report = MakeThreadSweep();
   TimeComparison& quantity = report.matrices[0].latency.against[0];
   const auto cell = [&] {
     const std::vector<show::Section> sections = {show::MakeMatrixSection(report, report.matrices[0])};
@@ -148,7 +148,7 @@ TEST(RenderMatrix, NeedsSeveralExperiments) {
   const Report pair = example::MakePair();
   EXPECT_THAT(TableIds(show::MakeReportDocument(pair)),
               testing::Not(testing::Contains(StartsWith("threads_"))));
-  EXPECT_TRUE(nlohmann::json::parse(Rendered(RenderAnalysisJson, pair))["matrices"].empty());
+  EXPECT_TRUE(nlohmann::json::parse(Render(RenderAnalysisJson, pair))["matrices"].empty());
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(Line, IsThatOfLeastSquares) {
   EXPECT_THROW(FitLine(std::vector<double>{1, 2}, std::vector<double>{1}), std::invalid_argument);
 }
 
-TEST(Line, OfPartsAddsUpToThatOfTheirSum) {
+TEST(Line, IsAdditiveOverParts) {
   Random random(5);
   std::vector<double> total(kPlaces.size());
   Line sum;
