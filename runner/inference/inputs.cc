@@ -29,7 +29,7 @@ struct Inputs::Input {
   std::vector<executorch::aten::StridesType> strides;
   // The memory that the method reads, and may write.
   std::unique_ptr<std::byte, decltype(&std::free)> data{nullptr, &std::free};
-  std::size_t capacity = 0;         // of `data`, in bytes
+  std::size_t capacity = 0;         // size of `data` in bytes
   std::vector<std::byte> original;  // to restore `data` of inputs outside of the memory plan
   std::unique_ptr<TensorImpl> tensor;
   et::EValue value;

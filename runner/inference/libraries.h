@@ -19,7 +19,7 @@ std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& 
 
 // A segment of code that the loader has mapped.
 struct CodeSegment {
-  std::string path;                    // of its library
+  std::string path;                    // path of the library
   std::uintptr_t base = 0;             // difference between addresses in memory and in the library's file
   std::uintptr_t begin = 0, size = 0;  // in memory
 };

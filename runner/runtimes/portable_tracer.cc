@@ -20,7 +20,8 @@
 
 namespace {
 
-executorch::runtime::EventTracer* running_tracer = nullptr;  // of the running method; nullptr: not traced
+executorch::runtime::EventTracer* running_tracer =
+    nullptr;  // tracer of the running method; nullptr: not traced
 
 template <typename Function>
 Function* FindNext(const char* name) {
@@ -122,7 +123,7 @@ extern "C" int xnn_create_runtime_v4(void* subgraph, void* weights_cache, void* 
   static auto* const next =
       FindNext<int(void*, void*, void*, void*, std::uint32_t, void**)>("xnn_create_runtime_v4");
   const int status = next(subgraph, weights_cache, workspace, threadpool, flags | kBasicProfiling, runtime);
-  if (status == 0) operator_names.erase(*runtime);  // of a deleted runtime at this address
+  if (status == 0) operator_names.erase(*runtime);  // names from a deleted runtime that had this address
   return status;
 }
 

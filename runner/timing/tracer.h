@@ -51,7 +51,7 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
   std::function<void(const et::EValue& value)> on_value_;
   std::int64_t block_start_ = 0;
   bool is_call_start_ = true;      // the next operator is the first of its delegate call
-  et_timestamp_t call_start_ = 0;  // of the current delegate call
+  et_timestamp_t call_start_ = 0;  // start of the current delegate call
 };
 
 // Accesses a private member without changing its class: access is not checked in an explicit instantiation

@@ -37,7 +37,7 @@ struct Sums : protocol::WatchedOperator {
   Sums() { fastest_parallel_ns = kNoRun; }
 
   std::int64_t fastest_busy_ns = kNoRun;
-  // By function, and whether it is a task's function: calls by thread.
+  // Calls by thread, keyed by the function and by whether the function is a task's.
   std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>> calls;
 
   void Add(const Sums& other) {
@@ -217,7 +217,7 @@ class WatchedRuns {
     AllSums sums;
     int runs = 0;
     bool contended = false;
-    RunTimeline timeline;  // of the first of these runs
+    RunTimeline timeline;  // timeline of the first run in `sums`
   };
   Result Collect(int runs, const std::function<bool()>& abandoned) {
     Result clean, contended;
@@ -238,7 +238,7 @@ class WatchedRuns {
   Model& model_;
   Watch& watch_;
   AllSums run_sums_;
-  RunTimeline timeline_;  // of this run
+  RunTimeline timeline_;  // timeline of the current run
   bool records_timeline_ = false;
   BoundaryRecorder recorder_;
   const Recording recording_;

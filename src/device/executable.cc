@@ -43,7 +43,7 @@ int ElfMachine(const FileHead& head) {
 }
 
 struct Machine {
-  int value;                 // of ElfMachine
+  int value;                 // result of ElfMachine
   const char* architecture;  // as `uname -m` names it; empty: no runner is built for it
   const char* name;
 };

@@ -54,7 +54,8 @@ class Database {
   std::filesystem::path file_;  // as the user named the file
   sqlite3* handle_ = nullptr;
   double busy_seconds_ = 0;
-  std::uint64_t steps_ = 0, max_steps_ = 0;  // of SQLite's virtual machine, in units of kStepsPerCallback
+  std::uint64_t steps_ = 0,
+                max_steps_ = 0;  // steps of SQLite's virtual machine, in units of kStepsPerCallback
 };
 
 // A prepared statement. Columns are counted from 0.

@@ -687,9 +687,10 @@ class Measurement {
   RunDirectory directory_;
   Interruption interruption_;
   std::vector<bool> foreign_;  // by experiment
-  // By threads, and digest of the configuration without name, method, and place.
+  // Keyed by threads and the digest of the configuration without name, method, and place.
   std::map<std::string, std::shared_ptr<SharedWorker>> shared_workers_;
-  std::map<std::filesystem::path, UnpackedProgram> unpacked_programs_;  // of models that are bundled programs
+  std::map<std::filesystem::path, UnpackedProgram>
+      unpacked_programs_;  // programs in models that are bundled programs
   RunData run_;
   VitalsReader vitals_{device_, plan_.units.size() <= kMaxExperimentsWithShell};
   std::optional<ConditionsWatch> conditions_watch_;  // set when the device is known

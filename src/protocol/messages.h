@@ -433,7 +433,7 @@ struct WalkReply {
 struct OutputDigest {
   TensorInfo info;
   std::string sha256;
-  std::optional<double> min, max, mean;  // of the finite elements; absent: there are none
+  std::optional<double> min, max, mean;  // statistics of the finite elements; absent: no such elements
   std::int64_t nan_count = 0, inf_count = 0;
 
   static void Describe(auto& v) {

@@ -24,7 +24,7 @@ struct Rate {
 // The rate of multiply-adds on registers alone.
 struct ComputePeak {
   std::string level;  // the feature in isa/features.h that it needs; "sse2", "neon": the baseline
-  std::string dtype;  // of the operands: "fp32", "fp16", "bf16", "int8"
+  std::string dtype;  // type of the operands: "fp32", "fp16", "bf16", "int8"
   std::string instruction;
   Rate macs;  // multiply-adds per second
 
@@ -49,7 +49,7 @@ struct MemoryPeak {
   std::string level;   // "L1", "L2", "L3", "DRAM"; "sweep": the system does not report its caches
   std::string access;  // "read", "write", "copy"
   Rate bytes;          // bytes per second; a copy counts bytes read and bytes written
-  std::int64_t working_set_bytes = 0;            // of all threads together
+  std::int64_t working_set_bytes = 0;            // working sets of all threads together
   std::optional<std::int64_t> capacity_bytes{};  // for all threads together; absent: last level
 
   static void Describe(auto& v) {
@@ -76,7 +76,7 @@ struct Peaks {
   std::string cpus;     // --cpus as given; empty: any
   std::string isa;      // --isa as given
   IsaState isa_state;   // features after applying `isa`
-  double clock_hz = 0;  // of the fastest thread while all run, measured by a chain of 1-cycle instructions
+  double clock_hz = 0;  // fastest thread's clock while all run, measured by a chain of 1-cycle instructions
   std::int64_t took_ns = 0;
   std::vector<ComputePeak> compute;
   std::vector<MemoryPeak> memory;

@@ -29,7 +29,7 @@ struct ValueSize {
 };
 
 struct ValuesRequest {
-  std::string path;  // of the safetensors file: tensors of raw elements, named by their index; empty: none
+  std::string path;  // path of the safetensors file: raw elements, named by their index; empty: none
   std::vector<ValueSize> sizes;
 
   static void Describe(auto& v) {
@@ -42,11 +42,11 @@ struct ValuesRequest {
 struct OperatorValue {
   OperatorPlace place;
   std::string name;
-  std::int64_t index = 0;            // among all values of the run
-  std::string problem;               // why it cannot be read; empty: it can
-  std::string dtype;                 // of a kernel's output, as safetensors names it; empty: the .pte has it
-  std::int64_t bytes = 0;            // 0: it was not read
-  std::string sha256;                // of all bytes of the value
+  std::int64_t index = 0;  // among all values of the run
+  std::string problem;     // why it cannot be read; empty: it can
+  std::string dtype;       // type of a kernel's output, as safetensors names it; empty: the .pte has it
+  std::int64_t bytes = 0;  // 0: it was not read
+  std::string sha256;      // hash of all bytes of the value
   std::int64_t stored_elements = 0;  // elements in the file
 
   static void Describe(auto& v) {

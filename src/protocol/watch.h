@@ -76,7 +76,7 @@ struct MemoryPart {
 
 struct MemorySnapshot {
   std::string at;                 // "loaded", "first_run", "steady"
-  std::int64_t rss_bytes = 0;     // of the whole process: the sum of the parts
+  std::int64_t rss_bytes = 0;     // memory of the whole process: the sum of the parts
   std::vector<MemoryPart> parts;  // every owner, in the order of the enumeration
 
   std::int64_t Resident(MemoryOwner owner) const {
@@ -99,8 +99,8 @@ struct CreatedOperator {
   std::int64_t delegate = 0;      // index in the order of creation, from 0
   std::int64_t bytes = 0;         // still allocated after loading
   std::int64_t largest = 0;       // largest single block of `bytes`: the packed weights, if there are any
-  std::string name;               // of the operator in traces; empty: unknown
-  std::int64_t instruction = -1;  // of its delegate call; -1: unknown
+  std::string name;               // name of the operator in traces; empty: unknown
+  std::int64_t instruction = -1;  // instruction of the delegate call; -1: unknown
   std::int64_t ordinal = -1;      // within that call; -1: unknown
   std::int64_t copy_of = -1;      // earlier operator whose largest block has the same contents; -1: none
   const std::string& NameOrFunction() const { return name.empty() ? function : name; }
@@ -231,7 +231,7 @@ struct WatchedSlice {
 struct WatchedSpan {
   std::int64_t op = 0;  // index into WatchReply::operators
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::vector<WatchedSlice> slices;  // of regions outside of nested operators
+  std::vector<WatchedSlice> slices;  // slices of regions outside of nested operators
 
   static constexpr const char* kSchemaName = "watched_span";
   static void Describe(auto& v) {
@@ -245,7 +245,7 @@ struct WatchedSpan {
 struct WatchedTimeline {
   static constexpr std::int64_t kMaxSlices = 20'000;
 
-  std::int64_t begin_ns = 0;        // of the run, CLOCK_MONOTONIC
+  std::int64_t begin_ns = 0;        // start of the run, CLOCK_MONOTONIC
   std::vector<WatchedSpan> spans;   // parents before children
   std::int64_t omitted_slices = 0;  // number of slices beyond kMaxSlices
 
@@ -331,7 +331,7 @@ struct WatchedThread {
   std::int64_t alone_ns = 0;    // time in tasks during runs in which only one task ran at any moment
   std::int64_t alone_tasks = 0;
   std::int64_t cpu = -1;       // where it was last seen; -1: unknown
-  std::int64_t capacity = -1;  // of that CPU, as reported by Linux (1024: the fastest); -1: unknown
+  std::int64_t capacity = -1;  // capacity of `cpu` as reported by Linux (1024: the fastest); -1: unknown
 
   static constexpr const char* kSchemaName = "watched_thread";
   static void Describe(auto& v) {
@@ -391,14 +391,15 @@ struct WatchReply {
   int runs = 0;
   bool contended = false;  // threads waited for a CPU in each run: times are unreliable
   int threads = 0;
-  std::string architecture;  // of the code: "x86-64", "aarch64"
+  std::string architecture;  // architecture of the code: "x86-64", "aarch64"
   std::string library;
   bool outputs_compared = false;  // watched and unwatched runs; false: outputs also differ without watching
   std::int64_t unmatched_calls = 0;
   std::vector<WatchedFunction> functions;
   std::vector<WatchedOperator> operators;
-  std::optional<WatchedTimeline> timeline;  // of the first counted run; absent in files of old runners
-  std::optional<MemoryReport> memory;       // of a model that was loaded with "watch_memory"
+  std::optional<WatchedTimeline>
+      timeline;                        // timeline of the first counted run; absent in files of old runners
+  std::optional<MemoryReport> memory;  // memory of a model that was loaded with "watch_memory"
 
   static constexpr const char* kSchemaName = "watch";
   static constexpr bool kRequiresAllKeys = true;

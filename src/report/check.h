@@ -35,7 +35,7 @@ struct CheckLimits {
 
 // The place of an operator in the model, as far as the .etrecord of the program contains it.
 struct OperatorOrigin {
-  std::string test = {};   // test of a language model that ran it: "pp512"
+  std::string test = {};   // test of a language model that ran the operator: "pp512"
   std::string layer = {};  // path of the module: "layer1.2"
   std::optional<SourceFrame> frame = {};
 
@@ -73,14 +73,15 @@ struct CheckItem {
   std::optional<double> baseline = {}, candidate = {};
   double limit = 0;
   GateVerdict verdict = {};
-  std::string inconclusive_reason = {};  // one clause: the reason why it is inconclusive; "": not known
+  std::string inconclusive_reason =
+      {};  // the reason why the claim is inconclusive, as one clause; "": not known
   std::optional<stats::RatioEstimate> estimate = {};  // the tested estimate
 
   std::string_view Unit() const {
     return IsMemory() ? "bytes" : kind == Kind::kInstructions ? "instructions" : "ns";
   }
   bool IsMemory() const { return kind == Kind::kPeakMemory || kind == Kind::kCache; }
-  // Whether it is decided by bounds, not by a test, since counts are exact.
+  // Whether the claim is decided by bounds instead of a test, since counts are exact.
   bool IsCounted() const { return kind == Kind::kInstructions || kind == Kind::kCache; }
   // MoreLaunchesMayDecideClaim (profile/compare/gate.h) for this claim.
   bool MayBeDecidedWith(double launches) const;
@@ -181,7 +182,8 @@ struct CheckPair {
   Pairing pairing = Pairing::kNone;
   int launches = 0;  // number of launches of the latency's estimate; 0: not paired
   GateDecision decision = GateDecision::kInconclusive;
-  std::string error;  // why it could not be measured, and the decision is not meaningful; empty: measured
+  std::string
+      error;  // why the pair could not be measured, so that `decision` is meaningless; empty: measured
   std::vector<CheckItem> items;
   std::vector<MovedOperator> moved;      // by decreasing difference in time
   std::vector<CountedOperator> counted;  // by decreasing difference
@@ -226,7 +228,8 @@ struct CheckReport {
   std::string folder;        // the results directory; empty: two stored runs were compared
   std::string generated_at;  // time of the measurement, UTC, ISO 8601; empty: not known
   double seconds = 0;        // duration of the measurement; 0: not known
-  GateDecision decision = GateDecision::kInconclusive;  // fail before inconclusive before pass
+  GateDecision decision = GateDecision::kInconclusive;  // kFail if any pair failed, else kInconclusive if any
+                                                        // pair is inconclusive
   bool error = false;                                   // a pair could not be measured
   std::vector<CheckPair> pairs;
   std::vector<std::string> notes;

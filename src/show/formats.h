@@ -32,7 +32,7 @@ void RequireTableId(const std::string& table, const std::vector<std::string>& id
 // Writes JSON of docs/schema/document.schema.json. Undefined values have no key.
 void RenderDocumentJson(const show::Document& document, std::ostream& out);
 nlohmann::ordered_json DocumentSchema();
-// Writes the page: one self-contained file (show/formats/report.h).
+// Writes a self-contained HTML page (show/formats/report.h).
 void RenderDocumentHtml(const show::Document& document, std::ostream& out);
 
 // A file format for documents. To add one, implement its file and add its line to kDocumentFormats: every

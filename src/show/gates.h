@@ -37,11 +37,12 @@ struct TestSuite {
     std::string details;           // everything, in several lines
     std::vector<Line> lines = {};  // lines of the model that caused the failure
   };
-  std::string command = {};                                          // etprof's command: "check"
-  std::string subject = {};                                          // the model; "": unknown
-  std::string timestamp = {};                                        // UTC, ISO 8601; "": unknown
-  double seconds = 0;                                                // duration of all cases together
-  std::vector<std::pair<std::string, std::string>> properties = {};  // without a value: left out
+  std::string command = {};    // etprof's command: "check"
+  std::string subject = {};    // the model; "": unknown
+  std::string timestamp = {};  // UTC, ISO 8601; "": unknown
+  double seconds = 0;          // duration of all cases together
+  std::vector<std::pair<std::string, std::string>> properties =
+      {};  // properties without a value are left out
   std::vector<Case> cases = {};
   std::vector<std::string> notes = {};
 };

@@ -204,7 +204,7 @@ std::string CostVerdict(const StartupCost& cost) {
   return Differs(cost.verdict) ? SignedPercentText(1 / cost.estimate->ratio() - 1) : "";
 }
 
-constexpr double kMaxChange = 100;  // a bound of a change beyond it carries no information
+constexpr double kMaxChange = 100;  // bounds of a change beyond this limit carry no information
 
 std::string CostInterval(const StartupCost& cost) {
   if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return kUndefined;

@@ -239,7 +239,7 @@ void Validator::CheckNamedFiles() {
     }
   }
   if (foreign_) return;
-  inputs_missing_ = inputs_missing_ || !Exists(run_.folder / kMetricsFile);  // the reports list it
+  inputs_missing_ = inputs_missing_ || !Exists(run_.folder / kMetricsFile);  // the reports list metrics.json
   CheckNamedFile(kConfigFile, "");
   if (Exists(run_.folder / kReportPage))
     CheckNamedFile(kReportPage, "");  // earlier versions did not write the page

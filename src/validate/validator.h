@@ -23,7 +23,7 @@ namespace etprof {
 //   Validator validator(folder);
 //   for each ETDump that could be read: validator.CheckTrace(data, trace, profile);
 //   for each file that analysis derives from the run, if can_rebuild(): validator.CheckDerived(file, render);
-//   std::vector<Finding> findings = validator.Finish();
+//   std::vector<ValidationFinding> findings = validator.Finish();
 class Validator {
  public:
   // `etprof_version` is this etprof's; files of another version may differ. Throws Error (kBadInput) unless

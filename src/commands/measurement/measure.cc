@@ -257,7 +257,7 @@ class ParallelMeasurement {
       state.run = MeasureConfig(state.config, lock, request_, progress_, options);
       state.measured = true;
     } catch (...) {
-      // If the device was lost, the launches measured before are stored.
+      // A changed manifest shows that launches were stored before the error.
       const auto modified_after = LastWriteTime(manifest);
       state.measured = modified_after && modified_after != modified_before;
       throw;
@@ -346,7 +346,7 @@ MeasureJobs MakeJobs(const RunOptions& options) {
     MakePlan(group.config);
     measure_jobs.jobs.push_back(
         {group.device,
-         // The configuration was read before the device, and so its etprof-runner, was known.
+         // ReadConfig ran before the device was known, so experiments may lack the device's etprof-runner.
          [device_config = group.config](Device& device, const DeviceProperties& properties) mutable {
            for (ExperimentConfig& experiment : device_config.experiments) {
              if (experiment.runner.empty()) experiment.runner = FindRunner(device, properties);

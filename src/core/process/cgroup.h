@@ -15,7 +15,7 @@ namespace etprof {
 // The folders with a controller's files: first the process's own group, then its ancestors, as far as they
 // are mounted. The limits of all of them apply to the process.
 struct Cgroup {
-  int version = 2;  // of the hierarchy with the controller: 1 or 2
+  int version = 2;  // cgroup version of the controller's hierarchy: 1 or 2
   std::vector<std::filesystem::path> folders;
 };
 

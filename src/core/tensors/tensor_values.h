@@ -35,9 +35,10 @@ struct TensorDifference {
   // Why they cannot be compared ("dtype F32 against F16"); the other members are then unset.
   std::string problem;
   bool identical = false;
-  double largest = 0, largest_relative = 0;  // of |a-b| and the relative difference, over finite elements
-  std::optional<double> mean;                // |a-b| over the same elements; absent: no such elements
-  double signal = 0, noise = 0;              // sums of a^2 and (a-b)^2 over the same elements
+  double largest = 0,
+         largest_relative = 0;      // maxima of |a-b| and of the relative difference, over finite elements
+  std::optional<double> mean;       // |a-b| over the same elements; absent: no such elements
+  double signal = 0, noise = 0;     // sums of a^2 and (a-b)^2 over the same elements
   std::int64_t nan_mismatches = 0;  // pairs of a NaN and a number, or of an infinity and another value
 };
 TensorDifference CompareTensors(const TensorBytes& a, const TensorBytes& b);

@@ -149,7 +149,7 @@ void ParseMatrixShape(std::string_view shape, Microkernel& kernel) {
 
 // Parses the words after "__" (for KleidiAI, after the data types): tile, instruction set, variant.
 void ParseSuffix(const NameParts& words, Microkernel& kernel) {
-  // In other kernels "p8" is the degree of a polynomial.
+  // "p8" means 8 pixels only in ibilinear_chw; in other kernels it is the degree of a polynomial.
   const bool has_pixels = kernel.op == "ibilinear_chw";
   NameParts variant;
   std::size_t i = 0;

@@ -52,7 +52,8 @@ struct Microkernel {
   // The elements that a call computes: "4x16c4" (rows x columns c k-blocking s shuffle), "9p16c" (taps p,
   // channels c), "3x3s2p1_2x4", "2x4", "c8". Empty: the name has no shape (elementwise: `elements`).
   std::string shape;
-  std::optional<int> mr, nr, kr, sr;  // of gemm and igemm (spmm: rows and columns); absent: not in the name
+  std::optional<int> mr, nr, kr,
+      sr;  // tile of gemm and igemm (spmm: rows and columns); absent: not in the name
   bool scalable = false;
   std::optional<int> elements;
   std::vector<std::string> isa;

@@ -11,9 +11,10 @@ namespace etprof::xnnpack {
 // A parsed name of an operator in an XNNPACK runtime:
 //   "Convolution (NHWC, PQS8, QS8, QC8W) IGEMM #1"
 struct OperatorName {
-  std::string type;                     // "Convolution"
-  std::string layout;                   // "NHWC"; empty: the name has no layout ("Pack LH (X32)")
-  std::vector<std::string> data_types;  // of input, output and weights, if they differ: "PQS8", "QS8", "QC8W"
+  std::string type;    // "Convolution"
+  std::string layout;  // "NHWC"; empty: the name has no layout ("Pack LH (X32)")
+  std::vector<std::string>
+      data_types;    // types of input, output and weights, if they differ: "PQS8", "QS8", "QC8W"
   std::string kind;  // kind of the microkernel: "IGEMM", "DWConv", "Reduce2"; empty: not in the name
   std::optional<std::uint32_t> number;  // number among the operators of the same name in the delegate, from 1
 

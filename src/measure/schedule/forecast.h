@@ -29,9 +29,9 @@ struct Forecast {
   Kind kind = Kind::kNothingTimed;
   std::size_t timed = 0;                       // number of units that are measured for time
   std::size_t traced = 0;                      // number of kernel-log units, which run one process each
-  Range launches;                              // of each timed unit
+  Range launches;                              // launches of each timed unit
   std::optional<int> first_analysis_launches;  // kStopRule: launches until the first interim analysis
-  Range rounds;  // of a launch; 0: sustained. An executor_runner has one round, as long as seven rounds
+  Range rounds;  // rounds of a launch; 0: sustained. An executor_runner has one round, seven times as long
   double max_seconds = 0;    // time limit; 0: none
   double burst_seconds = 0;  // one burst of each timed unit, for models with short runs
   // Seconds from the first launch to the end of the last one. `lower_bound_seconds` is the time of the bursts

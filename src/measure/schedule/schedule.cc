@@ -135,7 +135,7 @@ class Scheduler {
       UpdateData();
       hooks_.save();
       launch_seconds_.push_back(hooks_.now() - start);
-      launch_start_ = UsedSeconds();  // of the next launch, if there is one
+      launch_start_ = UsedSeconds();  // start of the next launch, if there is one
       FitIfNeeded();
       UpdateData();
       Report(0, true);

@@ -45,8 +45,8 @@ struct Burst : protocol::BurstRuns, protocol::BurstConditions {
   bool IsClean(std::size_t run) const;              // run is an index into `recorded`
   bool IsCleanTraced(std::size_t run) const;        // run is an index into `traced`
   std::vector<Nanoseconds> CleanLatencies() const;  // the clean runs of `recorded`
-  std::optional<Nanoseconds> Median() const;        // of CleanLatencies(); absent: no clean runs
-  std::optional<Nanoseconds> MedianOfAll() const;   // of `recorded`; absent: no runs
+  std::optional<Nanoseconds> Median() const;        // median of CleanLatencies(); absent: no clean runs
+  std::optional<Nanoseconds> MedianOfAll() const;   // median of `recorded`; absent: no runs
 
   static constexpr const char* kSchemaName = "burst";
   static void Describe(auto& v) {
@@ -275,7 +275,7 @@ struct ExperimentData {
   std::filesystem::path runner;
   std::string runner_sha256;
   std::optional<RunnerBuildInfo> runner_built;  // absent: nothing is known
-  std::string configuration_sha256;  // of the configuration without name and label; empty: not known
+  std::string configuration_sha256;  // hash of the configuration without name and label; empty: not known
   bool foreign = false;              // a third-party runner (executor_runner), run as whole processes
   bool emulated = false;             // exec_wrapper is an emulator, so timings are not meaningful
   bool trace_enabled = false;        // a kernel-log run, whose times are never compared
@@ -293,16 +293,16 @@ struct ExperimentData {
   std::optional<protocol::IsaState> isa_state;  // absent for foreign runners
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
   Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
-  std::optional<protocol::TestStep> place;      // of a language model's step
+  std::optional<protocol::TestStep> place;      // place of a language model's step
   std::string method;                           // empty: RunData::method
-  std::vector<std::string> backends;            // of the method's delegates
+  std::vector<std::string> backends;            // backends of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;
   std::string inputs_from;
   std::string inputs_sha256;  // result of HashInputs; empty: not known
 
   // The results.
   std::vector<Launch> launches;
-  std::vector<protocol::OutputDigest> output_digests;  // of the first launch; empty: not known
+  std::vector<protocol::OutputDigest> output_digests;  // digests from the first launch; empty: not known
   // The difference from the outputs that a bundled program expects; absent: not a bundled program, or not
   // known.
   std::optional<OutputDifference> difference_from_expected;

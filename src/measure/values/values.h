@@ -21,8 +21,8 @@ struct Program;
 struct ValuesRow {
   std::string baseline, candidate;          // names of the experiments
   std::string key;                          // as KeyText of the baseline's operator in the analysis
-  std::string name;                         // of the baseline's operator
-  std::string candidate_name;               // of the candidate's operator; empty: the same
+  std::string name;                         // name of the baseline's operator
+  std::string candidate_name;               // name of the candidate's operator; empty: equal to `name`
   std::string state;                        // kIdentical, kDifferent, kNotRead
   std::optional<double> sqnr_db;            // 10 log10(mean of squares of the baseline / of the differences)
   std::optional<double> largest;            // largest difference of two elements
@@ -59,7 +59,7 @@ struct DescribedValue {
   std::string stem;  // OperatorStem of its name
   // From the program; absent or empty: the program does not say.
   std::optional<std::size_t> node;            // node of the delegate's graph whose output it is
-  std::optional<std::uint32_t> debug_handle;  // of that node in the edge program
+  std::optional<std::uint32_t> debug_handle;  // handle of `node` in the edge program
   std::vector<std::int64_t> shape;
   std::string dtype;           // as safetensors names it
   std::optional<float> scale;  // with `zero_point`, of quantized elements

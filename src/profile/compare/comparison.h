@@ -174,9 +174,10 @@ struct OperatorMatch {
   Nanoseconds baseline_total = 0, candidate_total = 0;
   TimeComparison
       quantity;  // mean self times; the verdicts control the false discovery rate over all operators
-  double match_score = 0;               // NodePair::score (match_nodes.h) of a pair
-  std::uint16_t evidence = 0;           // NodePair::evidence of a pair
-  std::optional<ProgramChange> change;  // of the operator in the program; absent: unchanged, or not known
+  double match_score = 0;      // NodePair::score (match_nodes.h) of a pair
+  std::uint16_t evidence = 0;  // NodePair::evidence of a pair
+  std::optional<ProgramChange>
+      change;  // change of the operator in the program; absent: unchanged, or not known
 };
 
 // The source of a latency.

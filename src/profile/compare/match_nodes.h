@@ -24,7 +24,7 @@ struct MatchNode {
   std::string contents;    // names of its constants' contents; equal names mean equal bytes
   std::string place;       // position in its program, which is the same in both if nothing changed
   bool connected = false;  // the producers are known
-  std::vector<std::size_t> producers;  // indices into the same list
+  std::vector<std::size_t> producers;  // indices into the list of this program's nodes
 };
 
 // The evidence for a match, as bits of NodePair::evidence.

@@ -94,7 +94,7 @@ struct LadderRow {
 struct ThreadDependentLevel {
   enum class RowKind { kLatency, kGroup, kOperator };
   RowKind row_kind = RowKind::kLatency;
-  std::string name, level;               // of the row and of the level
+  std::string name, level;               // names of the row and of the level
   std::vector<LadderCell> helps, hurts;  // the row's cells with these verdicts
   double at_stake = 0;                   // ns; the row's largest time at this level
 
@@ -160,7 +160,8 @@ struct Ladder {
   // Latency first, then groups, then operators, each by at_stake.
   std::vector<ThreadDependentLevel> thread_dependent_levels;
   std::optional<LadderBest> best;  // absent: emulated, or fewer than two settings with times
-  double portable_share = 0;  // of kernels that no mask affects, in an inference at the highest level, 0 to 1
+  double portable_share =
+      0;  // share of kernels that no mask affects in an inference at the highest level, 0 to 1
 
   bool Measured(const LadderSetting& setting) const {
     return experiments[setting.threads][setting.level].has_value();

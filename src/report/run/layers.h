@@ -17,7 +17,7 @@ struct ExperimentPair;
 struct LayerRow {
   std::string path;        // "features.0.0"; "" is the model
   std::string type;        // "torch.nn.modules.conv.Conv2d"; "": not known
-  std::size_t parent = 0;  // index into the same list; 0 for the model itself
+  std::size_t parent = 0;  // index into the result of FindLayers; 0 for the model itself
   int depth = 0;
   Nanoseconds self = 0;
   Nanoseconds total = 0;               // including the modules in it

@@ -8,7 +8,7 @@
 namespace etprof {
 namespace {
 
-constexpr double kMaxWindowSeconds = 60;  // seconds
+constexpr double kMaxWindowSeconds = 60;
 constexpr double kConfidenceOfChange = 0.95;
 
 std::optional<double> MedianOfMember(const std::vector<SustainedPoint>& points, const auto& member) {

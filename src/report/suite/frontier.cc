@@ -92,7 +92,7 @@ bool Dominates(const std::vector<Ordering>& orderings) {
 // Sets the places of one model's points on one device.
 void PlacePoints(const std::vector<FrontierPoint>& points, const std::vector<PointPair>& pairs) {
   const std::size_t count = points.size();
-  // By dominated point and the one that dominates it.
+  // Keyed by the dominated point and the dominating point.
   std::vector<std::vector<bool>> below(count, std::vector<bool>(count));
   for (const PointPair& pair : pairs) {
     const std::vector<Ordering> orderings = {

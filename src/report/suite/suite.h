@@ -68,7 +68,7 @@ struct SuiteSetting {
   std::string label = {};
   std::optional<double> latency_ns = {};  // median; absent if contended
   std::optional<LatencyInterval> interval = {};
-  CheckedSqnr sqnr = {};                   // of its program
+  CheckedSqnr sqnr = {};                   // SQNR of the setting's program
   std::optional<double> peak_memory = {};  // bytes; the largest of any launch
   std::optional<double> load_ns = {};      // median over launches
   std::optional<LatencyInterval> load_interval = {};
@@ -136,7 +136,7 @@ struct SuiteCellReport {
   double margin = 0, interim_confidence = 0;  // from ScheduleData
   std::vector<SuitePair> pairs;
   std::vector<SuiteSetting> settings;      // the model as it is, then in the order of the pairs
-  std::vector<SettingPair> setting_pairs;  // of the settings on which a frontier may be
+  std::vector<SettingPair> setting_pairs;  // pairs of settings that may be on a frontier
   std::vector<SuiteOperator> operators;    // by decreasing time
 
   // Whether all pairs have too few clean runs, or the only experiment has none.

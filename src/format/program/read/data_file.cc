@@ -15,7 +15,7 @@ namespace {
 
 namespace ptd = flat_tensor_flatbuffer;
 
-constexpr std::size_t kPtdHeaderAt = 8;  // after the root's offset and the identifier
+constexpr std::size_t kPtdHeaderAt = 8;  // the header follows the root's offset and the identifier
 constexpr std::uint32_t kPtdHeaderBytes = 40;
 
 struct PtdHeader {
