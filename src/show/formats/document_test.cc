@@ -92,7 +92,7 @@ TEST(DocumentTerminal, EmptyFirstColumnIsKept) {
 }
 
 TEST(DocumentTerminal, RemedyIsBelowTheFindingAndASeparateColumnInOtherFormats) {
-  const show::Document document = example::DoctorDocument();
+  const show::Document document = example::MakeDoctorDocument();
   EXPECT_EQ(RenderScreen(document, {.report_path = ""}),
             "etprof doctor\n\n"
             "  profile\n\n"
@@ -155,7 +155,7 @@ TEST(DocumentTexts, EveryFormatWritesValuesInTexts) {
   const std::string screen = RenderScreen(MakeAllPartsDocument(), {.all = true, .report_path = ""});
   for (const std::string& text : texts) {
     EXPECT_THAT(screen, HasSubstr(text));
-    EXPECT_THAT(read::Unescaped(RenderPage(MakeAllPartsDocument())), HasSubstr(text));
+    EXPECT_THAT(read::UnescapeMarkdown(RenderPage(MakeAllPartsDocument())), HasSubstr(text));
   }
   const Json& values = paragraph["values"];
   ASSERT_EQ(values.size(), 3U);
@@ -210,7 +210,7 @@ TEST(DocumentCsv, EveryColumnHasATitle) {
   EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("section,name,"));
   document.sections[0].title.clear();
   EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("name,"));
-  EXPECT_EQ(read::Csv(RenderCsv(document, "values")).rows.at(0).at(0), "words");
+  EXPECT_EQ(read::ParseCsv(RenderCsv(document, "values")).rows.at(0).at(0), "words");
 }
 
 TEST(DocumentCsv, UnknownIntervalHasItsColumns) {
@@ -265,7 +265,7 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
 
 // The rows of delegate calls are left out, and so are counters that no operator has.
 TEST(MakeCountersDocument, OperatorsByProcessorTimeUnderTheWhole) {
-  const std::string page = RenderPage(example::CountersDocument());
+  const std::string page = RenderPage(example::MakeCountersDocument());
   EXPECT_THAT(page, Not(HasSubstr("DELEGATE")));
   EXPECT_LT(page.find("Method::execute"), page.find("large"));
   EXPECT_LT(page.find("large"), page.find("small"));
@@ -445,7 +445,7 @@ std::vector<show::Table*> MutableTables(show::Document& document) {
 }
 
 TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
-  for (show::Document document : example::Documents()) {
+  for (show::Document document : example::MakeDocuments()) {
     SCOPED_TRACE(document.title);
     for (show::Table* const table : MutableTables(document)) {
       for (show::Table::Column& column : table->columns) column.max_width = 0;  // no text is truncated
@@ -465,18 +465,18 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
       ExpectInMarkdown(example, markdown);
       ExpectOnScreen(example, screen);
       std::size_t& first = rows[example.table.id];
-      ExpectInCsv(example, read::Csv(RenderCsv(document, example.table.id)), first);
+      ExpectInCsv(example, read::ParseCsv(RenderCsv(document, example.table.id)), first);
       first += example.table.rows.size();
     }
     for (const auto& [id, count] : rows)
-      EXPECT_EQ(read::Csv(RenderCsv(document, id)).rows.size(), count) << id;
+      EXPECT_EQ(read::ParseCsv(RenderCsv(document, id)).rows.size(), count) << id;
   }
 }
 
 // Speedups, verdicts, and results fit a screen of 80 columns, however long the names are.
 TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
   std::set<std::string> checked_tables;
-  std::vector<show::Document> documents = example::Documents();
+  std::vector<show::Document> documents = example::MakeDocuments();
   documents.push_back(show::MakeDeviceComparisonDocument(example::MakeDevices()));
   for (const bool threads : {false, true}) {
     std::vector<example::LadderPoint> points = example::MakeSme2Points();
@@ -542,16 +542,16 @@ TEST(Documents, EmptyResultsHaveEveryTable) {
   SuiteReport without_limit = example::MakeSuite();
   without_limit.limit.reset();
   EXPECT_EQ(ids({show::MakeCheckDocument({}), show::MakeStaticCheckDocument({})}),
-            ids({show::MakeCheckDocument(example::MakeCheck()), example::StaticCheckDocument()}));
+            ids({show::MakeCheckDocument(example::MakeCheck()), example::MakeStaticCheckDocument()}));
   EXPECT_EQ(ids({show::MakeSuiteDocument({})}), ids({show::MakeSuiteDocument(example::MakeSuite())}));
   EXPECT_EQ(ids({show::MakeSuiteDocument({})}), ids({show::MakeSuiteDocument(without_limit)}));
-  EXPECT_EQ(ids({show::MakeHistoryDocument({}, "")}), ids({example::HistoryDocument(false)}));
-  EXPECT_EQ(ids({show::MakeHistoryCheckDocument({}, "", false)}), ids({example::HistoryDocument(true)}));
-  EXPECT_EQ(ids({show::MakeBisectionDocument({})}), ids({example::BisectionDocument()}));
-  EXPECT_EQ(ids({show::MakePeaksDocument({}, "", false)}), ids({example::PeaksDocument()}));
-  EXPECT_EQ(ids({show::MakeDoctorDocument({{DoctorGroup()}})}), ids({example::DoctorDocument()}));
-  EXPECT_EQ(ids({show::MakeQuickTestDocument({})}), ids({example::QuickTestDocument()}));
-  EXPECT_EQ(ids({show::MakeValidationDocument({{Validation()}})}), ids({example::ValidationsDocument()}));
+  EXPECT_EQ(ids({show::MakeHistoryDocument({}, "")}), ids({example::MakeHistoryDocument(false)}));
+  EXPECT_EQ(ids({show::MakeHistoryCheckDocument({}, "", false)}), ids({example::MakeHistoryDocument(true)}));
+  EXPECT_EQ(ids({show::MakeBisectionDocument({})}), ids({example::MakeBisectionDocument()}));
+  EXPECT_EQ(ids({show::MakePeaksDocument({}, "", false)}), ids({example::MakePeaksDocument()}));
+  EXPECT_EQ(ids({show::MakeDoctorDocument({{DoctorGroup()}})}), ids({example::MakeDoctorDocument()}));
+  EXPECT_EQ(ids({show::MakeQuickTestDocument({})}), ids({example::MakeQuickTestDocument()}));
+  EXPECT_EQ(ids({show::MakeValidationDocument({{Validation()}})}), ids({example::MakeValidationsDocument()}));
 }
 
 TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {

@@ -130,7 +130,7 @@ inline RunData MakeRunWithCounters(const std::string& label, std::vector<Counter
   return run;
 }
 
-inline show::Document CountersDocument() {
+inline show::Document MakeCountersDocument() {
   return show::MakeCountersDocument(MakeRunWithCounters(
       "as it is", {MakeCountersRow("forward/0/backend/0", "small", 1000, 3000),
                    MakeCountersRow("forward/0/delegate_call/0", "DELEGATE_CALL", 1, 1),
@@ -138,7 +138,7 @@ inline show::Document CountersDocument() {
                    MakeCountersRow("forward/-1/method/0", "Method::execute", 4000, 9000)}));
 }
 
-inline show::Document KernelsDocument() {
+inline show::Document MakeKernelsDocument() {
   KernelReport report;
   report.model_id = "toy_cnn";
   for (const char* label : {"off", "on"})
@@ -154,7 +154,7 @@ inline show::Document KernelsDocument() {
 }
 
 // A sustained run of 100 s with one burst per second; the second half is slower.
-inline show::Document SustainedDocument() {
+inline show::Document MakeSustainedDocument() {
   ExperimentData data;
   data.launches.emplace_back();
   for (int i = 0; i < 100; ++i) {
@@ -176,14 +176,14 @@ inline show::Document SustainedDocument() {
   return document;
 }
 
-inline show::Document InspectDocument() {
+inline show::Document MakeInspectDocument() {
   const std::string file = ETPROF_TEST_DATA "/toy_cnn.pte";
   const MappedFile mapped = MappedFile::Open(file);
   return show::MakeInspectDocument(ReadProgram(mapped.bytes(), file), file, nullptr);
 }
 
 // A list with a device that answers and a device that does not.
-inline show::Document DeviceListDocument() {
+inline show::Document MakeDeviceListDocument() {
   DeviceSurvey board, unreachable;
   board.name = "ssh:pi5";
   board.properties.platform = "linux-aarch64";
@@ -199,7 +199,7 @@ inline show::Document DeviceListDocument() {
   return show::MakeDeviceListDocument({board, unreachable}, {"install adb"});
 }
 
-inline show::Document CpuDocument() {
+inline show::Document MakeCpuDocument() {
   CpuFeatures cpu;
   cpu.architecture = isa::Architecture::kX86_64;
   cpu.state.detected = {"avx", "avx2"};
@@ -209,7 +209,7 @@ inline show::Document CpuDocument() {
 }
 
 // A check with every result and with changes that explain them.
-inline show::Document StaticCheckDocument() {
+inline show::Document MakeStaticCheckDocument() {
   StaticCheck check;
   check.baseline = "a.pte";
   check.candidate = "b.pte";
@@ -238,7 +238,7 @@ inline show::Document StaticCheckDocument() {
 
 // A history with a series of twelve runs that becomes slower, the reference that other series are relative
 // to, and a series of two runs.
-inline show::Document HistoryDocument(bool gate) {
+inline show::Document MakeHistoryDocument(bool gate) {
   TrendData base, reference, short_series;
   base.key = {"net <|>", "decode", "base", 2, "isa=-avx2", "local"};
   reference.key = {"fixed", "forward", "fixed", 1, "", "local"};
@@ -267,7 +267,7 @@ inline show::Document HistoryDocument(bool gate) {
 }
 
 // A bisection with a step of every outcome.
-inline show::Document BisectionDocument() {
+inline show::Document MakeBisectionDocument() {
   using Outcome = BisectionStep::Outcome;
   Bisection bisection;
   bisection.result = Bisection::Result::kSeveral;
@@ -295,7 +295,7 @@ inline show::Document BisectionDocument() {
   return show::MakeBisectionDocument(bisection);
 }
 
-inline show::Document PeaksDocument() {
+inline show::Document MakePeaksDocument() {
   protocol::Peaks peaks;
   peaks.clock_hz = 3e9;
   peaks.compute = {{"avx2", "fp32", "vfmadd", {9e10, 8e10, 7e10, 5}}};
@@ -307,7 +307,7 @@ inline show::Document PeaksDocument() {
   return show::MakePeaksDocument(peaks, "local", true);
 }
 
-inline show::Document DoctorDocument() {
+inline show::Document MakeDoctorDocument() {
   using State = DoctorCheck::State;
   return show::MakeDoctorDocument(
       {{{"measure",
@@ -317,7 +317,7 @@ inline show::Document DoctorDocument() {
         {"adb", "devices over adb", {{"adb", State::kMissing, "not found", "get it"}}}}});
 }
 
-inline show::Document QuickTestDocument() {
+inline show::Document MakeQuickTestDocument() {
   using State = QuickTestStep::State;
   QuickTestResult result;
   result.steps = {{"export", State::kPassed, 1.5, "a|b.pte", 0},
@@ -327,7 +327,7 @@ inline show::Document QuickTestDocument() {
   return show::MakeQuickTestDocument(result);
 }
 
-inline show::Document ValidationsDocument() {
+inline show::Document MakeValidationsDocument() {
   using Severity = ValidationFinding::Severity;
   return show::MakeValidationDocument({{{"runs/good", false, {}},
                                         {"runs/bad",
@@ -338,25 +338,25 @@ inline show::Document ValidationsDocument() {
 }
 
 // Add the document of a new subject here: document_test.cc then tests every format of it.
-inline std::vector<show::Document> Documents() {
+inline std::vector<show::Document> MakeDocuments() {
   return {MakeAllPartsDocument(),
-          KernelsDocument(),
+          MakeKernelsDocument(),
           show::MakeCheckDocument(MakeCheck()),
           show::MakeSuiteDocument(MakeSuite()),
-          CountersDocument(),
-          SustainedDocument(),
-          DeviceListDocument(),
-          CpuDocument(),
+          MakeCountersDocument(),
+          MakeSustainedDocument(),
+          MakeDeviceListDocument(),
+          MakeCpuDocument(),
           show::MakeReportDocument(MakePair()),
           show::MakeReportDocument(MakeBare()),
-          StaticCheckDocument(),
-          HistoryDocument(false),
-          HistoryDocument(true),
-          BisectionDocument(),
-          PeaksDocument(),
-          DoctorDocument(),
-          QuickTestDocument(),
-          ValidationsDocument()};
+          MakeStaticCheckDocument(),
+          MakeHistoryDocument(false),
+          MakeHistoryDocument(true),
+          MakeBisectionDocument(),
+          MakePeaksDocument(),
+          MakeDoctorDocument(),
+          MakeQuickTestDocument(),
+          MakeValidationsDocument()};
 }
 
 }  // namespace etprof::example

@@ -233,10 +233,11 @@ void ExpectCell(const read::ParsedTable& table, std::size_t row, const std::stri
 }
 
 void ExpectCsv(const Json& truth, const std::map<std::string, std::string>& csv) {
-  const read::ParsedTable latency = read::Csv(csv.at("latency")), groups = read::Csv(csv.at("groups")),
-                          categories = read::Csv(csv.at("categories")),
-                          operators = read::Csv(csv.at("operators")),
-                          comparison = read::Csv(csv.at("comparison"));
+  const read::ParsedTable latency = read::ParseCsv(csv.at("latency")),
+                          groups = read::ParseCsv(csv.at("groups")),
+                          categories = read::ParseCsv(csv.at("categories")),
+                          operators = read::ParseCsv(csv.at("operators")),
+                          comparison = read::ParseCsv(csv.at("comparison"));
   std::size_t group = 0, category = 0, op = 0;
   for (std::size_t i = 0; i < truth["experiments"].size(); ++i) {
     const Json& experiment = truth["experiments"][i];
@@ -326,7 +327,7 @@ void ExpectLadder(const Json& truth, const Formats& formats) {
   }
   EXPECT_TRUE(found);
   EXPECT_THAT(read::ScreenBlocks(formats.screen), testing::Contains(screen));
-  const read::ParsedTable csv = read::Csv(formats.csv.at("ladder"));
+  const read::ParsedTable csv = read::ParseCsv(formats.csv.at("ladder"));
   std::size_t csv_row = 0;
   for (const auto& rows :
        {Json::array({ladder["latency"]}), ladder["groups"], ladder["categories"], ladder["operators"]}) {

@@ -32,7 +32,7 @@ inline std::vector<std::string> Lines(const std::string& text) {
 }
 
 // Undoes the escaping of page/document_markdown.cc.
-inline std::string Unescaped(const std::string& cell) {
+inline std::string UnescapeMarkdown(const std::string& cell) {
   std::string text;
   for (std::size_t i = 0; i < cell.size(); ++i) {
     if (cell.compare(i, 4, "&lt;") == 0) {
@@ -60,7 +60,7 @@ inline std::vector<std::string> MarkdownCells(const std::string& line) {
       cell += line[++i];
     } else if (line[i] == '|') {
       const std::size_t from = cell.find_first_not_of(' '), to = cell.find_last_not_of(' ');
-      cells.push_back(from == std::string::npos ? "" : Unescaped(cell.substr(from, to - from + 1)));
+      cells.push_back(from == std::string::npos ? "" : UnescapeMarkdown(cell.substr(from, to - from + 1)));
       cell.clear();
     } else {
       cell += line[i];
@@ -85,7 +85,7 @@ inline std::vector<ParsedTable> MarkdownTables(const std::string& text) {
   return tables;
 }
 
-inline ParsedTable Csv(const std::string& text) {
+inline ParsedTable ParseCsv(const std::string& text) {
   ParsedTable table;
   CsvReader reader(text, "");
   std::vector<std::string_view> fields;
