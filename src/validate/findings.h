@@ -38,10 +38,10 @@ inline constexpr std::string_view kChecks[] = {"lock",
 class Findings {
  public:
   // Throws std::logic_error for a check that is not in kChecks.
-  void Broken(std::string_view check, const std::string& file, const std::string& problem) {
+  void AddBroken(std::string_view check, const std::string& file, const std::string& problem) {
     Add(ValidationFinding::Severity::kBroken, check, file, problem);
   }
-  void Warn(std::string_view check, const std::string& file, const std::string& problem) {
+  void AddWarning(std::string_view check, const std::string& file, const std::string& problem) {
     Add(ValidationFinding::Severity::kWarning, check, file, problem);
   }
   bool HasBroken(std::string_view check) const;

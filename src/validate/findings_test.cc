@@ -10,8 +10,8 @@ namespace {
 
 TEST(Findings, AreOrderedByCheckAndLimitedPerFile) {
   Findings findings;
-  for (int i = 0; i < 9; ++i) findings.Broken("sums", "a.json", std::to_string(i));
-  findings.Warn("manifest", "manifest.json", "x");
+  for (int i = 0; i < 9; ++i) findings.AddBroken("sums", "a.json", std::to_string(i));
+  findings.AddWarning("manifest", "manifest.json", "x");
   EXPECT_TRUE(findings.HasBroken("sums"));
   EXPECT_FALSE(findings.HasBroken("manifest"));
   const std::vector<ValidationFinding> ordered = findings.Take();
@@ -23,7 +23,7 @@ TEST(Findings, AreOrderedByCheckAndLimitedPerFile) {
 
 TEST(Findings, RejectUnknownChecks) {
   Findings findings;
-  EXPECT_THROW(findings.Broken("sum", "a", "b"), std::logic_error);
+  EXPECT_THROW(findings.AddBroken("sum", "a", "b"), std::logic_error);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ bool IsOfType(const json& value, const std::string& type) {
   throw std::logic_error("a schema names a type that does not exist: " + type);
 }
 
-std::string Quoted(const json& value) {
+std::string Quote(const json& value) {
   std::string text = value.is_object() ? "an object" : value.is_array() ? "a list" : JsonText(value);
   if (text.size() > 60) {
     text.resize(57);
@@ -55,7 +55,7 @@ std::string Quoted(const json& value) {
   return text;
 }
 
-std::string Joined(const json& list) {
+std::string JoinWithOr(const json& list) {
   std::string text;
   for (const json& item : list) {
     text += (text.empty() ? "" : " or ") + (item.is_string() ? item.get<std::string>() : item.dump());
@@ -111,16 +111,16 @@ class Checker {
 
   bool CheckValue(const json& value, const std::string& keyword, const json& rule, const std::string& path) {
     const auto add_problem = [&](const std::string& requirement) {
-      Add(path, fmt::format("must {}, but is {}", requirement, Quoted(value)));
+      Add(path, fmt::format("must {}, but is {}", requirement, Quote(value)));
     };
     if (keyword == "type") {
       const json types = rule.is_array() ? rule : json::array({rule});
       if (std::ranges::none_of(types, [&](const json& type) { return IsOfType(value, type); }))
-        add_problem("be " + Joined(types));
+        add_problem("be " + JoinWithOr(types));
     } else if (keyword == "const") {
       if (value != rule) add_problem("be " + rule.dump());
     } else if (keyword == "enum") {
-      if (std::ranges::find(rule, value) == rule.end()) add_problem("be " + Joined(rule));
+      if (std::ranges::find(rule, value) == rule.end()) add_problem("be " + JoinWithOr(rule));
     } else if (keyword == "minimum") {
       if (value.is_number() && value < rule) add_problem("be at least " + rule.dump());
     } else if (keyword == "maximum") {

@@ -65,7 +65,7 @@ class Fixture {
         }
         Compare(reduced, path.to_string() + " is missing", differences);
       }
-      for (const json& replacement : Changes(example_[path])) {
+      for (const json& replacement : MakeReplacements(example_[path])) {
         json changed = example_;
         changed[path] = replacement;
         Compare(changed, path.to_string() + " is " + replacement.dump(), differences);
@@ -75,7 +75,7 @@ class Fixture {
   }
 
  private:
-  static std::vector<json> Changes(const json& value) {
+  static std::vector<json> MakeReplacements(const json& value) {
     std::vector<json> changes = {nullptr,
                                  true,
                                  -1,

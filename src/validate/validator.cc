@@ -65,7 +65,7 @@ std::string Validator::Relative(const std::filesystem::path& file) const {
 
 std::vector<ValidationFinding> Validator::Finish() {
   if (locked_) {
-    findings_.Broken("lock", ".lock", "another etprof is measuring into it: wait for it");
+    findings_.AddBroken("lock", ".lock", "another etprof is measuring into it: wait for it");
     return findings_.Take();
   }
   CheckFinished();
@@ -85,15 +85,16 @@ std::vector<ValidationFinding> Validator::Finish() {
 
 void Validator::CheckFinished() {
   if (run_.status == RunData::Status::kRunning) {
-    findings_.Broken("finished", kManifestFile, "its status is \"running\", and nothing runs: it was killed");
+    findings_.AddBroken("finished", kManifestFile,
+                        "its status is \"running\", and nothing runs: it was killed");
   }
   if (run_.status == RunData::Status::kInterrupted) {
-    findings_.Warn("finished", kManifestFile,
-                   "it was interrupted: the same command with --resume continues it");
+    findings_.AddWarning("finished", kManifestFile,
+                         "it was interrupted: the same command with --resume continues it");
   }
   for (const ExperimentData& data : run_.experiments) {
     if (!data.error.empty()) {
-      findings_.Warn("finished", kManifestFile, fmt::format("{} failed: {}", data.label, data.error));
+      findings_.AddWarning("finished", kManifestFile, fmt::format("{} failed: {}", data.label, data.error));
     }
   }
   ForEachEntry([&](std::filesystem::recursive_directory_iterator& entry) {
@@ -102,11 +103,11 @@ void Validator::CheckFinished() {
     if (entry->is_directory(ignored)) {
       if (path.filename() != "launches" || foreign_) return;
       if (!std::filesystem::is_empty(path, ignored))
-        findings_.Broken("finished", Relative(path),
-                         "parts of launches that were not merged: `etprof recover` merges them");
+        findings_.AddBroken("finished", Relative(path),
+                            "parts of launches that were not merged: `etprof recover` merges them");
       entry.disable_recursion_pending();
     } else if (path.extension() == ".tmp" && !IsTemporaryName(path)) {
-      findings_.Broken("finished", Relative(path), "a file that was not written to its end");
+      findings_.AddBroken("finished", Relative(path), "a file that was not written to its end");
     }
   });
 }
@@ -126,12 +127,12 @@ void Validator::ForEachEntry(
 json Validator::ReadJson(const std::string& name) {
   const std::filesystem::path path = run_.folder / (name + ".json");
   const auto report_problem = [&](const std::string& problem) {
-    foreign_ ? findings_.Warn(name, name + ".json", problem)
-             : findings_.Broken(name, name + ".json", problem);
+    foreign_ ? findings_.AddWarning(name, name + ".json", problem)
+             : findings_.AddBroken(name, name + ".json", problem);
     return json(json::value_t::discarded);
   };
   if (!Exists(path) && name.ends_with("_summary") && !must_have_analysis()) {
-    findings_.Warn(name, name + ".json", kNotYetAnalyzed);
+    findings_.AddWarning(name, name + ".json", kNotYetAnalyzed);
     return json(json::value_t::discarded);
   }
   if (!Exists(path)) return report_problem("is not there");
@@ -146,7 +147,7 @@ json Validator::ReadJson(const std::string& name) {
   if (foreign_) return value;
   const std::vector<SchemaProblem> problems = CheckSchema(value, GetPublishedSchema(name));
   for (const SchemaProblem& problem : problems) {
-    findings_.Broken(
+    findings_.AddBroken(
         name, name + ".json",
         fmt::format("{} {}", problem.path.empty() ? "the whole" : problem.path, problem.problem));
   }
@@ -167,7 +168,7 @@ void Validator::CheckMetrics() {
   const json expected = json(ToJson(Metrics(run_), run_.folder)).at("results");
   const json& results = manifest_.at("results");
   if (metrics.at("results").size() != results.size()) {
-    findings_.Broken(
+    findings_.AddBroken(
         "metrics", kMetricsFile,
         fmt::format("has {} results, the manifest has {}", metrics.at("results").size(), results.size()));
     return;
@@ -176,17 +177,17 @@ void Validator::CheckMetrics() {
   for (std::size_t i = 0; i < results.size() && i < expected.size(); ++i) {
     for (const auto& [key, value] : metrics.at("results")[i].items()) {
       if (value != results[i].at(key)) {
-        findings_.Broken("metrics", kMetricsFile,
-                         fmt::format("results[{}].{} is {}, in the manifest {}", i, key, value.dump(),
-                                     results[i].at(key).dump()));
+        findings_.AddBroken("metrics", kMetricsFile,
+                            fmt::format("results[{}].{} is {}, in the manifest {}", i, key, value.dump(),
+                                        results[i].at(key).dump()));
       }
     }
     if (!latencies_known || run_.experiments[i].latency_csv.empty()) continue;
     for (const char* key : {"latency_ms", "median_ms", "min_ms", "max_ms", "runs"}) {
       if (results[i].at(key) == expected[i].at(key)) continue;
-      findings_.Broken("latency_values", Relative(run_.experiments[i].latency_csv),
-                       fmt::format("gives {} {}, the manifest says {}", key, expected[i].at(key).dump(),
-                                   results[i].at(key).dump()));
+      findings_.AddBroken("latency_values", Relative(run_.experiments[i].latency_csv),
+                          fmt::format("gives {} {}, the manifest says {}", key, expected[i].at(key).dump(),
+                                      results[i].at(key).dump()));
     }
   }
 }
@@ -200,9 +201,9 @@ void Validator::CheckConfig() {
     return;
   try {
     if (!ParseJson(ReadTextFile(path)).is_object())
-      findings_.Broken("config", kConfigFile, "is not JSON, or is cut short");
+      findings_.AddBroken("config", kConfigFile, "is not JSON, or is cut short");
   } catch (const Error& problem) {
-    findings_.Broken("config", kConfigFile, problem.problem());
+    findings_.AddBroken("config", kConfigFile, problem.problem());
   }
 }
 
@@ -217,8 +218,8 @@ bool Validator::CheckNamedFile(const std::string& name, const std::string& probl
   } else {
     return true;
   }
-  is_required ? findings_.Broken("files", Relative(file), problem)
-              : findings_.Warn("files", Relative(file), problem);
+  is_required ? findings_.AddBroken("files", Relative(file), problem)
+              : findings_.AddWarning("files", Relative(file), problem);
   return false;
 }
 
@@ -247,7 +248,7 @@ void Validator::CheckNamedFiles() {
     if (must_have_analysis() || Exists(run_.folder / name)) {
       CheckNamedFile(name, "");
     } else {
-      findings_.Warn("files", name, kNotYetAnalyzed);
+      findings_.AddWarning("files", name, kNotYetAnalyzed);
     }
   }
 }
@@ -260,10 +261,11 @@ void Validator::CheckHashes() {
       if (file.empty() || sha256.empty() || !hashed_files.insert(file).second || !Exists(file)) continue;
       try {
         if (Sha256HexOfFile(file) == sha256) continue;
-        findings_.Warn("sha256", file.string(),
-                       fmt::format("is not the {} that was measured any more: its SHA-256 is another", role));
+        findings_.AddWarning(
+            "sha256", file.string(),
+            fmt::format("is not the {} that was measured any more: its SHA-256 is another", role));
       } catch (const Error& error) {
-        findings_.Warn("sha256", file.string(), error.problem());
+        findings_.AddWarning("sha256", file.string(), error.problem());
       }
     }
   }
@@ -278,8 +280,8 @@ void Validator::CheckPeaks() {
   for (const json& entry : peaks.at("entries")) {
     for (const json& label : entry.at("experiments")) {
       if (labels.contains(label.get<std::string>())) continue;
-      findings_.Broken("peaks", kPeaksFile,
-                       fmt::format("has the peaks of {}, which is not an experiment here", label.dump()));
+      findings_.AddBroken("peaks", kPeaksFile,
+                          fmt::format("has the peaks of {}, which is not an experiment here", label.dump()));
     }
   }
 }
@@ -291,8 +293,8 @@ void Validator::CheckWatch() {
       std::int64_t sum = 0;
       for (const protocol::WatchedThread& thread : op.threads) sum += thread.busy_ns + thread.waiting_ns;
       if (sum == op.time_ns * data.watch->reply.threads) continue;
-      findings_.Broken("watch", Relative(WatchFile(data)),
-                       fmt::format("the times of the threads in {} do not add up", op.name));
+      findings_.AddBroken("watch", Relative(WatchFile(data)),
+                          fmt::format("the times of the threads in {} do not add up", op.name));
       break;
     }
   }

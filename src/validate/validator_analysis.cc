@@ -73,9 +73,9 @@ void CheckExperiment(const json& experiment, Findings& findings) {
   const std::uint64_t experiment_total = Integer(experiment.at("groups").at("total_ns"));
   const auto expect = [&](const char* table, std::uint64_t sum, std::uint64_t total) {
     if (sum == total) return;
-    findings.Broken("sums", kAnalysisFile,
-                    fmt::format("{}: the rows of {} add up to {} ns, the whole is {} ns", name, table,
-                                SignedText(sum), SignedText(total)));
+    findings.AddBroken("sums", kAnalysisFile,
+                       fmt::format("{}: the rows of {} add up to {} ns, the whole is {} ns", name, table,
+                                   SignedText(sum), SignedText(total)));
   };
   for (const char* table : {"groups", "categories", "places"}) {
     const json& rows = experiment.at(table);
@@ -92,9 +92,9 @@ void CheckExperiment(const json& experiment, Findings& findings) {
   if (mean.is_number() && tracer.is_number() && median.is_number()) {
     const double sum = mean.get<double>() + tracer.get<double>(), p50 = median.get<double>();
     if (std::fabs(sum - p50) > 1e-9 * std::fabs(p50)) {
-      findings.Broken("sums", kAnalysisFile,
-                      fmt::format("{}: mean_execute_ms and tracer_ms add up to {} ms, the median is {} ms",
-                                  name, sum, p50));
+      findings.AddBroken("sums", kAnalysisFile,
+                         fmt::format("{}: mean_execute_ms and tracer_ms add up to {} ms, the median is {} ms",
+                                     name, sum, p50));
     }
   }
 }
@@ -103,7 +103,7 @@ void CheckComparison(const json& comparison, Findings& findings) {
   const std::string name = fmt::format("{} against {}", comparison.at("candidate").get<std::string>(),
                                        comparison.at("baseline").get<std::string>());
   const auto add_finding = [&](const std::string& problem) {
-    findings.Broken("deltas", kAnalysisFile, fmt::format("{}: {}", name, problem));
+    findings.AddBroken("deltas", kAnalysisFile, fmt::format("{}: {}", name, problem));
   };
   const json& whole = comparison.at("whole");
   for (const char* table : {"groups", "categories", "operators"}) {
@@ -141,9 +141,9 @@ void CheckSums(const json& summary, Findings& findings) {
   }
   for (const auto& [group, ms] : summary.at("category_totals_ms").items()) {
     if (std::fabs(totals[group] - ms.get<double>()) > 1e-9 * std::fabs(ms.get<double>())) {
-      findings.Broken("sums", kAnalysisFile,
-                      fmt::format("category_totals_ms.{} is {} ms, its ETDumps have {} ms", group,
-                                  ms.get<double>(), totals[group]));
+      findings.AddBroken("sums", kAnalysisFile,
+                         fmt::format("category_totals_ms.{} is {} ms, its ETDumps have {} ms", group,
+                                     ms.get<double>(), totals[group]));
     }
   }
 }
@@ -248,9 +248,9 @@ void Validator::CheckDifferences() {
                 [&](const Difference& difference) { return findings_.HasFile(difference.file); });
   if (differences_.empty()) return;
   if (!other_program_reason_.empty()) {
-    findings_.Warn("derived", differences_.front().file,
-                   fmt::format("cannot be compared with the data, nor can {} other files: {}",
-                               differences_.size() - 1, other_program_reason_));
+    findings_.AddWarning("derived", differences_.front().file,
+                         fmt::format("cannot be compared with the data, nor can {} other files: {}",
+                                     differences_.size() - 1, other_program_reason_));
     return;
   }
   for (const Difference& difference : differences_) {
@@ -261,13 +261,13 @@ void Validator::CheckDifferences() {
 
 void Validator::ReportDifference(const Difference& difference) {
   if (run_.etprof_version != etprof_version_) {
-    findings_.Warn(difference.check, difference.file,
-                   fmt::format("{} (measured by etprof {}, this is {})", difference.problem,
-                               run_.etprof_version, etprof_version_));
+    findings_.AddWarning(difference.check, difference.file,
+                         fmt::format("{} (measured by etprof {}, this is {})", difference.problem,
+                                     run_.etprof_version, etprof_version_));
   } else if (!must_have_analysis()) {
-    findings_.Warn(difference.check, difference.file, difference.problem);
+    findings_.AddWarning(difference.check, difference.file, difference.problem);
   } else {
-    findings_.Broken(difference.check, difference.file, difference.problem);
+    findings_.AddBroken(difference.check, difference.file, difference.problem);
   }
 }
 
