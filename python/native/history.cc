@@ -145,7 +145,7 @@ struct ChangeRow {
   }
 };
 
-nb::list Trends(const HistoryOptions& options) {
+nb::list ReadTrendColumns(const HistoryOptions& options) {
   const HistoryReport history = ReadWithoutGil(options);
   std::vector<TrendRow> rows;
   for (const Trend& trend : history.trends) {
@@ -155,7 +155,7 @@ nb::list Trends(const HistoryOptions& options) {
   return MakeColumns(rows);
 }
 
-nb::list Changes(const HistoryOptions& options) {
+nb::list ReadChangeColumns(const HistoryOptions& options) {
   const HistoryReport history = ReadWithoutGil(options);
   std::vector<ChangeRow> rows;
   for (const Trend& trend : history.trends) {
@@ -186,7 +186,7 @@ void BindHistory(nb::module_& module) {
       "history_trends",
       [](const std::string& file, const std::string& model, const std::string& device,
          const std::string& experiment, const std::string& operator_name, std::size_t last) {
-        return Trends({file, MakeFilter(model, device, experiment, operator_name, last), {}});
+        return ReadTrendColumns({file, MakeFilter(model, device, experiment, operator_name, last), {}});
       },
       "file"_a, "model"_a, "device"_a, "experiment"_a, "operator"_a, "last"_a);
   module.def(
@@ -198,7 +198,7 @@ void BindHistory(nb::module_& module) {
         filter.operators = operator_name.empty();
         TrendOptions trends;
         trends.since = since;
-        return Changes({file, filter, trends});
+        return ReadChangeColumns({file, filter, trends});
       },
       "file"_a, "model"_a, "device"_a, "experiment"_a, "operator"_a, "last"_a, "since"_a);
 }
