@@ -447,7 +447,7 @@ class Finder {
     if (!experiment.roofline) return;
     finding::Fp16ComputedAsFp32 found{{0, whole}};
     for (const RooflineRow& row : experiment.roofline->rows) {
-      if (row.macs == 0 || row.dtype != "fp16" || row.roof_dtype == row.dtype) continue;
+      if (row.macs == 0 || row.dtype != "fp16" || row.ceiling_dtype == row.dtype) continue;
       found.time.ns += row.time.ns;
       ++found.operators;
     }
@@ -503,12 +503,12 @@ class Finder {
   // Finds operators far below the machine's limits, which another form of the operator or a better kernel may
   // speed up.
   void AddRoofline(const ReportExperiment& experiment, double whole) {
-    constexpr double kMaxShareOfRoof = 0.5;
+    constexpr double kMaxShareOfCeiling = 0.5;
     if (!experiment.roofline) return;
     finding::BelowRoofline found{{0, whole}, TracedTimesDisagree(experiment), {}};
     const std::vector<RooflineRow>& rows = experiment.roofline->rows;  // by falling gap
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].share() >= kMaxShareOfRoof || rows[i].gap_ns() <= 0) continue;
+      if (rows[i].share() >= kMaxShareOfCeiling || rows[i].gap_ns() <= 0) continue;
       found.gap.ns += rows[i].gap_ns();
       found.rows.push_back(i);
     }

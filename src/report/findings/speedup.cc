@@ -56,7 +56,7 @@ std::optional<std::string> FindSingleType(const Roofline& roofline) {
   std::int64_t all = 0;
   for (const RooflineRow& row : roofline.rows) {
     all += row.macs;
-    if (row.dtype == row.roof_dtype) macs[row.dtype] += row.macs;
+    if (row.dtype == row.ceiling_dtype) macs[row.dtype] += row.macs;
   }
   for (const auto& [dtype, type_macs] : macs) {
     if (all > 0 && static_cast<double>(type_macs) >= kMinShareOfOneType * static_cast<double>(all))
@@ -70,7 +70,7 @@ std::map<std::size_t, const RooflineRow*> FindComputeBoundRows(const Roofline& r
                                                                const std::string& dtype) {
   std::map<std::size_t, const RooflineRow*> rows;
   for (const RooflineRow& row : roofline.rows) {
-    if (row.macs > 0 && row.bound == RooflineRow::Bound::kCompute && row.roof_dtype == dtype)
+    if (row.macs > 0 && row.bound == RooflineRow::Bound::kCompute && row.ceiling_dtype == dtype)
       rows[row.op] = &row;
   }
   return rows;

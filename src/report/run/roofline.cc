@@ -52,27 +52,27 @@ std::optional<double> MaxBandwidth(const PeaksEntry& peaks, Bytes bytes) {
   return best;
 }
 
-// The compute roofs of the rows' data types, and all levels of memory with their fastest kind of access.
-std::vector<RooflineCeiling> MakeRoofs(const std::vector<RooflineRow>& rows, const PeaksEntry& peaks) {
-  std::vector<RooflineCeiling> roofs;
+// The compute ceilings of the rows' data types, and all levels of memory with their fastest kind of access.
+std::vector<RooflineCeiling> MakeCeilings(const std::vector<RooflineRow>& rows, const PeaksEntry& peaks) {
+  std::vector<RooflineCeiling> ceilings;
   std::set<std::string> types;
   for (const RooflineRow& row : rows) {
-    if (row.macs > 0) types.insert(row.roof_dtype);
+    if (row.macs > 0) types.insert(row.ceiling_dtype);
   }
   for (const std::string& type : types)
-    roofs.push_back({RooflineCeiling::Kind::kCompute, type, BestMacsPerSecond(peaks, type).value_or(0)});
+    ceilings.push_back({RooflineCeiling::Kind::kCompute, type, BestMacsPerSecond(peaks, type).value_or(0)});
   // Levels by capacity; the last level has no limit.
   std::map<Bytes, RooflineCeiling> levels;
   for (const protocol::MemoryPeak& peak : peaks.peaks.memory) {
     const bool is_named = peak.level != "sweep";
     const std::string name = is_named ? peak.level : FormatBytes(static_cast<double>(peak.working_set_bytes));
     const Bytes capacity = peak.capacity_bytes.value_or(std::numeric_limits<Bytes>::max());
-    RooflineCeiling& roof =
+    RooflineCeiling& ceiling =
         levels.try_emplace(capacity, RooflineCeiling{RooflineCeiling::Kind::kMemory, name, 0}).first->second;
-    roof.per_second = std::max(roof.per_second, peak.bytes.best);
+    ceiling.per_second = std::max(ceiling.per_second, peak.bytes.best);
   }
-  for (auto& [capacity, roof] : levels) roofs.push_back(std::move(roof));
-  return roofs;
+  for (auto& [capacity, ceiling] : levels) ceilings.push_back(std::move(ceiling));
+  return ceilings;
 }
 
 std::optional<RooflineRow> MakeRow(const Profile& profile, std::size_t op, const PeaksEntry& peaks) {
@@ -82,18 +82,18 @@ std::optional<RooflineRow> MakeRow(const Profile& profile, std::size_t op, const
   row.op = op;
   row.macs = *work.macs;
   row.bytes = *work.bytes;
-  row.dtype = row.roof_dtype = ComputeType(profile.operators[op], profile.program->operators[op].tensors);
+  row.dtype = row.ceiling_dtype = ComputeType(profile.operators[op], profile.program->operators[op].tensors);
   auto rate = BestMacsPerSecond(peaks, row.dtype);
   if (!rate && (row.dtype == "fp16" || row.dtype == "bf16")) {
-    row.roof_dtype = "fp32";
-    rate = BestMacsPerSecond(peaks, row.roof_dtype);
+    row.ceiling_dtype = "fp32";
+    rate = BestMacsPerSecond(peaks, row.ceiling_dtype);
   }
   const auto bandwidth = MaxBandwidth(peaks, row.bytes);
   if ((row.macs > 0 && !rate) || (row.bytes > 0 && !bandwidth)) return std::nullopt;
   const double compute = row.macs > 0 ? static_cast<double>(row.macs) / *rate * 1e9 : 0;
   const double memory = row.bytes > 0 ? static_cast<double>(row.bytes) / *bandwidth * 1e9 : 0;
   row.bound = compute >= memory ? RooflineRow::Bound::kCompute : RooflineRow::Bound::kMemory;
-  row.roof_ns = std::max(compute, memory);
+  row.ceiling_ns = std::max(compute, memory);
   row.time = MeasureTime(profile, op);
   if (row.time.ns <= 0) return std::nullopt;
   return row;
@@ -125,14 +125,14 @@ std::optional<Roofline> MakeRoofline(const Profile& profile, const PeaksEntry& p
     if (!IsOperator(profile.operators[op])) continue;
     if (auto row = MakeRow(profile, op, peaks)) {
       roofline.covered_ns += row->time.ns;
-      roofline.roof_ns += row->roof_ns;
+      roofline.ceiling_ns += row->ceiling_ns;
       roofline.rows.push_back(std::move(*row));
     } else if (runs > 0) {
       roofline.not_covered_ns += static_cast<double>(profile.statistics[op].total_self) / runs;
     }
   }
   if (roofline.rows.empty()) return std::nullopt;
-  roofline.roofs = MakeRoofs(roofline.rows, peaks);
+  roofline.ceilings = MakeCeilings(roofline.rows, peaks);
   std::ranges::stable_sort(roofline.rows, std::ranges::greater(), &RooflineRow::gap_ns);
   return roofline;
 }

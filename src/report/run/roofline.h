@@ -25,17 +25,17 @@ struct RooflineRow {
   enum class Bound { kCompute, kMemory };
   std::size_t op = 0;  // index into Profile::operators
   OperatorTime time;
-  std::string dtype;  // type of the operands: "fp32", "fp16", "bf16", "int8", or "other", which has no roof
-  std::string roof_dtype;  // type of its roof: fp32 for fp16 operators if the CPU has no fp16 arithmetic
-  std::int64_t macs = 0;   // per run
-  Bytes bytes = 0;         // compulsory traffic per run
-  Bound bound = Bound::kMemory;  // the lower roof at this intensity
-  double roof_ns = 0;            // ns; the time at that roof
+  std::string dtype;          // type of the operands: "fp32", "fp16", "bf16", "int8"; "other" has no ceiling
+  std::string ceiling_dtype;  // fp32 for fp16 operators if the CPU has no fp16 arithmetic
+  std::int64_t macs = 0;      // per run
+  Bytes bytes = 0;            // compulsory traffic per run
+  Bound bound = Bound::kMemory;  // the lower ceiling at this intensity
+  double ceiling_ns = 0;         // ns; the time at that ceiling
 
   double share() const {
-    return roof_ns / time.ns;
-  }  // share of the roof, 0 to 1; above 1: see docs/guides/bottlenecks.md
-  double gap_ns() const { return time.ns - roof_ns; }
+    return ceiling_ns / time.ns;
+  }  // share of the ceiling, 0 to 1; above 1: see docs/guides/bottlenecks.md
+  double gap_ns() const { return time.ns - ceiling_ns; }
   std::int64_t flops() const { return 2 * macs; }
   // FLOPs per byte of compulsory traffic.
   double intensity() const {
@@ -52,7 +52,7 @@ struct RooflineRow {
     v("name", [](const R& row, const Profile& in) { return in.operators[row.op].name; },
       {.meaning = "of the operator"});
     v("dtype", &R::dtype, {.meaning = "that it multiplies in", .choices = kTypes});
-    v("roof_dtype", &R::roof_dtype,
+    v("roof_dtype", &R::ceiling_dtype,
       {.meaning = "of the roof that it is compared with: fp32 where the CPU computes no fp16",
        .choices = kTypes});
     v("time_ms", [](const R& row) { return row.time.ns; }, kMs.WithMeaning("self time of a run"));
@@ -70,7 +70,7 @@ struct RooflineRow {
     v("macs_per_s", &R::macs_per_s, {.meaning = "over `time_ms`"});
     v("bytes_per_s", &R::bytes_per_s, {.meaning = "over `time_ms`"});
     v("bound", &R::bound, {.meaning = "which roof is the lower one for it"});
-    v("roof_ms", &R::roof_ns, kMs.WithMeaning("the time that it would take at that roof"));
+    v("roof_ms", &R::ceiling_ns, kMs.WithMeaning("the time that it would take at that roof"));
     v("share_of_roof", &R::share, {.meaning = "the time at the roof / the time", .min = 0});
     v("would_save_ms", &R::gap_ns, kMs.WithMeaning("`time_ms` less `roof_ms`"));
   }
@@ -98,18 +98,19 @@ template <>
 inline constexpr const char* kNames<RooflineCeiling::Kind>[] = {"compute", "memory"};
 
 struct Roofline {
-  std::vector<RooflineRow> rows;       // by decreasing gap
-  std::vector<RooflineCeiling> roofs;  // compute by data type, then memory from the innermost level
-  double covered_ns = 0;               // ns; sum of the rows' times
-  double roof_ns = 0;                  // ns; sum of the rows' times at their roofs
-  // The mean self times (ns) of operators without a row: their work is not known, or no roof limits them (a
-  // reshape).
+  std::vector<RooflineRow> rows;          // by decreasing gap
+  std::vector<RooflineCeiling> ceilings;  // compute by data type, then memory from the innermost level
+  double covered_ns = 0;                  // ns; sum of the rows' times
+  double ceiling_ns = 0;                  // ns; sum of the rows' times at their ceilings
+  // The mean self times (ns) of operators without a row: their work is not known, or no ceiling limits them
+  // (a reshape).
   double not_covered_ns = 0;
 
   static void Describe(auto& v) {
-    v("roofs", &Roofline::roofs, {.meaning = "compute by data type, then memory, the innermost level first"});
+    v("roofs", &Roofline::ceilings,
+      {.meaning = "compute by data type, then memory, the innermost level first"});
     v("covered_ms", &Roofline::covered_ns, kNonNegativeMs.WithMeaning("of the rows together"));
-    v("roof_ms", &Roofline::roof_ns, kNonNegativeMs.WithMeaning("of the rows together, at their roofs"));
+    v("roof_ms", &Roofline::ceiling_ns, kNonNegativeMs.WithMeaning("of the rows together, at their roofs"));
     v("not_covered_ms", &Roofline::not_covered_ns,
       kNonNegativeMs.WithMeaning(
           "of operators without a row: what they do is not known, or no roof limits it"));

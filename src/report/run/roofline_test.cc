@@ -86,27 +86,27 @@ TEST(Roofline, FindsTheRoofOfEachOperator) {
   const Profile profile = MakeRunsProfile({1, 1, 1});
   const auto roofline = MakeRoofline(profile, MakeMachinePeaks());
   ASSERT_TRUE(roofline.has_value());
-  ASSERT_EQ(roofline->rows.size(), 2U);  // a reshape has no roof
-  // Compute roofs of used data types only, then memory from the innermost level.
-  ASSERT_EQ(roofline->roofs.size(), 3U);
-  EXPECT_EQ(roofline->roofs[0].kind, RooflineCeiling::Kind::kCompute);
-  EXPECT_EQ(roofline->roofs[0].name, "fp32");
-  EXPECT_EQ(roofline->roofs[0].per_second, 20e9);
-  EXPECT_EQ(roofline->roofs[1].name, "L1");
-  EXPECT_EQ(roofline->roofs[1].per_second, 10e9);
-  EXPECT_EQ(roofline->roofs[2].name, "DRAM");
+  ASSERT_EQ(roofline->rows.size(), 2U);  // a reshape has no ceiling
+  // Compute ceilings of used data types only, then memory from the innermost level.
+  ASSERT_EQ(roofline->ceilings.size(), 3U);
+  EXPECT_EQ(roofline->ceilings[0].kind, RooflineCeiling::Kind::kCompute);
+  EXPECT_EQ(roofline->ceilings[0].name, "fp32");
+  EXPECT_EQ(roofline->ceilings[0].per_second, 20e9);
+  EXPECT_EQ(roofline->ceilings[1].name, "L1");
+  EXPECT_EQ(roofline->ceilings[1].per_second, 10e9);
+  EXPECT_EQ(roofline->ceilings[2].name, "DRAM");
   const RooflineRow& layer = roofline->rows[0];
   EXPECT_EQ(profile.operators[layer.op].name, "Fully Connected (NC, F32) GEMM #1");
   EXPECT_EQ(layer.bound, Bound::kCompute);
-  EXPECT_NEAR(layer.roof_ns, 50e3, 1e-6);  // 1e6 MACs at 20 per ns; 8000 bytes take only 0.8 us
+  EXPECT_NEAR(layer.ceiling_ns, 50e3, 1e-6);  // 1e6 MACs at 20 per ns; 8000 bytes take only 0.8 us
   EXPECT_NEAR(layer.share(), 0.5, 1e-9);
   EXPECT_NEAR(layer.macs_per_s(), 10e9, 1);
   const RooflineRow& add = roofline->rows[1];
   EXPECT_EQ(add.bound, Bound::kMemory);
-  EXPECT_NEAR(add.roof_ns, 6e3, 1e-6);  // 30 kB do not fit into L1: 5 bytes per ns
+  EXPECT_NEAR(add.ceiling_ns, 6e3, 1e-6);  // 30 kB do not fit into L1: 5 bytes per ns
   EXPECT_NEAR(add.share(), 0.6, 1e-9);
   EXPECT_NEAR(roofline->covered_ns, 110e3, 1e-6);
-  EXPECT_NEAR(roofline->roof_ns, 56e3, 1e-6);
+  EXPECT_NEAR(roofline->ceiling_ns, 56e3, 1e-6);
   EXPECT_NEAR(roofline->not_covered_ns, 1e3, 1e-6);
 }
 
@@ -128,8 +128,8 @@ TEST(Roofline, UnknownWorkHasNoRow) {
   EXPECT_FALSE(MakeRoofline(profile, MakeMachinePeaks()).has_value());
   profile.program.reset();
   EXPECT_FALSE(MakeRoofline(profile, MakeMachinePeaks()).has_value());
-  PeaksEntry no_roofs;
-  EXPECT_FALSE(MakeRoofline(MakeRunsProfile({1, 1}), no_roofs).has_value());
+  PeaksEntry no_ceilings;
+  EXPECT_FALSE(MakeRoofline(MakeRunsProfile({1, 1}), no_ceilings).has_value());
 }
 
 TEST(Roofline, FindsTheDataTypeOfTheOperands) {
@@ -167,7 +167,7 @@ TEST(Roofline, PortableKernelsUseTheTypeOfTheOutput) {
   // The output of an int8 operator may be fp32.
   EXPECT_EQ(type("fp32", "Fully Connected (NC, QD8, F32, QC4W) GEMM #1"), "int8");
 
-  // MACs in a type without a roof have no row; the add, which has no MACs, keeps its row.
+  // MACs in a type without a ceiling have no row; the add, which has no MACs, keeps its row.
   Profile profile = MakeRunsProfile({1, 1});
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     std::string& name = profile.operators[op].name;

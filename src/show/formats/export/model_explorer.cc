@@ -200,7 +200,7 @@ class GraphRenderer {
   Json Groups() const {
     struct GroupSums {
       std::string path;                                        // path of the module
-      std::map<std::size_t, std::pair<double, double>> times;  // by experiment: mean ns, share
+      std::map<std::size_t, std::pair<double, double>> times;  // mean ns and share, keyed by experiment
       std::optional<std::int64_t> macs = 0;
       ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // the least certain shape behind `macs`
     };

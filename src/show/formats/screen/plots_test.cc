@@ -120,7 +120,7 @@ RooflineRow MakeRooflineRow(std::int64_t macs, Bytes bytes, double ns) {
   row.macs = macs;
   row.bytes = bytes;
   row.time.ns = ns;
-  row.dtype = row.roof_dtype = "fp32";
+  row.dtype = row.ceiling_dtype = "fp32";
   return row;
 }
 
@@ -128,9 +128,9 @@ RooflineRow MakeRooflineRow(std::int64_t macs, Bytes bytes, double ns) {
 Roofline MakeExampleRoofline(std::vector<RooflineRow> rows) {
   Roofline roofline;
   roofline.rows = std::move(rows);
-  roofline.roofs = {{RooflineCeiling::Kind::kCompute, "fp32", 50e9},
-                    {RooflineCeiling::Kind::kMemory, "L1", 100e9},
-                    {RooflineCeiling::Kind::kMemory, "far", 10e9}};
+  roofline.ceilings = {{RooflineCeiling::Kind::kCompute, "fp32", 50e9},
+                       {RooflineCeiling::Kind::kMemory, "L1", 100e9},
+                       {RooflineCeiling::Kind::kMemory, "far", 10e9}};
   return roofline;
 }
 
@@ -195,16 +195,16 @@ TEST(RooflinePlot, BothAxesAreLogarithmic) {
 
 // 100 FLOPs per byte at 100 GFLOP/s; half a FLOP per byte at 5 GFLOP/s, which is 10 GB/s; and a tenth of
 // that.
-Picture DrawRowsAtTheirRoof() {
+Picture DrawRowsAtTheirCeiling() {
   return Draw(MakeExampleRoofline({MakeRooflineRow(50'000'000, 1'000'000, 1e6),
                                    MakeRooflineRow(250'000, 1'000'000, 1e5),
                                    MakeRooflineRow(250'000, 1'000'000, 1e6)}),
               3);
 }
 
-// An operator that reaches its roof is on the line; an operator far from its roof is below.
-TEST(RooflinePlot, OperatorsAtTheirRoofLieOnIt) {
-  const Picture picture = DrawRowsAtTheirRoof();
+// An operator that reaches its ceiling is on the line; an operator far from its ceiling is below.
+TEST(RooflinePlot, OperatorsAtTheirCeilingLieOnIt) {
+  const Picture picture = DrawRowsAtTheirCeiling();
   const auto compute = FindMark(picture, 'A'), memory = FindMark(picture, 'B'),
              below = FindMark(picture, 'C');
   const std::string& top = picture.rows[picture.rows.size() - static_cast<std::size_t>(compute.second)];
@@ -230,21 +230,21 @@ TEST(RooflinePlot, PointsInOnePlaceShareALetterAndHiddenPointsHaveNone) {
   EXPECT_THAT(picture.text, HasSubstr("•"));  // the fifth point has no letter
 }
 
-TEST(RooflinePlot, FitsTheWidthAndAcceptsNoRoof) {
+TEST(RooflinePlot, FitsTheWidthAndAcceptsNoCeiling) {
   Roofline roofline = MakeExampleRoofline({MakeRooflineRow(5'000'000, 1'000'000, 1e6)});
   for (const int width : {60, 80, 120}) {
     std::istringstream lines(Draw(roofline, 1, width).text);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
-  roofline.roofs.clear();
+  roofline.ceilings.clear();
   EXPECT_THAT(Draw(roofline, 1).text, HasSubstr("A"));
   roofline.rows = {MakeRooflineRow(0, 10, 1)};
   EXPECT_EQ(Draw(roofline, 1).text, "");
 }
 
-// The picture has the names of the roofs, ticks with units on both axes, and a note that counts the operators
-// without MACs. It is above a table whose rows begin with the letters of its points. The short form counts
-// the rows that it leaves out, and sums their potential saving.
+// The picture has the names of the ceilings, ticks with units on both axes, and a note that counts the
+// operators without MACs. It is above a table whose rows begin with the letters of its points. The short form
+// counts the rows that it leaves out, and sums their potential saving.
 TEST(RooflineTerminal, ChartIsAboveItsTable) {
   Roofline roofline = MakeExampleRoofline(
       {MakeRooflineRow(5'000'000, 1'000'000, 1e6), MakeRooflineRow(500'000, 1'000'000, 1e6)});
@@ -256,7 +256,7 @@ TEST(RooflineTerminal, ChartIsAboveItsTable) {
   RenderDocumentTerminal(document, {}, short_form);
   RenderDocumentTerminal(document, {.all = true, .report_path = ""}, long_form);
   EXPECT_THAT(long_form.str(), Not(HasSubstr("--all")));
-  ExpectGolden("roofline_plot", GoldenState("operators at their roof", DrawRowsAtTheirRoof().text) +
+  ExpectGolden("roofline_plot", GoldenState("operators at their roof", DrawRowsAtTheirCeiling().text) +
                                     GoldenState("operators in one place", DrawRowsInOnePlace().text) +
                                     GoldenState("short form of the section", short_form.str()) +
                                     GoldenState("long form of the section (--all)", long_form.str()));

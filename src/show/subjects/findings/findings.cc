@@ -553,7 +553,7 @@ class FindingFormatter {
 
   // Adds all remedies to the evidence, and the first of them also to the text.
   static void AddRemedies(const finding::NotDelegated& not_delegated, Text& text, Lines& evidence) {
-    constexpr std::size_t kMaxRemedies = 2;  // in the text
+    constexpr std::size_t kMaxRemedies = 2;  // remedies in the text
     for (std::size_t i = 0; i < std::min(kMaxRemedies, not_delegated.remedies.size()); ++i) {
       const finding::NotDelegated::Remedy& remedy = not_delegated.remedies[i];
       text += FormatText(" {}: {} of them, {}.", remedy.text, Count{remedy.operators}, Time{remedy.ns});

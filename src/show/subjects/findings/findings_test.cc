@@ -187,25 +187,25 @@ Report MakeReportWithRoofline(std::vector<RooflineRow> rows) {
 }
 
 // A compute-bound row of an operator of MakePair's candidate.
-RooflineRow MakeRowOfOperator(const std::string& name, double ns, double roof_ns) {
+RooflineRow MakeRowOfOperator(const std::string& name, double ns, double ceiling_ns) {
   const Report report = example::MakePair();
   const auto& operators = report.experiments[1].profile->operators;
   RooflineRow row;
   row.op = static_cast<std::size_t>(std::ranges::find(operators, name, &Operator::name) - operators.begin());
   row.time.ns = ns;
-  row.roof_ns = roof_ns;
+  row.ceiling_ns = ceiling_ns;
   row.bound = RooflineRow::Bound::kCompute;
   return row;
 }
 RooflineRow MakeFarRow() { return MakeRowOfOperator("Fully Connected (NC, PF32) GEMM #1", 500'000, 100'000); }
 RooflineRow MakeNearRow() { return MakeRowOfOperator("Transpose (ND, X32) #1", 300'000, 200'000); }
 
-// A row of fp16 that is computed as `roof_dtype`.
-RooflineRow MakeFp16Row(const char* roof_dtype, std::int64_t macs) {
+// A row of fp16 that is computed as `ceiling_dtype`.
+RooflineRow MakeFp16Row(const char* ceiling_dtype, std::int64_t macs) {
   RooflineRow row = MakeFarRow();
   row.macs = macs;
   row.dtype = "fp16";
-  row.roof_dtype = roof_dtype;
+  row.ceiling_dtype = ceiling_dtype;
   return row;
 }
 Report MakeReportOfFp16() {

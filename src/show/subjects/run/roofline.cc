@@ -24,7 +24,7 @@ Cell RateCell(double amount, const OperatorTime& time) {
 
 std::string BoundText(const RooflineRow& row) {
   if (row.bound == RooflineRow::Bound::kMemory) return "memory";
-  return row.roof_dtype == row.dtype ? "compute" : row.roof_dtype + " compute";
+  return row.ceiling_dtype == row.dtype ? "compute" : row.ceiling_dtype + " compute";
 }
 
 Table MakeRooflineTable(const ReportExperiment& experiment) {
@@ -52,7 +52,7 @@ Table MakeRooflineTable(const ReportExperiment& experiment) {
 
 RooflineChart MakeRooflineChart(const Roofline& roofline) {
   RooflineChart chart{"FLOP/B", "FLOP/s", {}, {}, kLetteredRows};
-  for (const RooflineCeiling& ceiling : roofline.roofs) {
+  for (const RooflineCeiling& ceiling : roofline.ceilings) {
     if (ceiling.per_second <= 0) continue;
     if (ceiling.kind == RooflineCeiling::Kind::kMemory) {
       chart.lines.push_back({false, ceiling.per_second, ceiling.name});
@@ -78,8 +78,8 @@ RooflineChart MakeRooflineChart(const Roofline& roofline) {
 
 Text RooflineText(const Roofline& roofline) {
   Text text = FormatText("{} operators take {}. At their rooflines they would take {} ({}).",
-                         Count{roofline.rows.size()}, Time{roofline.covered_ns}, Time{roofline.roof_ns},
-                         Share{roofline.roof_ns / roofline.covered_ns});
+                         Count{roofline.rows.size()}, Time{roofline.covered_ns}, Time{roofline.ceiling_ns},
+                         Share{roofline.ceiling_ns / roofline.covered_ns});
   if (roofline.not_covered_ns >= 0.005 * roofline.covered_ns) {
     text += FormatText(" Not modeled: {} (operators with unknown work, or without a roof).",
                        Time{roofline.not_covered_ns});
