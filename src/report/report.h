@@ -261,7 +261,7 @@ struct Report {
   std::vector<ReportComparison> comparisons;
   std::optional<Ladder> ladder;  // if the run is an ISA ladder; then there are no matrices
   std::vector<Matrix> matrices;
-  std::vector<Payoff> payoffs;
+  std::vector<LevelSpeedups> level_speedups;
   std::vector<WatchedExperiment> watched;
   std::vector<LatencyPlot> latency_plots;  // each experiment with times is in one plot
   std::vector<Finding> findings;

@@ -320,15 +320,16 @@ class LadderBuilder {
       std::vector<ThreadDependentLevel> found;
       for (const LadderRow& row : rows) {
         for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-          ThreadDependentLevel swing{row_kind, row.name, ladder_.levels[l].name, {}, {}};
+          ThreadDependentLevel dependent_level{row_kind, row.name, ladder_.levels[l].name, {}, {}};
           for (const std::vector<LadderCell>& levels : row.cells) {
             const LadderCell& cell = levels[l];
             if (!cell.over_below) continue;
-            if (cell.over_below->verdict == stats::Verdict::kFaster) swing.helps.push_back(cell);
-            if (cell.over_below->verdict == stats::Verdict::kSlower) swing.hurts.push_back(cell);
-            swing.at_stake = std::max(swing.at_stake, cell.ns.value_or(0));
+            if (cell.over_below->verdict == stats::Verdict::kFaster) dependent_level.helps.push_back(cell);
+            if (cell.over_below->verdict == stats::Verdict::kSlower) dependent_level.hurts.push_back(cell);
+            dependent_level.at_stake = std::max(dependent_level.at_stake, cell.ns.value_or(0));
           }
-          if (!swing.helps.empty() && !swing.hurts.empty()) found.push_back(std::move(swing));
+          if (!dependent_level.helps.empty() && !dependent_level.hurts.empty())
+            found.push_back(std::move(dependent_level));
         }
       }
       if (row_kind != ThreadDependentLevel::RowKind::kLatency)
@@ -404,7 +405,7 @@ class LadderBuilder {
 };
 
 // Absent if the experiments do not form a ladder.
-std::optional<Ladder> MakeLadderOf(const Report& report, const std::vector<std::size_t>& members) {
+std::optional<Ladder> MakeLadder(const Report& report, const std::vector<std::size_t>& members) {
   const LevelList levels = FindLevels(report, members);
   return levels.empty() ? std::nullopt : LadderBuilder(report, levels).Build();
 }
@@ -445,7 +446,7 @@ std::optional<Ladder> FindLadder(const Report& report) {
   for (const ReportExperiment& experiment : report.experiments) {
     if (report.run.experiments[experiment.index].isa.empty()) return std::nullopt;
   }
-  return MakeLadderOf(report, all);
+  return MakeLadder(report, all);
 }
 
 std::vector<Ladder> FindLaddersWithin(const Report& report) {
@@ -459,7 +460,7 @@ std::vector<Ladder> FindLaddersWithin(const Report& report) {
   for (const auto& [shared, group] : groups) {
     std::set<int> threads;
     for (const std::size_t i : group) threads.insert(report.experiments[i].threads);
-    auto ladder = threads.size() < 2 ? std::nullopt : MakeLadderOf(report, group);
+    auto ladder = threads.size() < 2 ? std::nullopt : MakeLadder(report, group);
     if (ladder) ladders.push_back(*std::move(ladder));
   }
   return ladders;

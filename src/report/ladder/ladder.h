@@ -203,52 +203,53 @@ std::optional<Ladder> FindLadder(const Report& report);
 std::vector<Ladder> FindLaddersWithin(const Report& report);
 
 // A time without and with a level of the ISA, at each number of threads.
-struct PayoffRow {
+struct LevelSpeedupRow {
   std::string name;
   std::vector<std::optional<TimeComparison>> speedups;  // by number of threads; absent: not in both variants
   // The first number of threads from which on the level is the same or slower, after it was faster at a
   // smaller number. Absent if a verdict from there on is missing, inconclusive, or contended.
-  std::optional<int> stops;
-  bool never = false;  // the same or slower at each number of threads
+  std::optional<int> stops_at_threads;
+  bool never_faster = false;  // the same or slower at each number of threads
 
   static constexpr const char* kSchemaName = "isa_threads_row";
   static void Describe(auto& v) {
-    v("name", &PayoffRow::name, {.meaning = "median latency, or an operator"});
+    v("name", &LevelSpeedupRow::name, {.meaning = "median latency, or an operator"});
     v("gain",
-      [](const PayoffRow& row) {
+      [](const LevelSpeedupRow& row) {
         return MapEach(row.speedups, [](const auto& one) { return MakeOptionalView<RatioAndVerdict>(one); });
       },
       {.meaning = "by number of threads; null: not in both variants"});
-    v("no_longer_from_threads", &PayoffRow::stops,
+    v("no_longer_from_threads", &LevelSpeedupRow::stops_at_threads,
       {.meaning = "from here on the verdict is same or slower, after it was faster", .min = 1});
-    v("never", &PayoffRow::never, {.meaning = "same or slower at each number of threads"});
+    v("never", &LevelSpeedupRow::never_faster, {.meaning = "same or slower at each number of threads"});
   }
 };
 
 // The speedup of an ISA level over the level below, by the number of threads.
-struct Payoff {
+struct LevelSpeedups {
   std::string baseline, candidate;  // names of the levels
   std::vector<int> threads;         // ascending
   bool interleaved = true;          // all were interleaved; else drift cannot be distinguished from an effect
-  PayoffRow latency;
-  std::vector<PayoffRow> operators;
+  LevelSpeedupRow latency;
+  std::vector<LevelSpeedupRow> operators;
 
-  bool Stops() const;  // in any row
+  bool AnyStops() const;  // whether any row has `stops_at_threads`
 
   static constexpr const char* kSchemaName = "isa_threads";
   static void Describe(auto& v) {
-    v("baseline", &Payoff::baseline, {.meaning = "name of the level below"});
-    v("candidate", &Payoff::candidate, {.meaning = "name of the level"});
-    v("threads", &Payoff::threads, {.meaning = "numbers of threads, rising", .min = 1, .non_empty = true});
-    v("interleaved", &Payoff::interleaved, {.meaning = "false: drift cannot be told from an effect"});
-    v("latency", &Payoff::latency, {.meaning = "of medians"});
-    v("operators", &Payoff::operators, {.meaning = "that both sides have somewhere, by falling time"});
+    v("baseline", &LevelSpeedups::baseline, {.meaning = "name of the level below"});
+    v("candidate", &LevelSpeedups::candidate, {.meaning = "name of the level"});
+    v("threads", &LevelSpeedups::threads,
+      {.meaning = "numbers of threads, rising", .min = 1, .non_empty = true});
+    v("interleaved", &LevelSpeedups::interleaved, {.meaning = "false: drift cannot be told from an effect"});
+    v("latency", &LevelSpeedups::latency, {.meaning = "of medians"});
+    v("operators", &LevelSpeedups::operators, {.meaning = "that both sides have somewhere, by falling time"});
   }
 };
 
-// Finds the payoffs of the report's ladder or, without a ladder, of all experiments that differ only in the
-// ISA and the number of threads: of the levels that were measured with at least two numbers of threads. Empty
-// if the CPU was emulated.
-std::vector<Payoff> FindPayoffs(const Report& report);
+// Finds the level speedups of the report's ladder or, without a ladder, of all experiments that differ only
+// in the ISA and the number of threads: of the levels that were measured with at least two numbers of
+// threads. Empty if the CPU was emulated.
+std::vector<LevelSpeedups> FindLevelSpeedups(const Report& report);
 
 }  // namespace etprof

@@ -482,7 +482,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   DecideReleases(report);
   report.ladder = FindLadder(report);
   if (!report.ladder) report.matrices = FindMatrices(report);
-  report.payoffs = FindPayoffs(report);
+  report.level_speedups = FindLevelSpeedups(report);
   report.latency_plots = FindLatencyPlots(report);
   AddWarnings(report);
   report.findings = MakeFindings(report);

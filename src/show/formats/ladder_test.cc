@@ -32,7 +32,7 @@ std::vector<LadderPoint> OneThread() {
   return points;
 }
 
-std::string ScreenOfLadder(const Report& report, int width = 80, bool all = false) {
+std::string RenderLadderScreen(const Report& report, int width = 80, bool all = false) {
   TerminalOptions options;
   options.width = width;
   options.all = all;
@@ -41,7 +41,7 @@ std::string ScreenOfLadder(const Report& report, int width = 80, bool all = fals
   return out.str();
 }
 
-std::string AnswersOf(const Report& report) {
+std::string PrintAnswers(const Report& report) {
   std::string text;
   for (const show::Answer& answer : show::LadderAnswers(report)) {
     text += ToText(answer.text, show::LatencyRange(report)) + "|" +
@@ -51,7 +51,7 @@ std::string AnswersOf(const Report& report) {
 }
 
 // Renders sections of a report as a page, without parts above `max_level`.
-std::string PageOf(std::vector<show::Section> sections, show::Level max_level) {
+std::string RenderPage(std::vector<show::Section> sections, show::Level max_level) {
   show::Document document;
   document.title = "net";
   document.sections = std::move(sections);
@@ -80,7 +80,7 @@ Report MakeLadderWithUnsupportedLevel() {
 }
 
 // A ladder of one level that pays off at 1 thread. At 4 threads, its convolution takes `on_at_four`.
-Report MakePayoffReport(Nanoseconds on_at_four) {
+Report MakeLevelSpeedupsReport(Nanoseconds on_at_four) {
   return MakeLadder({{"off", "-sme2", {}, 1, 8'000'000},
                      {"on", "all", {"sme2"}, 1, 2'000'000},
                      {"off", "-sme2", {}, 4, 2'000'000},
@@ -95,12 +95,14 @@ TEST(MakeLadderSections, PageHasTheEffectOfEveryLevel) {
   const Report thread_dependent = MakeLadder(MakeSme2Points());
   EXPECT_FALSE(thread_dependent.ladder->thread_dependent_levels.empty());
   const Report tiny_margin = MakeLadderWithTinyMargin();
-  ExpectGolden(
-      "ladder_page",
-      GoldenState("1 and 4 threads", PageOf(show::MakeLadderSections(thread_dependent), show::Level::kPage)) +
-          GoldenState("tiny margin", PageOf(show::MakeLadderSections(tiny_margin), show::Level::kDefault)) +
-          GoldenState("no effect at 4 threads",
-                      PageOf(show::MakePayoffSections(MakePayoffReport(2'000'000)), show::Level::kPage)));
+  ExpectGolden("ladder_page",
+               GoldenState("1 and 4 threads",
+                           RenderPage(show::MakeLadderSections(thread_dependent), show::Level::kPage)) +
+                   GoldenState("tiny margin",
+                               RenderPage(show::MakeLadderSections(tiny_margin), show::Level::kDefault)) +
+                   GoldenState("no effect at 4 threads",
+                               RenderPage(show::MakeLevelSpeedupsSections(MakeLevelSpeedupsReport(2'000'000)),
+                                          show::Level::kPage)));
 }
 
 // The answers name the effect of each level, and the fastest setting with the settings that are tied with it.
@@ -108,8 +110,8 @@ TEST(MakeLadderSections, PageHasTheEffectOfEveryLevel) {
 // the same either; a wide interval is not shown; and if no setting is significantly the fastest, the lowest
 // median is named, whatever the ratios are.
 TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
-  std::string answers = GoldenState("1 thread", AnswersOf(MakeLadder(OneThread()))) +
-                        GoldenState("1 and 4 threads", AnswersOf(MakeLadder(MakeSme2Points())));
+  std::string answers = GoldenState("1 thread", PrintAnswers(MakeLadder(OneThread()))) +
+                        GoldenState("1 and 4 threads", PrintAnswers(MakeLadder(MakeSme2Points())));
   Report report = MakeLadder(MakeSme2Points());
   for (auto& levels : report.ladder->latency.cells) {
     for (LadderCell& cell : levels) {
@@ -118,7 +120,7 @@ TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
   }
   std::size_t tied = 0;
   for (LadderBest::Other& other : report.ladder->best->others) {
-    // The last one is significantly slower.
+    // The last setting is significantly slower.
     const bool last = ++tied == report.ladder->best->others.size();
     other.against.verdict = last ? stats::Verdict::kFaster : stats::Verdict::kInconclusive;
     if (last) continue;
@@ -126,23 +128,23 @@ TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
     other.against.estimate->log_high = 20;
   }
   answers +=
-      GoldenState("inconclusive levels, all settings but one tied in wide intervals", AnswersOf(report));
+      GoldenState("inconclusive levels, all settings but one tied in wide intervals", PrintAnswers(report));
   LadderBest::Other& contended = report.ladder->best->others.front();
   contended.against.verdict = stats::Verdict::kContended;
-  answers += GoldenState("also a contended setting", AnswersOf(report));
+  answers += GoldenState("also a contended setting", PrintAnswers(report));
   report.ladder->best->others.back().against.verdict = stats::Verdict::kInconclusive;
-  answers += GoldenState("no setting significantly the fastest", AnswersOf(report));
+  answers += GoldenState("no setting significantly the fastest", PrintAnswers(report));
   // The order follows the medians themselves, whatever the ratios are.
   report.ladder->latency.cells[contended.setting.threads][contended.setting.level].ns = 1e6;
-  answers += GoldenState("another lowest median: sme at 4 threads, 1 ms", AnswersOf(report));
+  answers += GoldenState("another lowest median: sme at 4 threads, 1 ms", PrintAnswers(report));
 
   Report same = MakeLadder(OneThread());
   std::vector<LadderCell>& cells = same.ladder->latency.cells[0];
   for (LadderCell& cell : cells)
     if (cell.over_below) cell.over_below->verdict = stats::Verdict::kSame;
-  answers += GoldenState("all levels the same", AnswersOf(same));
+  answers += GoldenState("all levels the same", PrintAnswers(same));
   cells.back().over_below->verdict = stats::Verdict::kContended;
-  answers += GoldenState("a contended level", AnswersOf(same));
+  answers += GoldenState("a contended level", PrintAnswers(same));
   ExpectGolden("ladder_answers", answers);
 }
 
@@ -171,7 +173,7 @@ TEST(MakeLadderSections, NamesTheLevelsThatHaveAnOperator) {
 TEST(RenderLadder, FitsTheScreen) {
   for (const auto& points : {OneThread(), MakeSme2Points()}) {
     for (const int width : {60, 80, 120}) {
-      const std::string screen = ScreenOfLadder(MakeLadder(points), width);
+      const std::string screen = RenderLadderScreen(MakeLadder(points), width);
       std::istringstream lines(screen);
       std::string line;
       int count = 0, last = 0;  // the blank line at the end does not belong to the table
@@ -185,17 +187,17 @@ TEST(RenderLadder, FitsTheScreen) {
   }
 }
 
-// Each level has its speedup and a bar, and what only some levels execute is named. A level that does not run
-// has its error instead, without control characters. An emulated CPU has times, but neither speedups nor
-// bars.
+// Each level has its speedup and a bar, and operators that only some levels execute are named. A level that
+// does not run has its error instead, without control characters. An emulated CPU has times, but neither
+// speedups nor bars.
 TEST(RenderLadder, ShowsLevelsGainsAndBars) {
-  const std::string unsupported = ScreenOfLadder(MakeLadderWithUnsupportedLevel());
+  const std::string unsupported = RenderLadderScreen(MakeLadderWithUnsupportedLevel());
   EXPECT_THAT(unsupported, Not(HasSubstr("\x1b")));
-  const std::string emulated = ScreenOfLadder(MakeEmulatedLadder());
+  const std::string emulated = RenderLadderScreen(MakeEmulatedLadder());
   EXPECT_THAT(emulated, Not(HasSubstr("█")));
   ExpectGolden("ladder_screen",
-               GoldenState("1 thread", ScreenOfLadder(MakeLadder(OneThread()))) +
-                   GoldenState("1 and 4 threads", ScreenOfLadder(MakeLadder(MakeSme2Points()))) +
+               GoldenState("1 thread", RenderLadderScreen(MakeLadder(OneThread()))) +
+                   GoldenState("1 and 4 threads", RenderLadderScreen(MakeLadder(MakeSme2Points()))) +
                    GoldenState("a level that does not run", unsupported) +
                    GoldenState("emulated CPU", emulated));
 }
@@ -245,23 +247,24 @@ TEST(RenderLadder, JsonCsvAndMarkdownAgree) {
   EXPECT_EQ(std::count(header.begin(), header.end(), '\n'), 1);
 }
 
-TEST(MakePayoffSections, ListsTheThreadsAtWhichALevelStopsPayingOff) {
-  // Equally fast at 4 threads: this is no swing, so the ladder does not list it. The golden page of the
-  // ladder has the texts.
-  const std::vector<show::Section> stops = show::MakePayoffSections(MakePayoffReport(2'000'000));
+TEST(MakeLevelSpeedupsSections, ListsTheThreadsAtWhichALevelStopsHelping) {
+  // At 4 threads the convolution is equally fast, not slower, so the ladder does not list the level. The
+  // golden page of the ladder has the texts.
+  const std::vector<show::Section> stops =
+      show::MakeLevelSpeedupsSections(MakeLevelSpeedupsReport(2'000'000));
   ASSERT_EQ(stops.size(), 1u);
   EXPECT_EQ(stops[0].level, show::Level::kBrief);
   const auto* list = std::get_if<show::List>(&stops[0].parts.front());
   ASSERT_NE(list, nullptr);
   ASSERT_EQ(list->items.size(), 2u);
-  const std::vector<show::Section> pays = show::MakePayoffSections(MakePayoffReport(500'000));
+  const std::vector<show::Section> pays = show::MakeLevelSpeedupsSections(MakeLevelSpeedupsReport(500'000));
   ASSERT_EQ(pays.size(), 1u);
   EXPECT_EQ(pays[0].level, show::Level::kDefault);
   const auto* table = std::get_if<show::Table>(&pays[0].parts.front());
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->rows.front().cells.front().text, "Median latency");
   std::ostringstream json;
-  RenderAnalysisJson(MakePayoffReport(2'000'000), json);
+  RenderAnalysisJson(MakeLevelSpeedupsReport(2'000'000), json);
   const auto row = nlohmann::json::parse(json.str())["isa_threads"][0]["latency"];
   EXPECT_EQ(row["no_longer_from_threads"], 4);
   EXPECT_EQ(row["gain"][1]["verdict"], "same");

@@ -121,7 +121,7 @@ struct OperatorPairJson {
 
 struct OperatorDeltaJson {
   DeltaRow row;
-  std::optional<OperatorPairJson> pair;  // absent for the row "Clipped"
+  std::optional<OperatorPairJson> pair;  // absent for the row of truncated time
 
   static void Describe(auto& v) {
     v.Flat(&OperatorDeltaJson::row);

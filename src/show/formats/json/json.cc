@@ -180,7 +180,7 @@ struct AnalysisJson {
     v("latency_plots", [](J json) { return MakeViews<PlotJson>(json.source.latency_plots); },
       {.meaning = "histograms of experiments that are compared with each other"});
     v("ladder", &Report::ladder, {.meaning = "of a run that measured levels of the ISA; null: it is none"});
-    v("isa_threads", &Report::payoffs,
+    v("isa_threads", &Report::level_speedups,
       {.meaning = "what each level of the ISA gains at each number of threads"});
     v("insights", [](J json) { return MakeViews<FindingJson>(json.source.findings, json.source); },
       {.meaning = "findings: what to do next"});

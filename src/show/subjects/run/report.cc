@@ -255,7 +255,7 @@ Document MakeReportDocument(const Report& report) {
     sections.push_back(MakeMatrixSection(report, matrix));
     if (IsSinglePair(report, matrix)) sections.back().level = Level::kPage;
   }
-  Append(MakePayoffSections(report), sections);
+  Append(MakeLevelSpeedupsSections(report), sections);
   document.notes_title = "Measurement quality";
   document.notes = MakeValueNotes(report);
   std::ranges::move(MakeQualityNotes(report), std::back_inserter(document.notes));

@@ -79,7 +79,7 @@ std::vector<Section> MakeLadderSections(const Report& report);
 Section MakeMatrixSection(const Report& report, const Matrix& matrix);
 // The speedup of each ISA level at each number of threads, and where it stops paying off. For a ladder with
 // more than two levels, only the levels that stop: its own tables have every speedup.
-std::vector<Section> MakePayoffSections(const Report& report);
+std::vector<Section> MakeLevelSpeedupsSections(const Report& report);
 
 // The distance of operators from the machine's roofline, one section per experiment; the sections of
 // experiments that no pair or ladder highlights are folded. Empty if no ceilings are known.

@@ -29,16 +29,17 @@ std::vector<LadderPoint> MakeOffOnPoints(
   return points;
 }
 
-const PayoffRow& FindConvolution(const Payoff& payoff) {
-  const auto found = std::ranges::find_if(
-      payoff.operators, [](const PayoffRow& row) { return row.name.starts_with("Convolution"); });
-  EXPECT_NE(found, payoff.operators.end());
+const LevelSpeedupRow& FindConvolution(const LevelSpeedups& level_speedups) {
+  const auto found = std::ranges::find_if(level_speedups.operators, [](const LevelSpeedupRow& row) {
+    return row.name.starts_with("Convolution");
+  });
+  EXPECT_NE(found, level_speedups.operators.end());
   return *found;
 }
 
 // The level below was measured with fewer numbers of threads; with the others, the comparison would be with a
 // different level.
-TEST(Payoff, ComparesWithOneLevelOnly) {
+TEST(LevelSpeedups, ComparesWithOneLevelOnly) {
   std::vector<LadderPoint> points =
       MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 1'000'000}, {1'000'000, 2'000'000}});
   for (LadderPoint& point : points)
@@ -48,50 +49,50 @@ TEST(Payoff, ComparesWithOneLevelOnly) {
   const Report report = MakeLadder(points);
   ASSERT_TRUE(report.ladder);
   EXPECT_THAT(report.ladder->thread_dependent_levels, IsEmpty());
-  ASSERT_THAT(report.payoffs, SizeIs(2));
-  EXPECT_EQ(report.payoffs[1].baseline, "sme");
-  const PayoffRow& row = FindConvolution(report.payoffs[1]);
+  ASSERT_THAT(report.level_speedups, SizeIs(2));
+  EXPECT_EQ(report.level_speedups[1].baseline, "sme");
+  const LevelSpeedupRow& row = FindConvolution(report.level_speedups[1]);
   EXPECT_EQ(row.speedups[1]->verdict, Verdict::kFaster);
   EXPECT_FALSE(row.speedups[2]);
-  EXPECT_FALSE(report.payoffs[1].Stops());
+  EXPECT_FALSE(report.level_speedups[1].AnyStops());
 }
 
-TEST(Payoff, FindsWhereALevelStopsToPayOff) {
+TEST(LevelSpeedups, FindsTheThreadsAtWhichALevelStopsHelping) {
   const Report report =
       MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 3'000'000}, {2'000'000, 4'000'000}}));
-  ASSERT_THAT(report.payoffs, SizeIs(1));
-  const Payoff& payoff = report.payoffs[0];
-  EXPECT_EQ(payoff.baseline, "off");
-  EXPECT_EQ(payoff.candidate, "on");
-  EXPECT_THAT(payoff.threads, ElementsAre(1, 2, 4));
-  const PayoffRow& row = FindConvolution(payoff);
+  ASSERT_THAT(report.level_speedups, SizeIs(1));
+  const LevelSpeedups& level_speedups = report.level_speedups[0];
+  EXPECT_EQ(level_speedups.baseline, "off");
+  EXPECT_EQ(level_speedups.candidate, "on");
+  EXPECT_THAT(level_speedups.threads, ElementsAre(1, 2, 4));
+  const LevelSpeedupRow& row = FindConvolution(level_speedups);
   EXPECT_EQ(row.speedups[0]->verdict, Verdict::kFaster);
   EXPECT_EQ(row.speedups[1]->verdict, Verdict::kFaster);
   EXPECT_EQ(row.speedups[2]->verdict, Verdict::kSlower);
-  EXPECT_EQ(row.stops, 4);
-  EXPECT_FALSE(row.never);
-  EXPECT_EQ(payoff.latency.stops, 4);
-  EXPECT_TRUE(payoff.Stops());
+  EXPECT_EQ(row.stops_at_threads, 4);
+  EXPECT_FALSE(row.never_faster);
+  EXPECT_EQ(level_speedups.latency.stops_at_threads, 4);
+  EXPECT_TRUE(level_speedups.AnyStops());
   // Equal speed is a stop; an operator that never pays off does not stop.
   const Report same = MakeLadder(
       MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 4'000'000}, {2'000'000, 2'000'000}}), 7);
-  EXPECT_EQ(FindConvolution(same.payoffs[0]).stops, 2);
-  const auto gemm =
-      std::ranges::find(payoff.operators, "Fully Connected (NC, F32) GEMM #1", &PayoffRow::name);
-  ASSERT_NE(gemm, payoff.operators.end());
-  EXPECT_TRUE(gemm->never);
-  EXPECT_FALSE(gemm->stops);
+  EXPECT_EQ(FindConvolution(same.level_speedups[0]).stops_at_threads, 2);
+  const auto gemm = std::ranges::find(level_speedups.operators, "Fully Connected (NC, F32) GEMM #1",
+                                      &LevelSpeedupRow::name);
+  ASSERT_NE(gemm, level_speedups.operators.end());
+  EXPECT_TRUE(gemm->never_faster);
+  EXPECT_FALSE(gemm->stops_at_threads);
 }
 
-TEST(Payoff, ALevelThatAlwaysPaysOffHasNoStop) {
+TEST(LevelSpeedups, ALevelThatAlwaysHelpsDoesNotStop) {
   const Report report =
       MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 1'000'000}, {2'000'000, 500'000}}), 7);
-  ASSERT_THAT(report.payoffs, SizeIs(1));
-  EXPECT_FALSE(report.payoffs[0].Stops());
-  EXPECT_FALSE(FindConvolution(report.payoffs[0]).never);
+  ASSERT_THAT(report.level_speedups, SizeIs(1));
+  EXPECT_FALSE(report.level_speedups[0].AnyStops());
+  EXPECT_FALSE(FindConvolution(report.level_speedups[0]).never_faster);
 }
 
-TEST(Payoff, NeedsAVerdictAtEachNumberOfThreads) {
+TEST(LevelSpeedups, NeedsAVerdictAtEachNumberOfThreads) {
   const auto row_of = [](std::vector<Verdict> verdicts) {
     Report report;
     Ladder ladder;
@@ -103,18 +104,19 @@ TEST(Payoff, NeedsAVerdictAtEachNumberOfThreads) {
       ladder.latency.cells[t][1].over_below.emplace().verdict = verdicts[t];
     }
     report.ladder = ladder;
-    return FindPayoffs(report).at(0).latency;
+    return FindLevelSpeedups(report).at(0).latency;
   };
-  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSame}).stops, 2);
-  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kInconclusive}).stops);
-  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kContended}).stops);
-  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kInconclusive}).stops);
-  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kFaster, Verdict::kSame}).stops, 4);
-  EXPECT_FALSE(row_of({Verdict::kSlower, Verdict::kFaster}).stops);
-  EXPECT_FALSE(row_of({Verdict::kInconclusive, Verdict::kSame}).stops) << "it never paid off";
+  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSame}).stops_at_threads, 2);
+  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kInconclusive}).stops_at_threads);
+  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kContended}).stops_at_threads);
+  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kInconclusive}).stops_at_threads);
+  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kFaster, Verdict::kSame}).stops_at_threads,
+            4);
+  EXPECT_FALSE(row_of({Verdict::kSlower, Verdict::kFaster}).stops_at_threads);
+  EXPECT_FALSE(row_of({Verdict::kInconclusive, Verdict::kSame}).stops_at_threads) << "it never paid off";
 }
 
-TEST(Payoff, ExperimentsWithoutAMaskHaveAllFeatures) {
+TEST(LevelSpeedups, ExperimentsWithoutAMaskHaveAllFeatures) {
   Report with = MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}, {2'000'000, 4'000'000}}));
   RunData run = with.run;
   std::vector<std::optional<Profile>> profiles;
@@ -125,13 +127,13 @@ TEST(Payoff, ExperimentsWithoutAMaskHaveAllFeatures) {
   run.pairs.clear();
   const Report report = Assemble(run, profiles);
   EXPECT_FALSE(report.ladder);
-  ASSERT_THAT(report.payoffs, SizeIs(1));
-  EXPECT_EQ(FindConvolution(report.payoffs[0]).stops, 2);
+  ASSERT_THAT(report.level_speedups, SizeIs(1));
+  EXPECT_EQ(FindConvolution(report.level_speedups[0]).stops_at_threads, 2);
   // Two experiments with other differences are not compared.
   run.experiments[0].model_sha256 = run.experiments[2].model_sha256 = "another";
-  EXPECT_THAT(Assemble(run, profiles).payoffs, IsEmpty());
-  // A single number of threads gives no payoff.
-  EXPECT_THAT(MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}})).payoffs, IsEmpty());
+  EXPECT_THAT(Assemble(run, profiles).level_speedups, IsEmpty());
+  // A single number of threads gives no level speedups.
+  EXPECT_THAT(MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}})).level_speedups, IsEmpty());
 }
 
 }  // namespace
