@@ -54,7 +54,7 @@ PointPair ComparePoints(const std::vector<FrontierPoint>& points, std::size_t fi
 // How the second of two is, compared with the first: greater is better, unordered is undecided.
 using Ordering = std::partial_ordering;
 
-Ordering OrderingOf(stats::Verdict verdict) {
+Ordering MakeOrdering(stats::Verdict verdict) {
   switch (verdict) {
     case stats::Verdict::kSame:
       return Ordering::equivalent;
@@ -96,7 +96,7 @@ void PlacePoints(const std::vector<FrontierPoint>& points, const std::vector<Poi
   std::vector<std::vector<bool>> below(count, std::vector<bool>(count));
   for (const PointPair& pair : pairs) {
     const std::vector<Ordering> orderings = {
-        OrderingOf(pair.latency_verdict), OrderingOf(pair.memory_verdict),
+        MakeOrdering(pair.latency_verdict), MakeOrdering(pair.memory_verdict),
         CompareSqnr(*points[pair.first].setting, *points[pair.second].setting)};
     below[pair.first][pair.second] = Dominates(orderings);
     below[pair.second][pair.first] =
@@ -211,7 +211,7 @@ void DecideConfirmations(SuiteReport& suite, double false_discovery, double marg
         return pair.first == std::min(first, second) && pair.second == std::max(first, second);
       });
       const Ordering ordering =
-          found == cell.setting_pairs.end() ? Ordering::unordered : OrderingOf(found->latency.verdict);
+          found == cell.setting_pairs.end() ? Ordering::unordered : MakeOrdering(found->latency.verdict);
       return first < second ? ordering : 0 <=> ordering;
     };
     for (const SettingPair& pair : cell.setting_pairs) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kCommitDigits = 12;
 
-// By BisectionStep::Outcome.
+// Text and tone, indexed by BisectionStep::Outcome.
 constexpr std::pair<const char*, Tone> kOutcomes[] = {{"good", Tone::kGood},
                                                       {"bad", Tone::kBad},
                                                       {"inconclusive", Tone::kUnsure},

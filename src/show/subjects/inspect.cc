@@ -20,7 +20,7 @@ namespace etprof::show {
 namespace {
 
 constexpr std::size_t kScreenSteps = 20;
-constexpr std::size_t kScreenTensors = 8;  // for inputs, and for outputs
+constexpr std::size_t kScreenTensors = 8;  // inputs, and likewise outputs, on a screen
 constexpr std::size_t kScreenMissing = 8;
 constexpr std::size_t kScreenPlaces = 5;
 

@@ -93,7 +93,7 @@ class LadderDocument {
   struct Effect {
     std::size_t level = 0;
     std::map<Verdict, std::vector<std::size_t>> threads = {};  // indices of the numbers of threads
-    double largest_ratio = 1;                                  // among the verdicts "faster"
+    double largest_ratio = 1;                                  // largest ratio among the verdicts "faster"
 
     bool Has(Verdict verdict) const { return threads.contains(verdict); }
   };

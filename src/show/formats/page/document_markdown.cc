@@ -155,7 +155,7 @@ class SectionMarkdown {
   int depth_;
   int table_depth_ = 0;  // depth of table headings
   show::Level max_level_;
-  const std::optional<show::TimeRange>& time_range_;  // the document's span
+  const std::optional<show::TimeRange>& time_range_;  // the document's range of times
   MarkdownWriter& out_;
 };
 

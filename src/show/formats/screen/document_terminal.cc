@@ -248,7 +248,7 @@ class SectionRenderer {
 
   const TerminalOptions& options_;
   bool hinted_;
-  const std::optional<show::TimeRange>& time_range_;  // the document's span
+  const std::optional<show::TimeRange>& time_range_;  // the document's range of times
   std::ostream& out_;
   bool first_ = false;  // nothing in the section is drawn yet, not even a title
   bool below_table_ = false;

@@ -30,7 +30,7 @@ struct ScreenTable : show::Table {
   // Drops columns and shortens texts until the deciding columns fit into `width`, if they can.
   void MakeRoom(int width);
   int ColumnWidth(std::size_t column) const;
-  int Width() const;  // with the first column at its minimum
+  int Width() const;  // width with the first column at its minimum
   void DropColumn(std::size_t column);
   std::size_t DrawFitted(const TerminalOptions& options, std::ostream& out) const;
   void DrawColumns(const std::vector<std::size_t>& column_indices, const std::vector<int>& widths,

@@ -52,7 +52,7 @@ std::string ConfidenceText(const TimeComparison& quantity) {
   return fmt::format("{:.3g}% CI {}", 100 * quantity.estimate->confidence, interval);
 }
 
-const Report& RunOf(const DevicesReport& report, const ModelSection& model, std::size_t device) {
+const Report& GetRun(const DevicesReport& report, const ModelSection& model, std::size_t device) {
   return report.runs[model.devices[device].run];
 }
 std::string ColumnTitle(const DeviceColumn& device) {
@@ -74,7 +74,7 @@ std::string MakeTitle(const DevicesReport& report) {
 
 void AddAnswers(const DevicesReport& report, const ModelSection& model, std::vector<Answer>& answers) {
   for (std::size_t device = 0; device < model.devices.size(); ++device) {
-    const Report& run = RunOf(report, model, device);
+    const Report& run = GetRun(report, model, device);
     const std::string where = ModelPrefix(report, model) + ColumnTitle(model.devices[device]) + ", ";
     for (const ReportComparison& pair : run.comparisons) {
       const TimeComparison& latency = pair.comparison.latency;
@@ -130,12 +130,12 @@ Section MakeLatencySection(const DevicesReport& report, const ModelSection& mode
         compared = row.cells[device].against_first;
         first_devices.insert(model.devices[*row.first].name);
       }
-      table.AddRow(RowName(row), ColumnTitle(model.devices[device]),
-                   OptionalCell<Time>(experiment->latency.p50),
-                   MedianBounds(RunOf(report, model, device).run.experiments[experiment->index], *experiment),
-                   compared ? Cell(ColumnTitle(model.devices[*row.first])) : Cell(""),
-                   CellOrBlank<Speedup>(compared), CellOrBlank<Interval>(compared),
-                   experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell());
+      table.AddRow(
+          RowName(row), ColumnTitle(model.devices[device]), OptionalCell<Time>(experiment->latency.p50),
+          MedianBounds(GetRun(report, model, device).run.experiments[experiment->index], *experiment),
+          compared ? Cell(ColumnTitle(model.devices[*row.first])) : Cell(""), CellOrBlank<Speedup>(compared),
+          CellOrBlank<Interval>(compared),
+          experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell());
     }
     for (const std::string& difference : row.differences)
       differences.items.emplace_back(RowName(row) + ": " + difference);

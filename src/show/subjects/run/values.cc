@@ -27,7 +27,8 @@ struct PairValues {
 
 std::vector<PairValues> GroupValuesByPair(const Report& report) {
   std::vector<PairValues> pairs;
-  std::map<std::string, std::map<std::string, std::string>> layers;  // by experiment and key
+  std::map<std::string, std::map<std::string, std::string>>
+      layers;  // layer, keyed by experiment and operator key
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.profile || !experiment.profile->program) continue;
     for (std::size_t op = 0; op < experiment.profile->operators.size(); ++op) {
