@@ -84,8 +84,8 @@ std::string LoadXnnpack(bool exact) {
     missing_xnnpack_reason = LoaderError();
     return protocol::kXnnpackClock;
   }
-  // Two libraries get the fast clock: XNNPACK's, and the one that reports the operators' times. The latter is
-  // the library whose xnn_invoke_runtime is called: runtimes/portable_tracer.cc if this ExecuTorch has no
+  // Two libraries get the fast clock: XNNPACK's, and the library that reports the operators' times, whose
+  // xnn_invoke_runtime is called: runtimes/portable_tracer.cc if this ExecuTorch has no
   // tracer.
   const void* const xnnpack = ::dlsym(handle, kXnnpackFunction);
   const void* const tracer = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
@@ -98,7 +98,7 @@ void SetXnnpackOptions(const std::string& release) {
   constexpr const char* kVariable = "ETPROF_XNNPACK_OPTIONS";
   const char* const text = std::getenv(kVariable);
   if (text == nullptr || *text == '\0') return;
-  // The layout of BackendOption differs between releases, so the release must be the one of the headers.
+  // The layout of BackendOption differs between releases, so the release must be that of the headers.
   auto* const backend = runtime::get_backend_class("XnnpackBackend");
   if (backend == nullptr || release != ETPROF_EXECUTORCH_VERSION) {
     throw Error(ExitCode::kDeviceFailed,

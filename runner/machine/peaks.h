@@ -23,7 +23,7 @@ class Team {
 
   // Every thread calls `chunk` with its index repeatedly for `window_ns`, at least once; `chunk` returns the
   // amount of work done. Returns the total work per second, from the first start to the last end, so that
-  // slow cores, and threads that share a CPU, count with what they do. `chunk` must not throw.
+  // slow cores, and threads that share a CPU, count with the work that they do. `chunk` must not throw.
   double Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk);
 
  private:
@@ -35,7 +35,7 @@ class Team {
   void Serve(int number);
   void Work(int number);
 
-  std::vector<Result> results_;                              // by thread
+  std::vector<Result> results_;                              // indexed by thread
   const std::function<std::int64_t(int)>* chunk_ = nullptr;  // published by generation_
   std::int64_t window_ns_ = 0;
   std::atomic<std::uint64_t> generation_{0};

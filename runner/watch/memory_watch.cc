@@ -51,7 +51,7 @@ struct State {
   LoadedLibrary library;
   TimedCalls timed;
   ReplacedSlots replaced;
-  std::vector<std::string> functions;  // by trampoline
+  std::vector<std::string> functions;  // indexed by trampoline
   std::mutex mutex;
   std::map<std::uintptr_t, Block> blocks;
   std::vector<Call> created;                       // calls that create an operator, in order
@@ -448,7 +448,8 @@ std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {
     if (block.size > sum.largest.size()) sum.largest = {reinterpret_cast<const char*>(begin), block.size};
   }
   std::vector<protocol::CreatedOperator> created;
-  std::multimap<std::size_t, std::pair<std::string_view, std::int64_t>> packed;  // by size: contents, index
+  // Keyed by size: contents, index.
+  std::multimap<std::size_t, std::pair<std::string_view, std::int64_t>> packed;
   for (std::size_t i = 0; i < state_->created.size(); ++i) {
     const Call& call = state_->created[i];
     const CreatedMemory& sum = sums[call];

@@ -266,11 +266,11 @@ class ValueReader {
   Model& model_;
   BoundaryRecorder recorder_;
   const bool keeps_elements_;
-  std::map<std::int64_t, protocol::ValueSize> sizes_;  // by index
+  std::map<std::int64_t, protocol::ValueSize> sizes_;  // keyed by index
   std::vector<Call> calls_;
   bool in_delegate_ = false;  // from a call's first boundary until all of its arguments are logged
   std::vector<Capture> captures_;
-  std::map<std::int64_t, protocol::OperatorValue> values_;  // by index in `captures_`
+  std::map<std::int64_t, protocol::OperatorValue> values_;  // keyed by index in `captures_`
   std::int64_t checked_ = 0;
   std::string problem_;
 };

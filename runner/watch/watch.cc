@@ -97,8 +97,8 @@ struct State {
   explicit State(LoadedLibrary loaded_library) : library(std::move(loaded_library)) {}
 
   LoadedLibrary library;
-  std::map<Word, std::size_t> trampolines;  // by function
-  std::vector<Word> functions;              // by trampoline
+  std::map<Word, std::size_t> trampolines;  // keyed by function
+  std::vector<Word> functions;              // indexed by trampoline
   std::vector<Region> regions;
   MemoryReader memory;
   CurrentTask current;

@@ -142,7 +142,7 @@ class RunTimeline {
   protocol::WatchedTimeline MakeTimeline(const AllSums& operator_sums) {
     std::map<Key, std::int64_t> index;
     for (const auto& [key, sums] : operator_sums) index.emplace_hint(index.end(), key, std::ssize(index));
-    // If two operators began together, the one reported last contains the other.
+    // If two operators began together, the operator reported last contains the other.
     std::ranges::reverse(spans_);
     std::ranges::stable_sort(spans_, [](const Span& a, const Span& b) {
       return a.span_data.begin_ns != b.span_data.begin_ns ? a.span_data.begin_ns < b.span_data.begin_ns
@@ -171,7 +171,7 @@ class RunTimeline {
     protocol::WatchedSpan span_data;  // times of MonotonicNow
   };
   std::vector<Span> spans_;
-  std::vector<bool> assigned_;  // by region: belongs to an operator
+  std::vector<bool> assigned_;  // indexed by region: belongs to an operator
   std::int64_t slices_ = 0;
 };
 
@@ -293,7 +293,7 @@ class FunctionList {
 void Fill(const AllSums& operator_sums, const AllSums& serial, const LoadedLibrary& library,
           protocol::WatchReply& reply) {
   FunctionList list(library, reply);
-  std::map<std::int64_t, std::int64_t> capacities;  // by CPU
+  std::map<std::int64_t, std::int64_t> capacities;  // keyed by CPU
   const auto capacity = [&](std::int64_t cpu) {
     const auto [entry, added] = capacities.try_emplace(cpu);
     if (added) entry->second = CpuCapacity(static_cast<int>(cpu)).value_or(-1);
@@ -326,12 +326,13 @@ void Fill(const AllSums& operator_sums, const AllSums& serial, const LoadedLibra
 // ExecuTorch creates delegates in the order of their calls. If the numbers agree, each created operator gets
 // the name of the operator that ran.
 void NameCreated(const protocol::WatchReply& reply, protocol::MemoryReport& memory) {
-  std::map<std::int64_t, std::vector<const protocol::WatchedOperator*>> run_operators;  // by instruction
+  // Keyed by instruction.
+  std::map<std::int64_t, std::vector<const protocol::WatchedOperator*>> run_operators;
   for (const protocol::WatchedOperator& op : reply.operators) {
     if (op.place.kind == "backend" && op.place.chain == 0 && op.place.occurrence == 0)
       run_operators[op.place.instruction].push_back(&op);
   }
-  std::map<std::int64_t, std::vector<protocol::CreatedOperator*>> created;  // by delegate
+  std::map<std::int64_t, std::vector<protocol::CreatedOperator*>> created;  // keyed by delegate
   for (protocol::CreatedOperator& op : memory.operators) created[op.delegate].push_back(&op);
   if (run_operators.size() != created.size()) return;
   for (auto run_operators_of_delegate = run_operators.begin(); const auto& [delegate, operators] : created) {

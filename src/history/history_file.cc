@@ -578,10 +578,10 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
                      "result.id = result WHERE result = ?1 AND operator_runs > 0");
   find.Bind(series, filter.last == 0 ? -1 : static_cast<std::int64_t>(filter.last));
   struct Reference {
-    std::map<int, Nanoseconds> traced;  // by launch
+    std::map<int, Nanoseconds> traced;  // keyed by launch
     std::optional<double> mean;
   };
-  std::map<std::int64_t, Reference> references;  // by result; each is read once
+  std::map<std::int64_t, Reference> references;  // keyed by result; each is read once
   while (find.Step()) {
     TrendPoint point{ReadRunProperties(find), ReadArtifact(find, kAfterRun), find.Integer(kAfterRun + 3)};
     std::optional<std::int64_t> reference_result;

@@ -7,7 +7,8 @@
 
 namespace etprof::isa {
 
-// A level of the ISA ladder. XNNPACK chooses its kernels by these levels, and each includes the ones below.
+// A level of the ISA ladder. XNNPACK chooses its kernels by these levels, and each level includes all levels
+// below.
 struct Level {
   std::string name;  // the feature that it adds, in XNNPACK's spelling: "sse2", "avx", "avx512vnni", "sme2"
   FeatureSet features;  // visible features at this level, out of those of the CPU; empty for the baseline

@@ -306,7 +306,7 @@ struct WatchedFunction {
 struct WatchedCalls {
   std::int64_t function = 0;        // index into WatchReply::functions
   bool is_task = false;             // the thread pool got this function; otherwise a task called it
-  std::vector<std::int64_t> calls;  // by thread
+  std::vector<std::int64_t> calls;  // indexed by thread
 
   static constexpr const char* kSchemaName = "watched_calls";
   static void Describe(auto& v) {

@@ -30,7 +30,7 @@ struct DeviceCell {
 struct DeviceRow {
   std::string label;
   int threads = 1;
-  std::vector<DeviceCell> cells;     // by ModelSection::devices
+  std::vector<DeviceCell> cells;     // indexed like ModelSection::devices
   std::optional<std::size_t> first;  // the device that against_first compares with
   // Other differences between the experiments besides the device, such as "isa: -avx2 on local, none on
   // ssh:b".
@@ -40,7 +40,7 @@ struct DeviceRow {
 // A compared pair with its comparisons on the devices that measured it.
 struct DevicePairRow {
   std::string baseline_label, candidate_label;
-  std::vector<std::optional<std::size_t>> comparisons;  // by device: index into Report::comparisons
+  std::vector<std::optional<std::size_t>> comparisons;  // indexed by device: index into Report::comparisons
 };
 
 // The measurements of one method of one model (with the same SHA-256; with the same name if that is not

@@ -223,7 +223,7 @@ struct MatrixRow {
   std::optional<std::size_t> op = {};  // for operators: index into the baseline's Profile::operators
   std::optional<std::string> key = {};
   std::optional<double> baseline_ns = {};  // present even if no candidate has such a time
-  std::vector<MatrixCell> against = {};    // by candidate
+  std::vector<MatrixCell> against = {};    // indexed by candidate
 
   static constexpr const char* kSchemaName = "matrix_row";
   static void Describe(auto& v) {
@@ -241,7 +241,7 @@ struct Matrix {
   MatrixRow latency;
   std::vector<MatrixRow> groups;     // groups that take time in any variant
   std::vector<MatrixRow> operators;  // operators of the baseline by decreasing time
-  std::vector<StartupCosts> costs;   // by candidate
+  std::vector<StartupCosts> costs;   // indexed by candidate
 };
 
 // Latencies on one axis, of one experiment or of several that are compared with each other.

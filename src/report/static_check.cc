@@ -273,7 +273,7 @@ class StaticChecker {
   const StaticCheckInput* baseline_;  // null: only limits are checked
   const StaticCheckInput& candidate_;
   const StaticLimits& limits_;
-  std::vector<StaticFacts> facts_;  // by method of the candidate
+  std::vector<StaticFacts> facts_;  // indexed by method of the candidate
   const FileFacts file_ = GetFileFacts(*candidate_.program);
   std::vector<std::string> missing_methods_;  // names of the baseline's methods that the candidate lacks
   StaticCheck result_;

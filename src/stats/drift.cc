@@ -75,7 +75,7 @@ class ShiftTest {
   }
 
   std::size_t count_;                  // number of innovations
-  std::vector<Series> shift_squares_;  // by autocorrelation and place
+  std::vector<Series> shift_squares_;  // indexed by autocorrelation and place
 };
 
 // The bias-corrected lag-1 autocorrelation, limited to [0, 1].

@@ -43,8 +43,8 @@ struct ReadOptions {
   bool tolerant = true;
   bool join = true;  // join operators to the program that ran
   EtdumpOptions etdump = {};
-  // The .etrecord to use; empty: the one next to the model. If it is given and no program is found,
-  // ProfileRun throws Error (kUsage).
+  // The .etrecord to use; empty: the .etrecord next to the model. If it is given and no program is
+  // found, ProfileRun throws Error (kUsage).
   std::filesystem::path etrecord = {};
   // True if the user named the model. Throws Error (kBadInput) if that program did not write the trace.
   bool model_was_named = false;

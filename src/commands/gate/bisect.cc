@@ -341,7 +341,7 @@ class BisectionRun {
   Bisection bisection_;
   std::vector<std::string> commits_;         // the commits after the good commit, up to the bad commit
   std::set<std::ptrdiff_t> skipped_;         // indexes into commits_
-  std::map<std::string, Outcome> outcomes_;  // by digest of the built files
+  std::map<std::string, Outcome> outcomes_;  // keyed by digest of the built files
   BuiltVersion good_;
   double limit_ = 0;
   int max_steps_ = 1;

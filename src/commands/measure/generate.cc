@@ -220,11 +220,11 @@ Config MakeGenerateConfig(const Config& profile, const TokenTests& token_tests, 
   Config config = profile;
   config.experiments.clear();
   config.pairs.clear();
-  std::map<std::string, std::map<TestPart, std::string>> names;  // by experiment of the profile
+  std::map<std::string, std::map<TestPart, std::string>> names;  // keyed by experiment of the profile
   for (std::size_t i = 0; i < profile.experiments.size(); ++i) {
     const ExperimentConfig& experiment = profile.experiments[i];
     const TestPlaces test_places(models[i], tests, experiment.label);
-    std::map<std::pair<std::string, std::string>, int> parts;  // by test and method
+    std::map<std::pair<std::string, std::string>, int> parts;  // keyed by test and method
     for (const protocol::TestStep& place : test_places.places()) {
       const int part = parts[{place.test, place.method}]++;
       ExperimentConfig& test_experiment = config.experiments.emplace_back(experiment);

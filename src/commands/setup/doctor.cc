@@ -218,7 +218,7 @@ void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& check
   for (const char* name : names) {
     if (packages.versions.contains(name)) installed += std::string(name) + " ";
   }
-  std::map<std::string, std::string> problems;  // by library; empty: the import succeeds
+  std::map<std::string, std::string> problems;  // keyed by library; empty: the import succeeds
   if (!installed.empty()) {
     const std::string imports =
         "import importlib\n"

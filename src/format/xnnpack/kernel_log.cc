@@ -299,7 +299,8 @@ class KernelLogReader {
   KernelLog log_;
   std::map<std::tuple<std::string, std::string, int, std::string>, std::size_t> registered_;
   std::unordered_map<std::string, std::size_t> graphs_;
-  std::map<std::uint32_t, ReshapedOperator> reshaped_;  // by index, for the runtime that is being reshaped
+  // Keyed by index, for the runtime that is being reshaped.
+  std::map<std::uint32_t, ReshapedOperator> reshaped_;
   std::uint32_t last_reshaped_ = 0;
   bool has_run_ = false;               // a run has followed the reshape
   bool reshape_is_ambiguous_ = false;  // the reshape may belong to another runtime

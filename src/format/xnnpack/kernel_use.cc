@@ -119,7 +119,7 @@ class KernelUseFinder {
 
   // Marks a kernel as superseded if every function that registered it has replaced it by another one.
   void MarkSuperseded() {
-    std::map<std::string, const LoggedKernel*> last_in_slot;  // by slot
+    std::map<std::string, const LoggedKernel*> last_in_slot;  // keyed by slot
     const auto slot_key = [&](const Registration& registration) -> std::string {
       const LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
       const std::string& config = registration.config;

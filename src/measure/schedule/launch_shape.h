@@ -100,7 +100,7 @@ struct ShapeInput {
     Nanoseconds period = 0;       // interval between starts of runs; 0: back to back
     std::optional<int> warmup;    // as configured
     int traced = 0;               // as configured: in all launches together
-    bool given_up = false;        // takes no more time, since it is not measured any more
+    bool given_up = false;        // no longer measured, so it takes no time
   };
   std::vector<Experiment> experiments;
   double fixed_seconds = 0;              // starting, loading, and first runs of all experiments

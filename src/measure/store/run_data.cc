@@ -95,8 +95,8 @@ std::string ExperimentData::Settings() const {
   return fmt::format("{} {} {} {} {}", threads, isa, cpus, period, runner_sha256);
 }
 
-std::filesystem::path ExperimentData::FileBesideLog(const char* ending) const {
-  return log.empty() ? std::filesystem::path() : log.parent_path() / (log.stem().string() + ending);
+std::filesystem::path ExperimentData::FileBesideLog(const char* suffix) const {
+  return log.empty() ? std::filesystem::path() : log.parent_path() / (log.stem().string() + suffix);
 }
 
 std::vector<UntracedBurst> ExperimentData::Bursts() const {

@@ -321,8 +321,8 @@ struct ExperimentData {
 
   // The settings as text, which is equal for experiments that differ only in the model.
   std::string Settings() const;
-  // "<stem><ending>" in the folder of the log; empty: there is no log.
-  std::filesystem::path FileBesideLog(const char* ending) const;
+  // "<stem><suffix>" in the folder of the log; empty: there is no log.
+  std::filesystem::path FileBesideLog(const char* suffix) const;
   // The clean runs of all complete and partial launches by round, for the comparison. A round without clean
   // runs is an empty entry. Empty for kernel-log experiments.
   std::vector<UntracedBurst> Bursts() const;

@@ -259,7 +259,7 @@ std::vector<ValuesRow> CompareValues(const VariantValues& baseline, const Varian
       kernel_values[{described.value.place, output_counts[described.value.place]++}] = &described;
   }
   output_counts.clear();
-  std::map<CallKey, std::size_t> next_positions;  // by call of the baseline
+  std::map<CallKey, std::size_t> next_positions;  // keyed by call of the baseline
   std::vector<ValuesRow> rows;
   for (const DescribedValue& described : baseline.values) {
     const DescribedValue* match = nullptr;

@@ -536,8 +536,8 @@ class Attributor {
   std::vector<DisorderedRun> disordered_runs_;
   SpanTree tree_;
   std::map<OperatorKey, std::int32_t> by_key_;
-  std::vector<std::uint8_t> has_children_;      // by operator
-  std::map<std::size_t, NameId> call_backend_;  // by operator, for DELEGATE_CALLs
+  std::vector<std::uint8_t> has_children_;      // indexed by operator
+  std::map<std::size_t, NameId> call_backend_;  // keyed by operator, for DELEGATE_CALLs
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ class HostTimeSeparator {
     std::vector<std::int32_t>
         series;                      // by event: index into Trace::reported, kHost, kNoRun; empty: all kHost
     std::uint32_t runs = 0;          // number of complete runs
-    std::vector<std::uint32_t> run;  // by event: number of complete runs before it
+    std::vector<std::uint32_t> run;  // indexed by event: number of complete runs before it
   };
   static constexpr std::size_t kMaxSampledRuns = 64;  // runs of a layout whose durations are compared
   static constexpr std::int32_t kHost = -1;

@@ -32,8 +32,8 @@ class SpanPlacer {
  private:
   const Trace& trace_;
   const Profile& profile_;
-  std::vector<std::int32_t> position_;  // by operator: its event in the run; -1: it has no event
-  std::vector<std::vector<std::uint32_t>> children_;  // by event of the run
+  std::vector<std::int32_t> position_;  // indexed by operator: its event in the run; -1: it has no event
+  std::vector<std::vector<std::uint32_t>> children_;  // indexed by event of the run
 };
 
 }  // namespace etprof

@@ -179,7 +179,7 @@ struct Profile {
   Column<Nanoseconds> duration;
   std::optional<Nanoseconds> load_method;  // Method::init + Program::load_method of the first block with them
   // DescribeProfile computes the members from here to `whole` from those above.
-  std::vector<SpanStatistics> statistics;   // by operator
+  std::vector<SpanStatistics> statistics;   // indexed by operator
   std::vector<stats::Distribution> groups;  // self time per run, in the order of kAllGroups
   std::vector<std::pair<std::string, stats::Distribution>> categories;  // self time per run, by category name
   stats::Distribution whole;  // time of Method::execute in the steady runs

@@ -54,7 +54,8 @@ struct SteadyRuns {
   const Profile& profile;
   std::map<BurstIndex, std::vector<std::size_t>> bursts;
   std::vector<std::size_t> runs;
-  std::vector<int> roundings;  // by operator: rounded times in its self time, each off by up to kXnnpackTick
+  // Indexed by operator: rounded times in its self time, each off by up to kXnnpackTick.
+  std::vector<int> roundings;
 
   explicit SteadyRuns(const Profile& steady_profile)
       : profile(steady_profile),

@@ -286,7 +286,7 @@ class NodeMatcher {
   // increase.
   static std::vector<std::pair<std::size_t, std::size_t>> LongestIncreasing(
       const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
-    std::vector<std::size_t> tails;  // by length: the last pair of the best sequence
+    std::vector<std::size_t> tails;  // indexed by length: the last pair of the best sequence
     std::vector<std::size_t> previous(pairs.size(), kNone);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const auto tail = std::ranges::lower_bound(
@@ -406,7 +406,7 @@ class NodeMatcher {
   TextIds text_ids_;
   std::vector<Features> a_, b_;
   std::vector<std::size_t> partner_of_a_, partner_of_b_;  // index of the partner, or kNone
-  std::vector<bool> moved_;                               // by node of a
+  std::vector<bool> moved_;                               // indexed by node of a
 };
 
 }  // namespace

@@ -544,8 +544,8 @@ const GenerationPair* FindGenerationPair(const GenerationReport& generation, std
 std::optional<GenerationReport> MakeGenerationReport(const Report& report) {
   GenerationReport result;
   result.report = &report;
-  std::map<std::size_t, std::size_t> side_by_experiment;                      // by experiment
-  std::map<std::size_t, std::vector<std::size_t>> decode_steps, experiments;  // by side
+  std::map<std::size_t, std::size_t> side_by_experiment;                      // keyed by experiment
+  std::map<std::size_t, std::vector<std::size_t>> decode_steps, experiments;  // keyed by side
   for (std::size_t e = 0; e < report.experiments.size(); ++e) {
     const ExperimentData& data = PlaceData(report, e);
     if (!data.place || data.place->test.empty()) continue;

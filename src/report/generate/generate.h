@@ -187,7 +187,7 @@ struct DecodeLine {
   std::vector<std::optional<double>> ns;  // time of an untraced step, by position
   // Time to read the weights and the cache at the measured bandwidth, by position; absent: not known.
   std::vector<std::optional<double>> memory_ns;
-  std::map<int, stats::Line> launch_lines;  // by launch
+  std::map<int, stats::Line> launch_lines;  // keyed by launch
   std::optional<stats::LineEstimate> line;
   bool fits = false;  // whether no position lies farther from the line than kMaxMisfit
   // The parts by category, by operator, and by layer of the model (its outermost numbered module). Each list

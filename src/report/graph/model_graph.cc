@@ -170,7 +170,7 @@ class GraphBuilder {
   }
 
   void AddCall(const Instruction& call, const XnnGraph& graph, const std::string& id) {
-    std::map<std::uint32_t, Writer> written;  // by value id
+    std::map<std::uint32_t, Writer> written;  // keyed by value id
     std::map<std::uint32_t, std::size_t> argument_values;
     for (const std::uint32_t input : graph.inputs) {
       if (const auto value = FindArgument(*graph.Find(input), call)) argument_values[input] = *value;
@@ -243,7 +243,7 @@ class GraphBuilder {
   SourcePlaces places_;
   MethodDataflow flow_;
   ModelGraph graph_;
-  std::map<std::size_t, std::vector<Writer>> writers_;  // by value of the method
+  std::map<std::size_t, std::vector<Writer>> writers_;  // keyed by value of the method
 };
 
 }  // namespace

@@ -61,7 +61,7 @@ struct ModelNode {
   Work work;
   std::optional<KleidiaiUse> kleidiai;
 
-  std::map<std::size_t, NodeTime> times;  // by index into Report::experiments
+  std::map<std::size_t, NodeTime> times;  // keyed by index into Report::experiments
   // The node into which this node was, or may have been, fused, by index into Report::experiments.
   std::map<std::size_t, std::size_t> fused_into, may_be_fused_into;
 };

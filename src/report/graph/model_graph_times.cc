@@ -179,10 +179,11 @@ class NodeTimer {
   const Method& method_;
   ModelGraph& graph_;
   std::map<std::string, std::size_t> by_id_;
-  std::map<std::pair<std::pair<int, int>, std::size_t>, std::size_t> delegated_;  // by instruction and node
-  std::map<std::pair<int, int>, std::size_t> instruction_nodes_;                  // by instruction
-  std::vector<std::optional<std::size_t>> node_by_operator_;                      // by operator
-  std::set<std::string> used_ids_;  // ids of extra nodes of this experiment
+  // Keyed by instruction and node.
+  std::map<std::pair<std::pair<int, int>, std::size_t>, std::size_t> delegated_;
+  std::map<std::pair<int, int>, std::size_t> instruction_nodes_;  // keyed by instruction
+  std::vector<std::optional<std::size_t>> node_by_operator_;      // indexed by operator
+  std::set<std::string> used_ids_;                                // ids of extra nodes of this experiment
 };
 
 }  // namespace

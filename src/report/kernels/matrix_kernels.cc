@@ -124,7 +124,7 @@ std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
 }
 
 std::vector<std::string> ListSmeOperators(const Profile& profile, std::span<const MatrixKernelRow> rows) {
-  std::map<std::size_t, bool> observed_sme;  // by observed operator: whether it ran with SME
+  std::map<std::size_t, bool> observed_sme;  // keyed by observed operator: whether it ran with SME
   for (const MatrixKernelRow& row : rows) {
     for (const std::size_t op : row.operators)
       if (!row.proven.empty()) observed_sme[op] = row.ran == Kernels::kSme;

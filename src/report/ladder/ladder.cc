@@ -124,8 +124,8 @@ class LadderBuilder {
     ForEachSetting([&](const LadderSetting&) { measured = true; });
     if (!measured) return std::nullopt;
     MakeRows();
-    std::map<std::size_t, LadderSetting> lowest, below;  // by number of threads
-    std::map<std::size_t, LadderSetting> fewest;         // by level
+    std::map<std::size_t, LadderSetting> lowest, below;  // keyed by number of threads
+    std::map<std::size_t, LadderSetting> fewest;         // keyed by level
     ForEachSetting([&](const LadderSetting& here) {
       if (const auto found = below.find(here.threads); found != below.end()) {
         const bool is_next = found->second.level == ladder_.Below(here.level);
@@ -401,7 +401,8 @@ class LadderBuilder {
 
   const Report& report_;
   Ladder ladder_;
-  std::map<LadderSetting, std::vector<std::size_t>> operator_rows_;  // by operator of the setting's profile
+  // Keyed by operator of the setting's profile.
+  std::map<LadderSetting, std::vector<std::size_t>> operator_rows_;
 };
 
 // Absent if the experiments do not form a ladder.

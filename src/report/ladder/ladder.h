@@ -205,7 +205,8 @@ std::vector<Ladder> FindLaddersWithin(const Report& report);
 // A time without and with a level of the ISA, at each number of threads.
 struct LevelSpeedupRow {
   std::string name;
-  std::vector<std::optional<TimeComparison>> speedups;  // by number of threads; absent: not in both variants
+  // Indexed by number of threads; absent: not in both variants.
+  std::vector<std::optional<TimeComparison>> speedups;
   // The first number of threads from which on the level is the same or slower, after it was faster at a
   // smaller number. Absent if a verdict from there on is missing, inconclusive, or contended.
   std::optional<int> stops_at_threads;

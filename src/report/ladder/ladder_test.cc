@@ -75,8 +75,8 @@ TEST(Ladder, FindsThreadDependentLevels) {
   EXPECT_THAT(ladder.thread_dependent_levels[0].hurts, ElementsAre(Field(&LadderCell::threads, 4)));
   const auto group_level =
       std::find_if(ladder.thread_dependent_levels.begin(), ladder.thread_dependent_levels.end(),
-                   [](const ThreadDependentLevel& swing) {
-                     return swing.row_kind == ThreadDependentLevel::RowKind::kGroup;
+                   [](const ThreadDependentLevel& level) {
+                     return level.row_kind == ThreadDependentLevel::RowKind::kGroup;
                    });
   ASSERT_NE(group_level, ladder.thread_dependent_levels.end());
   EXPECT_EQ(group_level->name, "Convolution");

@@ -38,7 +38,7 @@ Comparison CompareExperiments(const ExperimentPair& sides, const std::string& ba
 // one".
 std::string CleanRunsText(const Comparison& comparison);
 
-using LaunchValues = std::map<int, double>;  // by launch index
+using LaunchValues = std::map<int, double>;  // keyed by launch index
 
 // Returns the positive values of complete launches; if several experiments ran in the launch's process, their
 // largest value.

@@ -23,7 +23,7 @@ std::optional<std::size_t> FindCombination(const Report& report, const Experimen
 
 // The comparison of two experiments that differ in one factor, while the other factor is fixed.
 struct SimpleEffect {
-  std::map<int, double> launches;  // by launch: log(baseline / candidate)
+  std::map<int, double> launches;  // keyed by launch: log(baseline / candidate)
   TimeComparison latency;
 
   SimpleEffect(const Report& report, std::size_t baseline, std::size_t candidate) {

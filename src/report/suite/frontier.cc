@@ -131,7 +131,7 @@ void FindFrontier(SuiteReport& suite, double false_discovery, double margin) {
     std::vector<FrontierPoint> points;
     std::vector<PointPair> pairs;
   };
-  std::map<std::pair<std::string, std::string>, PointGroup> groups;  // by model and device
+  std::map<std::pair<std::string, std::string>, PointGroup> groups;  // keyed by model and device
   for (SuiteCellReport& cell : suite.cells) {
     for (SuiteSetting& setting : cell.settings) {
       if (setting.place != SettingPlace::kExcluded && setting.latency_ns && !cell.emulated)

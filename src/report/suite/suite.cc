@@ -99,7 +99,7 @@ void AddVariants(SuiteReport& suite) {
       SuiteVariant made;
       made.variant = name;
       made.device = device;
-      std::map<std::string, std::map<std::string, std::vector<double>>> logs;  // by model, then device
+      std::map<std::string, std::map<std::string, std::vector<double>>> logs;  // keyed by model, then device
       for (const SuiteCellReport& cell : suite.cells) {
         if (!device.empty() && cell.device != device) continue;
         for (const SuitePair& pair : cell.pairs) {

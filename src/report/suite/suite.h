@@ -227,11 +227,11 @@ struct SuiteDtype {
 };
 
 // A frontier that was measured again: the model as it is and the fastest settings, interleaved, in launches
-// that did not find them.
+// other than those that found the frontier.
 struct SuiteConfirmation {
   SuiteCellReport cell;
   std::string fastest = {};  // label of a setting; "": none is measurably faster than the model as it is
-  std::vector<std::string> tied = {};  // labels of settings that are not measurably slower than that
+  std::vector<std::string> tied = {};  // labels of settings that are not measurably slower than `fastest`
 
   static constexpr const char* kSchemaName = "confirmation";
   static void Describe(auto& v) {

@@ -151,7 +151,7 @@ class Aligner {
   // Traces one best alignment. Nodes are skipped as late as possible, so that a fused node comes after the
   // node it is fused into.
   void TraceBack(std::vector<AlignedOperator>& aligned) {
-    std::map<std::uint32_t, std::size_t> producers;  // by value id: the operator that computes it
+    std::map<std::uint32_t, std::size_t> producers;  // keyed by value id: the operator that computes it
     std::vector<std::size_t> skipped;
     std::size_t i = 0, j = 0;
     while (i < nodes_.size() || j < stems_.size()) {

@@ -40,8 +40,8 @@ struct Role {
 };
 
 struct PartFlow {
-  std::map<std::size_t, Role> roles;        // by operator
-  std::map<std::uint32_t, Source> written;  // by value
+  std::map<std::size_t, Role> roles;        // keyed by operator
+  std::map<std::uint32_t, Source> written;  // keyed by value
 };
 
 // Erases entries of `entries` that are missing or different in `other`.
@@ -175,7 +175,7 @@ class CallFlowTracer {
   const AlignedCall& call_;
   const XnnGraph& graph_;
   std::map<std::uint32_t, ValueOrigin> origins_;
-  std::vector<bool> inserted_;  // by operator: inserted in all best alignments
+  std::vector<bool> inserted_;  // indexed by operator: inserted in all best alignments
   CallFlow result_;
 };
 
@@ -281,7 +281,7 @@ class Connector {
   std::set<std::size_t> untracked_values_;         // values that moves or untraceable calls may write
   std::vector<CallFlow> flows_;                    // by calls_
   std::map<std::size_t, std::size_t> call_index_;  // from operator to index into calls_
-  std::map<std::size_t, std::size_t> written_by_;  // by value: the last writer so far in this run
+  std::map<std::size_t, std::size_t> written_by_;  // keyed by value: the last writer so far in this run
 };
 
 }  // namespace

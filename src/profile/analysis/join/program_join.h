@@ -119,10 +119,10 @@ inline constexpr const char* kNames<OperatorSource::Join>[] = {"none", "framewor
                                                                "inserted"};
 
 struct ProgramJoin {
-  std::vector<OperatorSource> operators;  // by Profile::operators
+  std::vector<OperatorSource> operators;  // indexed like Profile::operators
   std::vector<SourcePlace> places;        // without duplicates
-  // The reason why nothing was joined, one clause: the program is not the one that ran, or is not available.
-  // Else "".
+  // The reason why nothing was joined, as one clause: another program ran, or the program is not available.
+  // "": the operators were joined.
   std::string problem;
   // The reason why no places are known: there is no .etrecord, or it cannot be read. Else "".
   std::string no_sources;
