@@ -87,7 +87,7 @@ TEST(WorkingSets, UseHalfOfEachCachesShare) {
                   IsWorkingSet("L3", 8 * kMega, 32 * kMega), IsWorkingSet("DRAM", 64 * kMega, std::nullopt)));
 }
 
-TEST(WorkingSets, OmitACacheThatIsLittleLargerThanTheInnerOnes) {
+TEST(WorkingSets, OmitACacheThatHardlyExceedsInnerCaches) {
   const std::vector<CacheLevel> caches = {{1, 64 * kKilo, 1}, {2, 128 * kKilo, 1}, {3, 4 * kMega, 8}};
   EXPECT_THAT(PlanWorkingSets(caches, 1, 0), ElementsAre(IsWorkingSet("L1", 32 * kKilo, 64 * kKilo),
                                                          IsWorkingSet("L3", 2 * kMega, 4 * kMega),

@@ -43,7 +43,7 @@ struct TrendPoint : RunProperties, Artifact {
 struct OperatorTimes {
   std::string key, name;
   double share = 0;             // share of all self time, the mean over the runs
-  std::vector<SelfTime> times;  // by TrendData::points
+  std::vector<SelfTime> times;  // indexed like TrendData::points
 };
 // Operators with a smaller share are left out.
 inline constexpr double kMinOperatorShare = 0.01;

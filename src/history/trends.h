@@ -94,7 +94,7 @@ struct OperatorTrend {
 
 struct Trend {
   TrendData data;
-  std::vector<TrendRun> runs;        // by TrendData::points
+  std::vector<TrendRun> runs;        // indexed like TrendData::points
   bool relative = false;             // changes refer to the ratio to the reference
   bool is_reference = false;         // another series is relative to this one
   std::size_t unused_runs = 0;       // runs of `data` without a value of that kind

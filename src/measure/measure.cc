@@ -686,7 +686,7 @@ class Measurement {
   const MeasureOptions& options_;
   RunDirectory directory_;
   Interruption interruption_;
-  std::vector<bool> foreign_;  // by experiment
+  std::vector<bool> foreign_;  // indexed by experiment
   // Keyed by threads and the digest of the configuration without name, method, and place.
   std::map<std::string, std::shared_ptr<SharedWorker>> shared_workers_;
   std::map<std::filesystem::path, UnpackedProgram>

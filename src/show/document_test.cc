@@ -24,7 +24,7 @@ TEST(Text, PrintsTimesInOneUnitWithEqualDigits) {
   EXPECT_EQ(ToText(TimeBounds{9'000, 1'000'400}, TimeRange{1'500'000, 1'500'000}), "[0.009, 1.000] ms");
 }
 
-TEST(Text, EachTimeHasItsOwnUnitWithoutSpan) {
+TEST(Text, EachTimeHasItsOwnUnitWithoutARange) {
   EXPECT_EQ(ToText(FormatText("{} and {}", Time{1'500}, Time{2'500'000}), {}), "1.50 µs and 2.50 ms");
   EXPECT_EQ(ToText(FormatText("{}", Duration{1'500}), TimeRange{1e6, 1e6}), "1.50 µs");
 }

@@ -34,7 +34,7 @@ TEST(LadderConfig, ComparesNeighborsAndEndsForEveryNumberOfThreads) {
   EXPECT_EQ(DefaultLadderSeconds(config), 150);
 }
 
-TEST(VersionsConfig, ComparesEachReleaseWithTheOneBefore) {
+TEST(VersionsConfig, ComparesEachReleaseWithItsPredecessor) {
   ExperimentConfig base_experiment;
   base_experiment.model = "/m/net.pte";
   base_experiment.threads = {1, 2};

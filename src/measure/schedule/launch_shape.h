@@ -88,8 +88,8 @@ struct LaunchShape {
   // The number is fixed: with a fixed time, a burst in a fast phase of the machine would hold more runs than
   // a burst in a slow phase, and pooled medians would favor the fast phase.
   std::vector<std::optional<int>> runs;
-  std::vector<int> warmup;         // by experiment: minimum unrecorded runs before the first round
-  std::vector<int> traced;         // by experiment: traced runs in all `launches` together
+  std::vector<int> warmup;         // indexed by experiment: minimum unrecorded runs before the first round
+  std::vector<int> traced;         // indexed by experiment: traced runs in all `launches` together
   double seconds = 0;              // expected duration of a launch
   double round_seconds = 0;        // expected duration of a round without traced runs
   double lower_bound_seconds = 0;  // expected duration of a launch with one round

@@ -529,10 +529,10 @@ class Attributor {
   const AttributeOptions& options_;
   Profile profile_;
   std::vector<RunLocation> locations_;
-  std::vector<std::optional<OrderedTree>> ordered_trees_;      // by variant
-  std::vector<std::uint8_t> ordered_;                          // by run
-  std::vector<std::vector<Tree>> trees_;                       // by variant
-  std::vector<std::optional<std::uint32_t>> ordered_layouts_;  // by variant, for ordered runs
+  std::vector<std::optional<OrderedTree>> ordered_trees_;      // indexed by variant
+  std::vector<std::uint8_t> ordered_;                          // indexed by run
+  std::vector<std::vector<Tree>> trees_;                       // indexed by variant
+  std::vector<std::optional<std::uint32_t>> ordered_layouts_;  // indexed by variant, for ordered runs
   std::vector<DisorderedRun> disordered_runs_;
   SpanTree tree_;
   std::map<OperatorKey, std::int32_t> by_key_;

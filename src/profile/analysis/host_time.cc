@@ -40,8 +40,8 @@ class HostTimeSeparator {
   // The destination of each event of a layout.
   struct LayoutPlan {
     std::vector<std::int32_t>
-        series;                      // by event: index into Trace::reported, kHost, kNoRun; empty: all kHost
-    std::uint32_t runs = 0;          // number of complete runs
+        series;              // indexed by event: index into Trace::reported, kHost, kNoRun; empty: all kHost
+    std::uint32_t runs = 0;  // number of complete runs
     std::vector<std::uint32_t> run;  // indexed by event: number of complete runs before it
   };
   static constexpr std::size_t kMaxSampledRuns = 64;  // runs of a layout whose durations are compared
@@ -317,8 +317,8 @@ class HostTimeSeparator {
   bool is_scanning_ = false;  // in the first pass, nothing is reported or moved
   std::set<NameId> other_unit_backends_;
   std::set<EventPlace> outside_call_;             // events of unregistered delegates, in any run
-  std::vector<std::vector<std::size_t>> starts_;  // by layout: the first events of its blocks
-  std::vector<LayoutPlan> plans_;                 // by layout
+  std::vector<std::vector<std::size_t>> starts_;  // indexed by layout: the first events of its blocks
+  std::vector<LayoutPlan> plans_;                 // indexed by layout
   std::vector<std::size_t> pending_;              // events of a layout whose delegate is not yet known
   std::map<std::tuple<std::int32_t, std::int32_t, NameId>, std::int32_t> ordinals_;  // in the current run
   std::map<SeriesKey, std::int32_t> series_;

@@ -100,7 +100,7 @@ TEST(CheckGenerate, ChecksTheTestsOfAPairTogether) {
     EXPECT_NEAR(*item.candidate / *item.baseline, 1 + *item.verdict.growth, 1e-9) << name;
 }
 
-TEST(CheckGenerate, FailsWhatIsSlowerAndNothingElse) {
+TEST(CheckGenerate, FailsOnlySlowerTests) {
   for (const std::string name : {"pp20", "tg5", "tg5 @ d10", "first token"}) {
     EXPECT_THAT(NamesWithDecision(SimulatedPair({{name, 0.03}}).Check(), GateDecision::kFail),
                 ElementsAre(name));
@@ -228,7 +228,7 @@ TEST(CheckGenerate, StoredRunsAreUnpaired) {
   EXPECT_THAT(NamesWithDecision(check(0.05), GateDecision::kPass), ElementsAre("cache"));
 }
 
-TEST(CheckGenerate, TestsAtOtherPlacesAreLeftOutAsAWhole) {
+TEST(CheckGenerate, OmitsTestsAtOtherPlaces) {
   auto [baseline, candidate] = SplitIntoRuns(SimulatedPair({}));
   candidate.experiments[1].place->tokens = 2;  // one of the two parts of pp20
   candidate.experiments[3].place->at = 13;

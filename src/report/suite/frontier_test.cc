@@ -80,7 +80,7 @@ std::vector<std::string> FindPlaces(const std::vector<SettingTruth>& truths) {
   return FindPlaces(suite);
 }
 
-TEST(Frontier, LeavesOutWhatIsDominated) {
+TEST(Frontier, LeavesOutDominatedSettings) {
   EXPECT_THAT(FindPlaces({{}, {.latency = 0.8}}), ElementsAre("fp32, s1", "yes"));
   EXPECT_THAT(FindPlaces({{}, {.memory = 1.2}}), ElementsAre("yes", "fp32, s0"));
   EXPECT_THAT(FindPlaces({{.sqnr = {{"example", 42}}}, {.program = "b2"}}), ElementsAre("yes", "fp32, s0"));
@@ -121,7 +121,7 @@ TEST(Frontier, ComparesSqnrInputByInput) {
               ElementsAre("yes", "yes"));
 }
 
-TEST(Frontier, DoesNotUseWhatIsNotKnown) {
+TEST(Frontier, IgnoresUnknownValues) {
   std::mt19937_64 random{1};
   SuiteReport suite;
   suite.cells = {MeasureSettings({{}, {.latency = 0.8}, {.latency = 0.7}}, random, 0.001)};

@@ -279,7 +279,7 @@ class Connector {
   MethodDataflow dataflow_;
   std::map<std::pair<int, int>, std::size_t> instructions_;  // from chain and index to position in the method
   std::set<std::size_t> untracked_values_;         // values that moves or untraceable calls may write
-  std::vector<CallFlow> flows_;                    // by calls_
+  std::vector<CallFlow> flows_;                    // indexed like calls_
   std::map<std::size_t, std::size_t> call_index_;  // from operator to index into calls_
   std::map<std::size_t, std::size_t> written_by_;  // keyed by value: the last writer so far in this run
 };

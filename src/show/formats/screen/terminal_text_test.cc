@@ -30,7 +30,7 @@ TEST(TerminalText, BreaksHashesButNotPaths) {
   EXPECT_EQ(out.str(), "ab\n0123456789\nabcdef\n/a/long/path\ncd\n");
 }
 
-TEST(TerminalText, FittedTailCutsAtACodePoint) {
+TEST(TerminalText, TruncatesTheBeginningAtACodePoint) {
   EXPECT_EQ(TruncateBeginning("abc", 3), "abc");
   EXPECT_EQ(TruncateBeginning(std::string(1'000'000, 'a') + "bc", 3),
             "…bc");  // truncation takes a single pass over a long name from a file
