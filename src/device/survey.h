@@ -46,9 +46,9 @@ struct DeviceSurvey {
       v("governors", [](J json) { return CpuGovernors(json.survey.properties); },
         {.meaning = "of its CPUs, each once"});
       v("cpu_celsius", [](J json) { return json.survey.vitals.cpu_celsius; },
-        {.meaning = "of the hottest sensor", .min = kAnyNumber});
+        {.meaning = "of the hottest sensor", .min = kNoMinimum});
       v("skin_celsius", [](J json) { return json.survey.vitals.skin_celsius; },
-        {.meaning = "of the hottest sensor", .min = kAnyNumber});
+        {.meaning = "of the hottest sensor", .min = kNoMinimum});
       v("battery_percent", [](J json) { return json.survey.vitals.battery_percent; },
         {.meaning = "null: it has none, or does not say"});
       v("battery_status", [](J json) { return json.survey.vitals.battery_status; }, kText);

@@ -68,7 +68,7 @@ struct Clocks {  // clocks read back to back, for alignment with system traces
       {.meaning = "CLOCK_BOOTTIME, which goes on while the device sleeps"});
     v("realtime_ns", &Clocks::realtime_ns,
       {.meaning = "CLOCK_REALTIME since 1970; a board without a battery may be before that",
-       .min = kAnyNumber});
+       .min = kNoMinimum});
     v("read_ns", &Clocks::read_ns,
       {.meaning = "what a read of CLOCK_MONOTONIC takes, rounded up", .omit_if_empty = true});
   }

@@ -47,7 +47,7 @@ struct OperatorRow : SpanStatistics {
   static void Describe(auto& v) {
     v.Flat(&OperatorRow::Op);
     v("runs", &OperatorRow::runs, {.meaning = "runs of the common set in which the operator ran"});
-    v("total_ns", &OperatorRow::total_self, {.meaning = "self time over the common set", .min = kAnyNumber});
+    v("total_ns", &OperatorRow::total_self, {.meaning = "self time over the common set", .min = kNoMinimum});
     v("mean_ms", &OperatorRow::mean_self,
       {.meaning = "total_ns over all runs of the common set: it adds up over operators",
        .scale = 1e6,

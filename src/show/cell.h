@@ -172,13 +172,13 @@ struct Cell : Value {
     v("text", &Cell::text, {.meaning = "as it is printed, with the digits that it has in every format"});
     v("value", &Cell::value,
       {.meaning = "what `text` was made of; no key: it is not defined, or a text",
-       .min = kAnyNumber,
+       .min = kNoMinimum,
        .omit_if_empty = true});
     v("unit", &Cell::unit,
       {.meaning = "of `value`, or of the bounds alone: `ns`, `bytes`, ...", .omit_if_empty = true});
-    v("low", &Cell::low, {.meaning = "the bounds of `value`", .min = kAnyNumber, .omit_if_empty = true});
+    v("low", &Cell::low, {.meaning = "the bounds of `value`", .min = kNoMinimum, .omit_if_empty = true});
     v("high", &Cell::high,
-      {.meaning = "null: no bound", .min = kAnyNumber, .or_null = true, .omit_if_empty = true});
+      {.meaning = "null: no bound", .min = kNoMinimum, .or_null = true, .omit_if_empty = true});
     v("verdict", &Cell::Verdict, kOmittedIfEmpty.WithMeaning("of the interval, on the candidate"));
     v("efficiency", &Cell::efficiency,
       {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .omit_if_empty = true});

@@ -21,7 +21,7 @@
 //     static void Describe(auto& v) {
 //       v("monotonic_ns", &Clocks::monotonic_ns);
 //       v("realtime_ns", &Clocks::realtime_ns, {.meaning = "before 1970 without a battery", .least =
-//       kAnyNumber});
+//       kNoMinimum});
 //     }
 //   };
 //
@@ -57,7 +57,7 @@
 // "_" has `static constexpr bool kAllowsComments = true`.
 namespace etprof {
 
-inline constexpr double kAnyNumber = -std::numeric_limits<double>::infinity();
+inline constexpr double kNoMinimum = -std::numeric_limits<double>::infinity();
 
 // Properties of a member that its name and type do not tell. For a list or map, `min` to `choices` apply to
 // its elements.

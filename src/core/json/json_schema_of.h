@@ -26,7 +26,7 @@ void AddDefault(Schema& schema, const M& value, const MemberInfo& info) {
   if constexpr (kIs<std::vector, M>) {
     if (value.size() == 1) AddDefault(schema, value.front(), info);
   } else if constexpr (std::is_arithmetic_v<M>) {
-    if (static_cast<double>(value) >= info.min.value_or(kAnyNumber)) schema["default"] = value;
+    if (static_cast<double>(value) >= info.min.value_or(kNoMinimum)) schema["default"] = value;
   } else if constexpr (kIsText<M>) {
     if (!std::string_view(value).empty()) schema["default"] = value;
   }

@@ -42,8 +42,8 @@ struct DeviceVitals {
 
     static void Describe(auto& v) {
       v("type", &Cooling::type, {.meaning = "of the kernel's cooling device: \"cpufreq-cpu4\""});
-      v("state", &Cooling::state, {.meaning = "0: not at work", .min = kAnyNumber});
-      v("highest_state", &Cooling::highest_state, {.meaning = "at which it cools most", .min = kAnyNumber});
+      v("state", &Cooling::state, {.meaning = "0: not at work", .min = kNoMinimum});
+      v("highest_state", &Cooling::highest_state, {.meaning = "at which it cools most", .min = kNoMinimum});
     }
   };
   std::vector<Cooling> cooling;

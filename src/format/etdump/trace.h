@@ -35,7 +35,7 @@ struct HealthEntry {
     v("severity", &H::severity, {.meaning = "`data_loss`: something is not in the numbers"});
     v("explanation", &H::explanation, {.meaning = "what it means for the numbers"});
     v("count", &H::count, {.meaning = "how often it occurs"});
-    v("amount_ns", &H::amount, {.meaning = "time concerned, where that has a meaning", .min = kAnyNumber});
+    v("amount_ns", &H::amount, {.meaning = "time concerned, where that has a meaning", .min = kNoMinimum});
     v("first_offset", &H::first_offset, {.meaning = "byte in the file"});
     v("first_place", &H::first_place,
       {.meaning = "e.g. \"block 3 Execute, event 17 Convolution (NHWC, F32) IGEMM #1\"", .or_null = true});

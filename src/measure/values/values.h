@@ -45,7 +45,7 @@ struct ValuesRow {
     v("sqnr_db", &R::sqnr_db,
       {.meaning =
            "the baseline's power over that of the difference; empty: nothing differs, or it is not known",
-       .min = kAnyNumber});
+       .min = kNoMinimum});
     v("largest_difference", &R::largest, {.meaning = "of two elements; empty: as `sqnr_db`", .min = 0});
     v("elements", &R::elements, {.meaning = "of the value"});
     v("compared", &R::compared, {.meaning = "elements of which the two numbers are, evenly spread"});
@@ -108,7 +108,7 @@ struct SavedValue {
     v("note", &S::note, {.meaning = "why there is no tensor"});
     v("shape", &S::shape, {.meaning = "of a delegate's value; empty: a kernel's, or a single number"});
     v("scale", &S::scale, {.meaning = "of quantized elements; null: they are numbers"});
-    v("zero_point", &S::zero_point, {.meaning = "of quantized elements", .min = kAnyNumber});
+    v("zero_point", &S::zero_point, {.meaning = "of quantized elements", .min = kNoMinimum});
     v("debug_handle", &S::debug_handle, {.meaning = "in the edge program; null: not known"});
   }
 };

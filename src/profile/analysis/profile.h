@@ -128,7 +128,7 @@ struct ReportedValue {
     v("name", &R::name, {.meaning = "of the event, as the delegate's kind of event is called"});
     v("kind", &R::kind, {.meaning = "docs/concepts/kernels.md"});
     v("unit", &R::unit, {.meaning = "null: not known", .or_null = true});
-    v("instruction", &R::instruction, {.meaning = "of the delegate call", .min = kAnyNumber});
+    v("instruction", &R::instruction, {.meaning = "of the delegate call", .min = kNoMinimum});
     v("n", [](const R& value) { return value.values.n; },
       {.meaning = "runs that reported it, of those that `median`, `min`, and `max` are of"});
     v("median", get_statistic(&stats::Distribution::p50), {.meaning = "over these runs, in `unit`"});
@@ -152,7 +152,7 @@ struct DelegateMetadata {
     using M = DelegateMetadata;
     v("delegate", &M::backend, {.meaning = "null: not known", .or_null = true});
     v("event", &M::event, {.meaning = "name of the events"});
-    v("instruction", &M::instruction, {.meaning = "of the delegate call", .min = kAnyNumber});
+    v("instruction", &M::instruction, {.meaning = "of the delegate call", .min = kNoMinimum});
     v("events", &M::events, {.meaning = "how many have it, in all runs"});
     v("bytes", &M::size, {.meaning = "of the first event's"});
     v("text", &M::text, {.meaning = "the first event's; null: it is no text, or too long", .or_null = true});
@@ -241,7 +241,7 @@ struct AdditiveRow {
     v("name", &AdditiveRow::name,
       {.meaning = "group, category, place, module, line, or delegate; `Clipped`: time that spans claimed "
                   "outside of their parent, or twice"});
-    v("total_ns", &AdditiveRow::total, {.meaning = "self time over the table's runs", .min = kAnyNumber});
+    v("total_ns", &AdditiveRow::total, {.meaning = "self time over the table's runs", .min = kNoMinimum});
     v("operators", &AdditiveRow::operators,
       {.meaning = "distinct ones, calls and the method itself among them"});
     v("mean_ms", &AdditiveRow::Mean, kMs.WithMeaning("self time of one run, on average"));
@@ -260,7 +260,7 @@ struct Breakdown {
   static void Describe(auto& v) {
     v("runs", &Breakdown::runs, {.meaning = "traced runs that it is made of: the common set"});
     v("total_ns", &Breakdown::total,
-      {.meaning = "the total_ns of the rows add up to it, exactly", .min = kAnyNumber});
+      {.meaning = "the total_ns of the rows add up to it, exactly", .min = kNoMinimum});
     v("rows", &Breakdown::rows, {.meaning = "the parts of the whole"});
   }
 };

@@ -209,7 +209,7 @@ struct Comparison {
 // Describes the totals of a row of a comparison, or of the comparison itself.
 template <typename T>
 void DescribeTotals(auto& v) {
-  constexpr MemberInfo kAny{.min = kAnyNumber};
+  constexpr MemberInfo kAny{.min = kNoMinimum};
   v("baseline_total_ns", &T::baseline_total, kAny.WithMeaning("over baseline_runs"));
   v("candidate_total_ns", &T::candidate_total, kAny.WithMeaning("over candidate_runs"));
   v(

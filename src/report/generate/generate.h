@@ -150,7 +150,7 @@ void DescribeLine(auto& v, const std::string& prefix, auto get) {
           const std::optional<stats::LineEstimate> line = get(object);
           return line ? std::optional(((*line).*coefficient).*member) : std::nullopt;
         },
-        {.meaning = meaning, .min = kAnyNumber, .or_null = true});
+        {.meaning = meaning, .min = kNoMinimum, .or_null = true});
     };
     bound("", "of the line; null: there is none", &stats::MeanInterval::mean);
     bound("_low", "lower bound", &stats::MeanInterval::low);
@@ -179,7 +179,7 @@ struct DecodeLine {
       v("category", &Part::category,
         {.meaning = "of an operator: what it computes", .or_null = true, .omit_if_empty = true});
       v("mean_ns", &Part::means,
-        {.meaning = "self time in a traced run at each position", .min = kAnyNumber});
+        {.meaning = "self time in a traced run at each position", .min = kNoMinimum});
       DescribeLine(v, "", [](const Part& part) { return part.line; });
     }
   };

@@ -30,8 +30,8 @@ struct LayerRow {
     v("type", &L::type, {.meaning = "class of the module; null: not known", .or_null = true});
     v("parent", &L::parent, {.meaning = "index in this list; of the model its own"});
     v("depth", &L::depth, {.meaning = "0: the model"});
-    v("self_ns", &L::self, {.meaning = "of operators that are the module's own", .min = kAnyNumber});
-    v("total_ns", &L::total, {.meaning = "with the modules in it", .min = kAnyNumber});
+    v("self_ns", &L::self, {.meaning = "of operators that are the module's own", .min = kNoMinimum});
+    v("total_ns", &L::total, {.meaning = "with the modules in it", .min = kNoMinimum});
     v("operators", [](const L& layer) { return layer.operators.size(); },
       {.meaning = "how many run in it, with the modules in it"});
   }

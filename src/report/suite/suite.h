@@ -95,7 +95,7 @@ struct SuiteSetting {
     v("sqnr_db", &S::LowestSqnr,
       {.meaning = "of its program against the model in fp32, the lowest of the export's check; null: not "
                   "known, or nothing differs",
-       .min = kAnyNumber,
+       .min = kNoMinimum,
        .or_null = true});
     v("peak_memory_bytes", &S::peak_memory, {.meaning = "of a process: the largest of any launch", .min = 0});
     v("load_ms", &S::load_ns,

@@ -38,12 +38,12 @@ struct QuantizedValue {
        .min = 0});
     v("sqnr_db", &Q::sqnr_db,
       {.meaning = "of the output, with this value alone quantized; null: nothing differs",
-       .min = kAnyNumber});
+       .min = kNoMinimum});
     v("clipped", &Q::clipped,
       {.meaning = "share of its elements beyond its range; null: it has no fixed range", .min = 0, .max = 1});
     v("low", &Q::low,
-      {.meaning = "of its range; null: found in every run, or by channel", .min = kAnyNumber});
-    v("high", &Q::high, {.meaning = "of its range; null: as `low`", .min = kAnyNumber});
+      {.meaning = "of its range; null: found in every run, or by channel", .min = kNoMinimum});
+    v("high", &Q::high, {.meaning = "of its range; null: as `low`", .min = kNoMinimum});
     v("readers", &Q::readers, {.meaning = "nodes that read it"});
   }
 };
@@ -69,13 +69,13 @@ struct OutputBudget {
     v("inputs", &O::inputs, {.meaning = "over which noise is summed"});
     v("held_out", &O::held_out, {.meaning = "whether no range was taken from these inputs"});
     v("sqnr_db", &O::sqnr_db,
-      {.meaning = "with all values quantized, as emulated; null: nothing differs", .min = kAnyNumber});
+      {.meaning = "with all values quantized, as emulated; null: nothing differs", .min = kNoMinimum});
     v("device_sqnr_db", &O::device_sqnr_db,
       {.meaning = "of the .pte, the worst of these inputs; null: it was not run, or nothing differs",
-       .min = kAnyNumber});
+       .min = kNoMinimum});
     v("interaction", &O::interaction,
       {.meaning = "share of the noise that single values do not add up to; null: there is no noise",
-       .min = kAnyNumber});
+       .min = kNoMinimum});
     v("values_of_half", &O::values_of_half, {.meaning = "values that have half of the noise"});
     v("concentrated", &O::concentrated,
       {.meaning = "whether they are at most three; else the noise is diffuse"});
@@ -101,7 +101,7 @@ struct DeviceOperator {
     v("source", &D::source, {.meaning = "line of the operator; empty: not known"});
     v("sqnr_db", &D::sqnr_db,
       {.meaning = "PyTorch's power over that of the difference; null: nothing differs, or see `note`",
-       .min = kAnyNumber});
+       .min = kNoMinimum});
     v("leaves", &D::deviates,
       {.meaning =
            "whether it has less than `least_db`, or an element that is finite in one of the two only"});

@@ -53,16 +53,16 @@ struct XnnQuantization {
     using Q = XnnQuantization;
     v("scheme", &Q::scheme, {.meaning = "which elements share a scale"});
     v("scale", &Q::scale, {.meaning = "per tensor"});
-    v("zero_point", &Q::zero_point, {.meaning = "per tensor", .min = kAnyNumber});
+    v("zero_point", &Q::zero_point, {.meaning = "per tensor", .min = kNoMinimum});
     v("channel_dimension", &Q::channel_dimension,
-      {.meaning = "per channel, or per group of channels", .min = kAnyNumber});
+      {.meaning = "per channel, or per group of channels", .min = kNoMinimum});
     v("group_size", &Q::group_size,
-      {.meaning = "per group of channels: weights of a scale", .min = kAnyNumber});
+      {.meaning = "per group of channels: weights of a scale", .min = kNoMinimum});
     v("scales", &Q::scales, {.meaning = "per channel, or per group of channels: how many"});
     v("scale_constant", &Q::scale_constant,
       {.meaning = "the scales, in constants; null: in the graph itself"});
     v("nonbatch_dimensions", &Q::nonbatch_dimensions,
-      {.meaning = "per token: how many trailing dimensions share a scale", .min = kAnyNumber});
+      {.meaning = "per token: how many trailing dimensions share a scale", .min = kNoMinimum});
   }
 };
 template <>

@@ -67,7 +67,7 @@ struct TracedJson {
                object("name", [](J) { return "framework's spans and clipped"; }, {.meaning = "of this row"});
                object("total_ns", &ReportExperiment::NonOperatorTotal,
                       {.meaning = "over the common set: with that of `operators` it adds up to the whole",
-                       .min = kAnyNumber});
+                       .min = kNoMinimum});
              },
              {.meaning = "what `operators` lacks"});
     v("delegate_calls", &ReportExperiment::delegate_calls, {.meaning = "in one inference"});
