@@ -74,7 +74,7 @@ TEST_F(VitalsReaderTest, ReadsRepeatedlyThroughOneShell) {
   Write("class/thermal/cooling_device0/cur_state", "7");
   const auto second = reader.Read(false);
   ASSERT_TRUE(second);
-  EXPECT_EQ(second->Hottest(), 71.0);
+  EXPECT_EQ(second->HottestCelsius(), 71.0);
   ASSERT_EQ(second->clocks.size(), 2U);
   EXPECT_TRUE(second->clocks[1].Capped());
   EXPECT_EQ(second->clocks[1].cpus, (std::vector<int>{4, 5}));
@@ -89,10 +89,10 @@ TEST_F(VitalsReaderTest, ReadsRepeatedlyThroughOneShell) {
 
 TEST_F(VitalsReaderTest, StartsAShellPerReading) {
   VitalsReader reader(*device_, false);
-  EXPECT_EQ(reader.Read(false)->Hottest(), 52.5);
+  EXPECT_EQ(reader.Read(false)->HottestCelsius(), 52.5);
   Write("class/thermal/thermal_zone1/type", "skin");
-  EXPECT_EQ(reader.Read(false)->Hottest(), 52.5);
-  EXPECT_EQ(reader.Read(true)->Hottest(), 90.0);
+  EXPECT_EQ(reader.Read(false)->HottestCelsius(), 52.5);
+  EXPECT_EQ(reader.Read(true)->HottestCelsius(), 90.0);
 }
 
 TEST_F(VitalsReaderTest, ToleratesMissingFiles) {
@@ -100,7 +100,7 @@ TEST_F(VitalsReaderTest, ToleratesMissingFiles) {
   VitalsReader reader(*device_);
   const auto vitals = reader.Read(true);
   ASSERT_TRUE(vitals);
-  EXPECT_FALSE(vitals->Hottest());
+  EXPECT_FALSE(vitals->HottestCelsius());
   EXPECT_TRUE(vitals->clocks.empty());
   EXPECT_TRUE(reader.Read(false));
 }

@@ -168,12 +168,12 @@ while IFS= read -r what; do
 }
 
 std::string DeviceVitals::AboveLimitText(double limit_celsius) const {
-  const std::optional<double> celsius = LimitedCelsius();
+  const std::optional<double> celsius = CelsiusForLimit();
   if (!celsius || *celsius <= limit_celsius) return "";
   return fmt::format("{:.1f} °C > {:g} °C", *celsius, limit_celsius);
 }
 
-std::optional<double> DeviceVitals::Hottest() const {
+std::optional<double> DeviceVitals::HottestCelsius() const {
   if (!cpu_celsius || !skin_celsius) return cpu_celsius ? cpu_celsius : skin_celsius;
   return std::max(*cpu_celsius, *skin_celsius);
 }

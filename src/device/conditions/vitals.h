@@ -53,12 +53,12 @@ struct DeviceVitals {
   std::string sources;
 
   // The higher of the CPU and skin temperatures; absent: no sensor is readable.
-  std::optional<double> Hottest() const;
+  std::optional<double> HottestCelsius() const;
   // The temperature that a limit applies to: the skin temperature, by which Android sets its thermal status,
   // or the CPU temperature if there is no skin sensor. A CPU sensor changes by many degrees within a second
   // of load.
-  std::optional<double> LimitedCelsius() const { return skin_celsius ? skin_celsius : cpu_celsius; }
-  // The exceeded limit as text: "46.1 °C > 45 °C". Empty if LimitedCelsius() is not above the limit, or is
+  std::optional<double> CelsiusForLimit() const { return skin_celsius ? skin_celsius : cpu_celsius; }
+  // The exceeded limit as text: "46.1 °C > 45 °C". Empty if CelsiusForLimit() is not above the limit, or is
   // not known.
   std::string AboveLimitText(double limit_celsius) const;
 

@@ -80,7 +80,7 @@ std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
   std::optional<DeviceVitals> vitals = read_(all);
   if (vitals && all) {
     thermal_status_ = vitals->thermal_status.value_or(0);
-    only_from_services_ = (vitals->Hottest() && vitals->sources.find('z') == std::string::npos) ||
+    only_from_services_ = (vitals->HottestCelsius() && vitals->sources.find('z') == std::string::npos) ||
                           (!vitals->skin_celsius && thermal_status_ > 0);
   }
   return vitals;
@@ -135,7 +135,7 @@ std::optional<RoundConditions> ConditionsWatch::BeforeRound(int launch, int roun
   conditions.round = round;
   conditions.order = order;
   if (options_.max_celsius) {
-    if (!vitals->LimitedCelsius() && !std::exchange(warned_no_sensor_, true)) {
+    if (!vitals->CelsiusForLimit() && !std::exchange(warned_no_sensor_, true)) {
       warnings_.push_back(
           "no sensor of the CPUs' or the skin's temperature can be read: max_temp has no effect");
       if (options_.progress != nullptr) options_.progress->Message(warnings_.back());
@@ -218,7 +218,7 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
     if (!conditions.hot) continue;
     hot.insert(round);
     worst_status = std::max(worst_status, conditions.vitals.thermal_status.value_or(0));
-    if (const auto celsius = conditions.vitals.Hottest())
+    if (const auto celsius = conditions.vitals.HottestCelsius())
       hottest = std::max(hottest.value_or(*celsius), *celsius);
   }
   std::vector<std::string> warnings;

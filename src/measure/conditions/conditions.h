@@ -18,9 +18,10 @@ namespace etprof {
 std::vector<int> PinnedCpus(const Config& config, const DeviceProperties& device);
 
 struct CoolingOptions {
-  std::optional<double> max_celsius;  // limit for DeviceVitals::LimitedCelsius() before a round; absent: none
-  double wait_seconds = 300;          // maximum waiting time before one round
-  std::function<double()> now;        // seconds of a monotonic clock
+  std::optional<double>
+      max_celsius;              // limit for DeviceVitals::CelsiusForLimit() before a round; absent: none
+  double wait_seconds = 300;    // maximum waiting time before one round
+  std::function<double()> now;  // seconds of a monotonic clock
   std::function<void(double)> sleep;  // sleeps for this many seconds
   std::function<bool()> interrupted;  // true if the user wants to stop
   Progress* progress = nullptr;

@@ -99,7 +99,7 @@ void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment&
       point.celsius = burst.temperature_celsius;
       if (const RoundConditions* conditions = FindConditions(run, launch.index, burst)) {
         point.throttled = conditions->hot || conditions->capped;
-        if (!point.celsius) point.celsius = conditions->vitals.Hottest();
+        if (!point.celsius) point.celsius = conditions->vitals.HottestCelsius();
       }
       medians.push_back(point.median);
       out.bursts.push_back(point);

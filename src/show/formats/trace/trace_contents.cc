@@ -211,8 +211,8 @@ class ExperimentWriter {
         const RoundConditions* conditions = FindConditions(run_, launch.index, burst);
         if (burst.temperature_celsius) {
           value(temperature, "temperature", "°C", burst.end, *burst.temperature_celsius);
-        } else if (conditions != nullptr && conditions->vitals.Hottest()) {
-          value(temperature, "temperature", "°C", burst.start, *conditions->vitals.Hottest());
+        } else if (conditions != nullptr && conditions->vitals.HottestCelsius()) {
+          value(temperature, "temperature", "°C", burst.start, *conditions->vitals.HottestCelsius());
         }
       }
     }
