@@ -375,7 +375,7 @@ struct Distributions {
   struct Series {
     std::string name;
     std::vector<std::int64_t> counts;  // per bin; all series have the same number of bins
-    std::int64_t beyond = 0;           // runs beyond the axis
+    std::int64_t above_axis = 0;       // runs beyond the axis
     std::optional<double> median_ns, largest_ns;
   };
   double from_ns = 0, bin_ns = 0;  // bin_ns: 0 if all times are equal

@@ -29,7 +29,7 @@ Histogram MakeHistogram(std::span<const double> values, std::size_t max_bins) {
   if (values.empty()) return {};
   const std::vector<double> single_set(values.begin(), values.end());
   SharedHistogram shared = MakeSharedHistogram({&single_set, 1}, max_bins);
-  return {shared.from, shared.width, std::move(shared.counts[0]), shared.beyond[0]};
+  return {shared.from, shared.width, std::move(shared.counts[0]), shared.above_axis[0]};
 }
 
 SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, std::size_t max_bins) {
@@ -52,7 +52,7 @@ SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, s
   for (const std::vector<double>& set : sorted) {
     const auto end = std::upper_bound(set.begin(), set.end(), to);
     on_axis.emplace_back(set.begin(), end);
-    shared.beyond.push_back(set.end() - end);
+    shared.above_axis.push_back(set.end() - end);
     if (range > 0 && !on_axis.back().empty())
       bins = std::max(bins, FreedmanDiaconisBins(on_axis.back(), range));
   }

@@ -11,7 +11,7 @@ struct Histogram {
   double from = 0;
   double width = 0;  // 0 if all values on the axis are equal: then there is one bin
   std::vector<std::int64_t> counts;
-  std::int64_t beyond = 0;  // number of values above the axis
+  std::int64_t above_axis = 0;  // number of values above the axis
 };
 
 // Makes the histogram of finite `values`, in any order, with bins 2 IQR / n^(1/3) wide (Freedman & Diaconis,
@@ -24,7 +24,7 @@ struct SharedHistogram {
   double from = 0;
   double width = 0;  // width of a bin; 0 if all values are equal: then there is one bin
   std::vector<std::vector<std::int64_t>> counts;  // per set, all of the same length; empty: no values at all
-  std::vector<std::int64_t> beyond;               // per set: number of values above the axis
+  std::vector<std::int64_t> above_axis;           // per set: number of values above the axis
 };
 
 // Makes histograms on one axis. The axis goes from the smallest value of all sets to the largest of the sets'

@@ -31,7 +31,7 @@ TEST(Histogram, LeavesAFarOutlierBeyondItsAxis) {
   std::sort(values.begin(), values.end());
   const double end = histogram.from + histogram.width * static_cast<double>(histogram.counts.size());
   EXPECT_NEAR(end, Quantile(values, 0.99), 1e-9);
-  EXPECT_EQ(histogram.beyond, 10);  // of the values 0 to 1000, 990 is the quantile itself
+  EXPECT_EQ(histogram.above_axis, 10);  // of the values 0 to 1000, 990 is the quantile itself
   EXPECT_EQ(std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t{0}), 991);
   EXPECT_LE(std::count(histogram.counts.begin(), histogram.counts.end(), 0), 3);
   EXPECT_LE(histogram.counts.size(), 60U);
@@ -41,11 +41,11 @@ TEST(Histogram, LeavesAFarOutlierBeyondItsAxis) {
 TEST(Histogram, HasNothingBeyondItsAxisForFewValues) {
   std::vector<double> values(98, 5.0);
   values.push_back(50);
-  EXPECT_EQ(MakeHistogram(values).beyond, 0);
+  EXPECT_EQ(MakeHistogram(values).above_axis, 0);
   EXPECT_EQ(MakeHistogram(values).counts.back(), 1);
   // With 100 values the 99% quantile lies between the last two; all equal values below it are in one bin.
   values.push_back(60);
-  EXPECT_EQ(MakeHistogram(values).beyond, 1);
+  EXPECT_EQ(MakeHistogram(values).above_axis, 1);
 }
 
 TEST(Histogram, HandlesEqualAndNoValues) {
@@ -68,7 +68,7 @@ TEST(SharedHistogram, HasOneAxisAndCountsEveryValue) {
   const std::size_t bins = shared.counts[0].size();
   // The axis ends at the slow set's 99 % quantile.
   EXPECT_NEAR(shared.from + shared.width * static_cast<double>(bins), Quantile(sets[1], 0.99), 1e-9);
-  EXPECT_EQ(shared.beyond, (std::vector<std::int64_t>{1, 2, 0}));
+  EXPECT_EQ(shared.above_axis, (std::vector<std::int64_t>{1, 2, 0}));
   for (std::size_t set = 0; set < sets.size(); ++set) {
     ASSERT_EQ(shared.counts[set].size(), bins);
     // Count the values between the edges of each bin.
@@ -77,8 +77,8 @@ TEST(SharedHistogram, HasOneAxisAndCountsEveryValue) {
       const double high = bin + 1 == bins ? 1e300 : low + shared.width;
       const auto inside =
           std::count_if(sets[set].begin(), sets[set].end(), [&](double x) { return x >= low && x < high; });
-      const std::int64_t beyond = bin + 1 == bins ? shared.beyond[set] : 0;
-      EXPECT_EQ(shared.counts[set][bin], inside - beyond) << set << ' ' << bin;
+      const std::int64_t above_axis = bin + 1 == bins ? shared.above_axis[set] : 0;
+      EXPECT_EQ(shared.counts[set][bin], inside - above_axis) << set << ' ' << bin;
     }
   }
   // The bins are as narrow as the fast set needs for its values on the axis, up to the maximal number of
@@ -99,7 +99,7 @@ TEST(SharedHistogram, HandlesFewEqualAndNoValues) {
   EXPECT_EQ(equal.counts, (std::vector<std::vector<std::int64_t>>{{2}, {1}}));
   // In a set of fewer than 100 values, no value is beyond the axis.
   const SharedHistogram few = MakeSharedHistogram(std::vector<std::vector<double>>{{1, 2, 3, 1000}}, 8);
-  EXPECT_EQ(few.beyond, std::vector<std::int64_t>{0});
+  EXPECT_EQ(few.above_axis, std::vector<std::int64_t>{0});
   EXPECT_LE(few.counts[0].size(), 8U);
   EXPECT_EQ(few.counts[0].back(), 1);
 }

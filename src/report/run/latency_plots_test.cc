@@ -23,7 +23,7 @@ TEST(LatencyPlots, PlotsAPairOnOneAxis) {
   const stats::SharedHistogram& histogram = plot.histogram;
   for (std::size_t side = 0; side < 2; ++side) {
     const stats::Distribution& latency = report.experiments[side].latency;
-    EXPECT_EQ(Sum(histogram.counts[side]) + histogram.beyond[side], latency.n);
+    EXPECT_EQ(Sum(histogram.counts[side]) + histogram.above_axis[side], latency.n);
   }
   // "on" is at the beginning, "off" at the end, and no column has both.
   EXPECT_DOUBLE_EQ(histogram.from, *report.experiments[1].latency.min);
@@ -39,7 +39,7 @@ TEST(LatencyPlots, PlotsSteadyRunsOfATrace) {
   EXPECT_TRUE(report.experiments[0].latency_from_trace);
   const stats::SharedHistogram& histogram = report.latency_plots[0].histogram;
   EXPECT_EQ(Sum(histogram.counts[0]), report.experiments[0].latency.n);
-  EXPECT_THAT(histogram.beyond, ElementsAre(0)) << "of so few runs none is called far";
+  EXPECT_THAT(histogram.above_axis, ElementsAre(0)) << "of so few runs none is called far";
 }
 
 TEST(LatencyPlots, SeparatesExperimentsThatAreNotCompared) {

@@ -138,8 +138,8 @@ TEST(DecideVerdicts, ControlsTheFalseCoverageRateOfDefiniteVerdicts) {
   }
 }
 
-// The second comparison has p = 0.03: significant next to a first comparison that is certain, but not next
-// to a first comparison that is unresolved.
+// The second comparison has p = 0.03. After the adjustment for two comparisons it is significant if the first
+// comparison is also significant, but not if the first comparison is unresolved.
 TEST(DecideVerdicts, UnresolvedComparisonsAreNeitherDiscoveriesNorEvidence) {
   const RatioEstimate certain = *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95);
   RatioEstimate other = *EstimateRatio(std::vector<double>{0.10, 0.14, 0.18, 0.05, 0.02}, 0.95);
@@ -157,7 +157,7 @@ TEST(DecideVerdicts, UnresolvedComparisonsAreNeitherDiscoveriesNorEvidence) {
   EXPECT_EQ(unresolved[1].verdict, Verdict::kInconclusive);
 }
 
-TEST(DecideVerdicts, CountsNoDifferenceWithoutSpreadAsPOfOne) {
+TEST(DecideVerdicts, GivesEqualConstantTimesAPValueOfOne) {
   const std::vector<RatioEstimate> estimates{*EstimateRatio(std::vector<double>{0, 0, 0}, 0.95),
                                              *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95)};
   const std::vector<OperatorVerdict> verdicts = DecideVerdicts(estimates, 0.05, 0.01);

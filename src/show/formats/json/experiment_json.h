@@ -181,7 +181,7 @@ struct ExperimentJson {
                       kNonNegativeMs.WithMeaning("of a bin; 0: all times on the axis are equal"));
                object("counts", [](J json) { return json.source.latency_histogram.counts; },
                       {.meaning = "runs, bin by bin"});
-               object("beyond", [](J json) { return json.source.latency_histogram.beyond; },
+               object("beyond", [](J json) { return json.source.latency_histogram.above_axis; },
                       {.meaning = "runs that took longer than the axis goes"});
              },
              {.meaning = "of the headline's runs, for a chart"});

@@ -53,7 +53,7 @@ struct PlotExperimentJson {
     });
     v("counts", [](J json, Plot plot) { return plot.histogram.counts[json.index]; },
       {.meaning = "runs, bin by bin"});
-    v("beyond", [](J json, Plot plot) { return plot.histogram.beyond[json.index]; },
+    v("beyond", [](J json, Plot plot) { return plot.histogram.above_axis[json.index]; },
       {.meaning = "runs that took longer than the axis goes"});
   }
 };

@@ -113,17 +113,17 @@ void DrawDistributions(const show::Distributions& distributions, const TerminalO
   if (distributions.series.empty() || distributions.series.front().counts.empty()) return;
   double smallest = 1e300, largest = 0, slowest = 0;
   int label_width = 0;
-  std::vector<std::string> labels, beyond;
-  std::int64_t total_beyond = 0;
+  std::vector<std::string> labels, above_axis_texts;
+  std::int64_t total_above_axis = 0;
   for (const show::Distributions::Series& series : distributions.series) {
     const double median = series.median_ns.value_or(0);
     smallest = std::min(smallest, median);
     largest = std::max(largest, median);
     slowest = std::max(slowest, series.largest_ns.value_or(0));
-    total_beyond += series.beyond;
+    total_above_axis += series.above_axis;
     labels.push_back(TruncateEnd(EscapeToOneLine(series.name), kMaxLabelWidth));
-    beyond.push_back(series.beyond > 0 ? fmt::format("{} beyond", series.beyond) : "");
-    label_width = std::max({label_width, DisplayWidth(labels.back()), DisplayWidth(beyond.back())});
+    above_axis_texts.push_back(series.above_axis > 0 ? fmt::format("{} beyond", series.above_axis) : "");
+    label_width = std::max({label_width, DisplayWidth(labels.back()), DisplayWidth(above_axis_texts.back())});
   }
   const TimeScale scale = ScaleFor(smallest, largest);
   const int indent = 2 + label_width + 2;
@@ -133,7 +133,7 @@ void DrawDistributions(const show::Distributions& distributions, const TerminalO
     const std::vector<std::int64_t> columns = CountsPerColumn(distributions.series[i].counts, axis);
     const std::int64_t max_count = std::max<std::int64_t>(1, *std::ranges::max_element(columns));
     const auto margin = [&](int row) {
-      const std::string& text = row == 0 ? labels[i] : row == 1 ? beyond[i] : "";
+      const std::string& text = row == 0 ? labels[i] : row == 1 ? above_axis_texts[i] : "";
       return "  " + text + Spaces(label_width - DisplayWidth(text)) + "  ";
     };
     for (int row = 0; row < rows; ++row) {
@@ -154,7 +154,7 @@ void DrawDistributions(const show::Distributions& distributions, const TerminalO
   DrawAxis(axis, scale, indent, options.width - indent, out);
   std::string text = "▲ median; a column's height is its share of the variant's runs";
   if (axis.column > 0) text += ", its width " + FormatDuration(axis.column);
-  if (total_beyond > 0) {
+  if (total_above_axis > 0) {
     text += fmt::format("; beyond: the runs past {}, the slowest {}",
                         scale.Text(axis.from + axis.column * axis.columns), FormatDuration(slowest));
   }

@@ -64,7 +64,7 @@ Report MakeReportWithTwoVariants() {
                                {"on", RepeatTimes({{1'000'000, 2}, {2'000'000, 3}})}});
   stats::SharedHistogram& histogram = report.latency_plots.at(0).histogram;
   histogram = {1e6, 1e6, {{0, 0, 0, 0, 0, 0, 0, 0, 1, 6}, {2, 3, 0, 0, 0, 0, 0, 0, 0, 0}}, {0, 0}};
-  histogram.beyond[0] = 7;
+  histogram.above_axis[0] = 7;
   return report;
 }
 

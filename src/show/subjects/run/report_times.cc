@@ -311,8 +311,9 @@ std::vector<Section> MakeLatencySections(const Report& report) {
     Distributions distributions{plot.histogram.from, plot.histogram.width, {}};
     for (std::size_t i = 0; i < plot.experiments.size(); ++i) {
       const ReportExperiment& experiment = experiments[plot.experiments[i]];
-      distributions.series.push_back({experiment.label, plot.histogram.counts[i], plot.histogram.beyond[i],
-                                      experiment.latency.p50, experiment.latency.max});
+      distributions.series.push_back({experiment.label, plot.histogram.counts[i],
+                                      plot.histogram.above_axis[i], experiment.latency.p50,
+                                      experiment.latency.max});
     }
     sections.push_back({"", Level::kPage, {std::move(distributions)}});
   }
