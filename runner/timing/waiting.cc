@@ -27,7 +27,7 @@ std::atomic<std::int64_t> stops{0};
 
 // Removes the number at the beginning of `text` with the blanks before it, and returns the number. Absent if
 // there is no number, or it is negative or too large.
-std::optional<std::int64_t> ParseNumber(std::string_view& text) {
+std::optional<std::int64_t> ConsumeUnsigned(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   const auto value = ConsumeNumber<std::int64_t>(text);
   const bool has_end = text.find_first_not_of(" \t\n") != 0;
@@ -127,9 +127,9 @@ BurstWaits ReadBurstWaits([[maybe_unused]] std::optional<int> cpu) {
 }
 
 std::optional<Schedstat> ParseSchedstat(std::string_view text) {
-  const auto running = ParseNumber(text);
-  const auto delay = running ? ParseNumber(text) : std::nullopt;
-  const auto slices = delay ? ParseNumber(text) : std::nullopt;
+  const auto running = ConsumeUnsigned(text);
+  const auto delay = running ? ConsumeUnsigned(text) : std::nullopt;
+  const auto slices = delay ? ConsumeUnsigned(text) : std::nullopt;
   if (!slices || (!text.empty() && text != "\n")) return std::nullopt;
   return Schedstat{*running, *delay};
 }
@@ -139,7 +139,7 @@ std::optional<std::int64_t> ParseSteal(std::string_view stat, int cpu) {
   if (cpu < 0 || !line) return std::nullopt;
   std::optional<std::int64_t> value;
   for (int field = 0; field < 8; ++field) {
-    value = ParseNumber(*line);
+    value = ConsumeUnsigned(*line);
     if (!value) return std::nullopt;
   }
   constexpr std::int64_t kMaxTicks = 1'000'000'000'000;  // 300 years; more would overflow nanoseconds

@@ -43,7 +43,8 @@ int ElfMachine(const FileHead& head) {
 }
 
 struct Machine {
-  int value;                 // result of ElfMachine
+  int value;  // e_machine
+
   const char* architecture;  // as `uname -m` names it; empty: no runner is built for it
   const char* name;
 };

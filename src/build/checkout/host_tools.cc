@@ -16,7 +16,7 @@ constexpr double kVersionSeconds = 60;   // limit for a tool's --version
 constexpr double kTerminateSeconds = 5;  // time in which Ninja ends its compilers
 
 // Removes the number at the start of `text`, and a dot after it; returns the number.
-int ParseNumber(std::string_view& text) {
+int ConsumeVersionPart(std::string_view& text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
@@ -104,8 +104,8 @@ std::string ParseVersion(std::string_view text) {
 
 bool VersionAtLeast(std::string_view version, std::string_view min_version) {
   while (!version.empty() || !min_version.empty()) {
-    const int left = ParseNumber(version);
-    const int right = ParseNumber(min_version);
+    const int left = ConsumeVersionPart(version);
+    const int right = ConsumeVersionPart(min_version);
     if (left != right) return left > right;
   }
   return true;

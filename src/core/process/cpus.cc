@@ -32,7 +32,7 @@ std::vector<int> ParseMask(std::string_view text, std::string_view digits) {
   return cpus;
 }
 
-int ParseNumber(std::string_view text, std::string_view digits) {
+int ParseCpuNumber(std::string_view text, std::string_view digits) {
   const auto value = AsNumber<int>(digits);
   if (!value || *value < 0) ThrowInvalidCpus(text, "not a number");
   if (*value >= kMaxCpus) ThrowInvalidCpus(text, "a CPU's number is below 1024");
@@ -47,8 +47,8 @@ std::vector<int> ParseCpus(std::string_view text) {
   std::vector<int> cpus;
   for (const std::string_view part : SplitAt(text, ',')) {
     const std::size_t dash = part.find('-');
-    const int first = ParseNumber(text, part.substr(0, dash));
-    const int last = dash == std::string_view::npos ? first : ParseNumber(text, part.substr(dash + 1));
+    const int first = ParseCpuNumber(text, part.substr(0, dash));
+    const int last = dash == std::string_view::npos ? first : ParseCpuNumber(text, part.substr(dash + 1));
     if (last < first) ThrowInvalidCpus(text, "a range runs backwards");
     for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
   }

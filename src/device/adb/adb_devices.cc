@@ -48,10 +48,10 @@ std::string AdbRemedy(const std::string& state_or_problem) {
   return "`adb devices -l` has to say \"device\"";
 }
 
-std::string AdbProblem(const std::string& printed) {
+std::string AdbProblem(const std::string& output) {
   constexpr std::string_view kError = "error: ", kVersionMismatch = " doesn't match this client";
   std::string problem, last_line;
-  std::istringstream lines(printed);
+  std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
     line = std::string(Trimmed(line));
     // After this line, adb prints further errors of the server that it kills.
@@ -66,9 +66,9 @@ std::string AdbProblem(const std::string& printed) {
   return problem;
 }
 
-std::vector<AdbListing> ParseAdbDevices(const std::string& printed) {
+std::vector<AdbListing> ParseAdbDevices(const std::string& output) {
   std::vector<AdbListing> devices;
-  std::istringstream lines(printed);
+  std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
     // "SERIAL  STATE [usb:1-2 product:a model:b device:c] transport_id:1". Lines with "*" are about the
     // server.

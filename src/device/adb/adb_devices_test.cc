@@ -32,14 +32,14 @@ TEST(AdbDevices, ParsesEveryState) {
 }
 
 struct AdbText {
-  const char* printed;
+  const char* output;
   const char* problem;
 };
 
 // The messages of adb 1.0.39 to 1.0.41.
 TEST(AdbProblem, FindsTheCauseInEachMessage) {
   CaseMessages remedies;
-  for (const auto& [printed, problem] : {
+  for (const auto& [output, problem] : {
            AdbText{"error: insufficient permissions for device: missing udev rules? user is in the plugdev "
                    "group\n"
                    "See [http://developer.android.com/tools/device.html] for more information\n",
@@ -87,7 +87,7 @@ TEST(AdbProblem, FindsTheCauseInEachMessage) {
             "failed to copy '/tmp/a' to '/data/a': remote couldn't create file: Permission denied"},
            {"", ""},
        }) {
-    EXPECT_EQ(AdbProblem(printed), problem);
+    EXPECT_EQ(AdbProblem(output), problem);
     remedies.emplace_back(problem, AdbRemedy(problem));
   }
   ExpectGoldenMessages("adb_problems", remedies);

@@ -229,9 +229,9 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
     snapshot.busy = ticks / kTicksPerSecond;
   }
   // Unlike libproc, `ps` sees the processes of other users.
-  const ToolResult printed =
+  const ToolResult result =
       RunTool({"/bin/ps", "-A", "-o", "pid=,ppid=,time=,comm="}, {.timeout_seconds = kLoadShellSeconds});
-  std::string_view text = printed.output;
+  std::string_view text = result.output;
   while (!text.empty() && snapshot.processes.size() < kMaxProcesses) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     if (auto process = ParsePs(text.substr(0, end))) snapshot.processes.push_back(std::move(*process));
@@ -502,16 +502,16 @@ snapshot
   return script + "true";
 }
 
-std::vector<LoadSnapshot> ParseLoad(std::string_view printed) {
+std::vector<LoadSnapshot> ParseLoad(std::string_view output) {
   constexpr std::size_t kMaxSnapshots = 2;
   std::vector<LoadSnapshot> snapshots;
   std::optional<LoadSnapshot> snapshot;
   enum class Part { kHeader, kProc, kPs } part = Part::kHeader;
-  while (!printed.empty()) {
-    const std::size_t end = std::min(printed.find('\n'), printed.size());
-    const std::string_view line = printed.substr(0, end);
-    const bool complete = end < printed.size();
-    printed.remove_prefix(std::min(end + 1, printed.size()));
+  while (!output.empty()) {
+    const std::size_t end = std::min(output.find('\n'), output.size());
+    const std::string_view line = output.substr(0, end);
+    const bool complete = end < output.size();
+    output.remove_prefix(std::min(end + 1, output.size()));
     if (line.starts_with(kSnapshotMark)) {
       snapshot.emplace();
       snapshot->self = ParseCount(line.substr(kSnapshotMark.size()), kMaxTicks).value_or(0);

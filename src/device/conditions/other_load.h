@@ -113,7 +113,7 @@ std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores);
 // A POSIX shell script that prints a snapshot, or two snapshots that are kLoadSeconds apart.
 std::string LoadScript(bool twice);
 // Parses the output of LoadScript. Incomplete snapshots and unreadable lines are skipped.
-std::vector<LoadSnapshot> ParseLoad(std::string_view printed);
+std::vector<LoadSnapshot> ParseLoad(std::string_view output);
 // Parse /proc/PID/stat (proc(5)), or a line of `ps -o pid=,ppid=,time=,comm=`. Absent for other text.
 std::optional<LoadSnapshot::Process> ParseProcStat(std::string_view text);
 std::optional<LoadSnapshot::Process> ParsePs(std::string_view line);

@@ -62,11 +62,11 @@ done <settings.before)sh",
                      put_commands);
 }
 
-void ReadPowerMode(const std::string& printed, const std::string& device, PowerMode& mode) {
+void ReadPowerMode(const std::string& output, const std::string& device, PowerMode& mode) {
   const auto make_error = [&](const std::string& problem) {
     return Error(ExitCode::kDeviceFailed, problem).InFile(device);
   };
-  std::istringstream lines(printed);
+  std::istringstream lines(output);
   std::size_t found_settings = 0;
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();

@@ -75,6 +75,6 @@ std::string SetPowerModeScript(const PowerMode& mode);
 
 // Checks the output of SetPowerModeScript, and sets PowerSetting::before. Throws Error: kUsage if the device
 // has no such settings; kDeviceFailed if a setting did not take its value.
-void ReadPowerMode(const std::string& printed, const std::string& device, PowerMode& mode);
+void ReadPowerMode(const std::string& output, const std::string& device, PowerMode& mode);
 
 }  // namespace etprof

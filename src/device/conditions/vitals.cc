@@ -184,11 +184,11 @@ std::string ThermalStatusName(int status) {
   return names[static_cast<std::size_t>(status)];
 }
 
-DeviceVitals ParseVitals(const std::string& printed) {
+DeviceVitals ParseVitals(const std::string& output) {
   DeviceVitals vitals;
   DeviceVitals android;
   enum class Part { kSysfs, kBattery, kThermal, kCurrentTemperatures } part = Part::kSysfs;
-  std::istringstream lines(printed);
+  std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
     if (line == "android-battery") {
       part = Part::kBattery;

@@ -49,7 +49,8 @@ struct DeviceVitals {
   std::vector<Cooling> cooling;
   // Android's thermal status: 0 none, 1 light, 2 moderate, 3 severe, 4 critical, 5 emergency, 6 shutdown.
   std::optional<int> thermal_status;
-  // The thermal zones and cooling devices of /sys that have these values, as words of a VitalsServer request.
+  // The thermal zones and cooling devices of /sys from which these values were read, in the form of a request
+  // to VitalsServer: "z3 z7 c0".
   std::string sources;
 
   // The higher of the CPU and skin temperatures; absent: no sensor is readable.
@@ -89,7 +90,7 @@ std::string VitalsServer();
 inline constexpr const char* kVitalsEnd = "etprof-vitals-end";
 
 // Parses the output of VitalsScript, or of one request of VitalsServer.
-DeviceVitals ParseVitals(const std::string& printed);
+DeviceVitals ParseVitals(const std::string& output);
 
 // Reads a device's vitals repeatedly through one shell, which waits on the device between readings: a reading
 // takes milliseconds and starts no process.

@@ -373,13 +373,13 @@ pwd)sh",
   Bytes TakeAnnouncedSize(ToolResult& answer, const std::string& remote, const fs::path& local) const {
     const std::size_t end = std::min(answer.output.find('\n'), answer.output.size());
     const auto size = AsNumber<Bytes>(Trimmed(answer.output.substr(0, end)));
-    const std::string printed = QuotedStart(answer.output);
+    const std::string quoted = QuotedStart(answer.output);
     answer.output.erase(0, end + 1);
     const auto error = [&](const std::string& problem) {
       return Error(ExitCode::kDeviceFailed, "could not be fetched from the device: " + problem)
           .InFile(Name() + " " + remote);
     };
-    if (!size || *size < 0) throw error("the device says of its size " + printed);
+    if (!size || *size < 0) throw error("the device says of its size " + quoted);
     std::error_code space_error;
     const fs::space_info disk = fs::space(local.parent_path(), space_error);
     const Bytes max_size = static_cast<Bytes>(kMaxTableBytes);
@@ -426,10 +426,10 @@ true)sh",
         kDefineIsOver, kDefineIsOwnFolder, remove ? "; rm -rf \"$c\"" : "");
   }
 
-  static StoredFiles ParseStored(const std::string& printed) {
+  static StoredFiles ParseStored(const std::string& output) {
     StoredFiles stored;
     Bytes* target = &stored.old_runs;
-    std::istringstream lines(printed);
+    std::istringstream lines(output);
     for (std::string line; std::getline(lines, line);) {
       // Lines of `wc -c`: "SIZE PATH", and "SIZE total" after several files.
       std::istringstream fields(line);

@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 // name.
 constexpr char kPartMark = '\x01';
 
-std::map<std::string, std::string> SplitParts(const std::string& printed) {
+std::map<std::string, std::string> SplitParts(const std::string& output) {
   std::map<std::string, std::string> parts;
-  const std::vector<std::string_view> pieces = SplitAt(printed, kPartMark);
+  const std::vector<std::string_view> pieces = SplitAt(output, kPartMark);
   for (const std::string_view piece : std::span(pieces).subspan(1)) {
     const std::size_t line = piece.find('\n');
     if (line != std::string_view::npos) parts[std::string(piece.substr(0, line))] = piece.substr(line + 1);
@@ -65,12 +65,12 @@ show() { if [ -f "$r$1" ] && [ -r "$r$1" ]; then part "$1"; cat "$r$1" 2>/dev/nu
 
 std::string LimitsScript() { return kDefineShow + ("r=\nshow /proc/meminfo\n" + ShowLimitFiles()) + "true"; }
 
-ResourceLimits ParseLimits(const std::string& printed) {
-  return ReadResourceLimits(TemporaryRoot(SplitParts(printed)).root());
+ResourceLimits ParseLimits(const std::string& output) {
+  return ReadResourceLimits(TemporaryRoot(SplitParts(output)).root());
 }
 
-std::optional<Bytes> ParseAvailableMemory(const std::string& printed) {
-  return ReadAvailableMemory(TemporaryRoot(SplitParts(printed)).root());
+std::optional<Bytes> ParseAvailableMemory(const std::string& output) {
+  return ReadAvailableMemory(TemporaryRoot(SplitParts(output)).root());
 }
 
 std::string PropertiesScript() {
@@ -107,8 +107,8 @@ fi
 true)sh";
 }
 
-DeviceProperties ParseProperties(const std::string& printed, const std::string& name) {
-  const std::map<std::string, std::string> parts = SplitParts(printed);
+DeviceProperties ParseProperties(const std::string& output, const std::string& name) {
+  const std::map<std::string, std::string> parts = SplitParts(output);
   const std::string system = PartLine(parts, "uname-s");
   if (system.empty()) {
     throw Error(ExitCode::kDeviceFailed, "does not say what it is (`uname -s` prints nothing)")

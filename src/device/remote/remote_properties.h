@@ -14,11 +14,11 @@ std::string PropertiesScript();
 // A script that prints the files that ReadResourceLimits and ReadAvailableMemory read, and the parsers of its
 // output.
 std::string LimitsScript();
-ResourceLimits ParseLimits(const std::string& printed);
-std::optional<Bytes> ParseAvailableMemory(const std::string& printed);
+ResourceLimits ParseLimits(const std::string& output);
+std::optional<Bytes> ParseAvailableMemory(const std::string& output);
 
 // Parses the output of PropertiesScript. `name` becomes DeviceProperties::name. Throws Error (kDeviceFailed)
 // if the output has no `uname`.
-DeviceProperties ParseProperties(const std::string& printed, const std::string& name);
+DeviceProperties ParseProperties(const std::string& output, const std::string& name);
 
 }  // namespace etprof

@@ -15,9 +15,9 @@ using testing::Contains;
 using testing::HasSubstr;
 
 TEST(RemoteProperties, ScriptMatchesLocalPropertiesOfThisMachine) {
-  const ToolResult printed = RunTool({"sh", "-c", PropertiesScript()});
-  ASSERT_TRUE(printed.Success()) << printed.errors;
-  const DeviceProperties remote = ParseProperties(printed.output, "ssh:here");
+  const ToolResult result = RunTool({"sh", "-c", PropertiesScript()});
+  ASSERT_TRUE(result.Success()) << result.errors;
+  const DeviceProperties remote = ParseProperties(result.output, "ssh:here");
   const DeviceProperties local = ReadLocalProperties();
   EXPECT_EQ(remote.name, "ssh:here");
   EXPECT_EQ(remote.platform, local.platform);
@@ -66,12 +66,12 @@ TEST(RemoteProperties, ParsesMac) {
 }
 
 TEST(RemoteProperties, ParsesEveryMacKey) {
-  std::string printed = "\001uname-s\nDarwin\n\001uname-m\narm64\n";
+  std::string output = "\001uname-s\nDarwin\n\001uname-m\narm64\n";
   for (const MacKey& key : kMacKeys) {
     EXPECT_THAT(PropertiesScript(), HasSubstr(std::string(" ") + key.name));
-    printed += std::string("\001") + key.name + (key.text ? "\nan M4\n" : "\n1\n");
+    output += std::string("\001") + key.name + (key.text ? "\nan M4\n" : "\n1\n");
   }
-  const DeviceProperties mac = ParseProperties(printed, "ssh:mac");
+  const DeviceProperties mac = ParseProperties(output, "ssh:mac");
   EXPECT_EQ(mac.cpu_model, "an M4");
   EXPECT_EQ(mac.topology, "1 performance, 1 efficiency cores");
   EXPECT_EQ(mac.features.size(), 6U);
