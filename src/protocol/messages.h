@@ -134,7 +134,7 @@ struct InputSpec {
 
 // The place of a language model's step in a text: the step takes `tokens` tokens at once, and the first of
 // them has position `at`. A step may run several methods (the embedding of the tokens, the decoder), and each
-// of these methods has a separate Place.
+// of these methods has a separate StepPlace.
 struct StepPlace {
   std::int64_t tokens = 1;
   std::int64_t at = 0;      // also the number of tokens in the cache before the step

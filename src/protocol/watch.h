@@ -210,8 +210,8 @@ struct MemoryReport {
 // The following structs are the timeline: when each operator and each thread worked in one of the watched
 // runs.
 
-// The work of one thread in one parallel region, from the begin of its first task to the end of its last
-// task. Times are nanoseconds since the begin of the run.
+// The work of one thread in one parallel region, from the start of its first task to the end of its last
+// task. Times are nanoseconds since the start of the run.
 struct WatchedSlice {
   std::int64_t thread = 0;  // index into WatchedOperator::threads
   std::int64_t begin_ns = 0, end_ns = 0;

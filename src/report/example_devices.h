@@ -10,7 +10,8 @@
 // Runs of one model on several devices for the tests of report/ and show/.
 namespace etprof::example {
 
-// MakePair on a device with this name, where all times are `factor` times as long.
+// Makes the report of MakePair as measured on a device with this name, where all times are `factor` times as
+// long.
 inline Report MakePairOn(const std::string& device, double factor, bool emulated = false) {
   const auto on_device = [&](RunData& run) {
     run.folder = "runs/" + device;

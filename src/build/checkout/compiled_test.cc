@@ -50,7 +50,7 @@ TEST(CountSme2Sources, RefusesInvalidCompileCommands) {
     EXPECT_THROW(CountSme2Sources(text), Error) << text;
 }
 
-TEST(ReadCompiler, ReadsCMakesRecord) {
+TEST(ReadCompiler, ReadsCMakesCompilerFile) {
   const fs::path folder = fs::path(testing::TempDir()) / ("compiled_" + std::to_string(::getpid()));
   const fs::path file = folder / "CMakeFiles" / "3.28.1" / "CMakeCXXCompiler.cmake";
   EXPECT_EQ(ReadCompiler(folder), "");

@@ -181,8 +181,8 @@ HistoryFile OpenToChange(const std::string& file) {
   return HistoryFile::OpenToAdd(file);
 }
 
-std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
-                                       const std::string& commit, const std::string& reason) {
+std::vector<SeriesKey> AcceptChangesInHistory(const std::string& file, const HistoryFilter& filter,
+                                              const std::string& commit, const std::string& reason) {
   if (reason.empty())
     throw Error(ExitCode::kUsage, "a change is accepted for a reason, and none is given")
         .Remedy("say it: `--reason \"batch norm is exact now\"`");
@@ -196,7 +196,7 @@ std::int64_t DeleteFromHistory(const std::string& file, const std::string& commi
 }
 
 struct HistoryMergeResult {
-  std::int64_t added_runs = 0, all_runs = 0;
+  std::int64_t added_runs = 0, total_runs = 0;
 };
 // Merges all of the other histories, or none if one of them cannot be read. Creates `file` if it does not
 // exist.
@@ -216,7 +216,7 @@ HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std
     HistoryFile other_history = HistoryFile::OpenToRead(other);
     result.added_runs += history.Merge(other_history);
   }
-  result.all_runs = history.CountRuns();
+  result.total_runs = history.CountRuns();
   return result;
 }
 
@@ -277,7 +277,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   const std::string& file = arguments.read.file;
   if (arguments.action == "accept") {
     for (const SeriesKey& key :
-         AcceptInHistory(file, arguments.read.filter, arguments.add.commit, arguments.reason))
+         AcceptChangesInHistory(file, arguments.read.filter, arguments.add.commit, arguments.reason))
       Print("{}: accepted\n", GetName(key));
     return 0;
   }
@@ -288,7 +288,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   }
   if (arguments.action == "merge") {
     const HistoryMergeResult merged = MergeHistories(file, arguments.add.runs);
-    Print("{}: {}, {} of them new\n", file, CountedText(merged.all_runs, "measurement"), merged.added_runs);
+    Print("{}: {}, {} of them new\n", file, CountedText(merged.total_runs, "measurement"), merged.added_runs);
     return 0;
   }
   if (arguments.action == "export") {

@@ -27,7 +27,7 @@ constexpr double kExportSeconds = 4 * 3600;
 }  // namespace
 
 std::vector<std::string> VersionsOptions::Versions() const {
-  return versions.empty() ? VerifiedReleases() : MapEach(versions, AbsoluteRelease);
+  return versions.empty() ? VerifiedReleases() : MapEach(versions, ResolveWheelPath);
 }
 
 bool VersionsOptions::ExportsModel() const {

@@ -41,7 +41,7 @@ XnnGraph MakeDataflowGraph(
   return graph;
 }
 
-TEST(Dataflow, ExcludesValuesBetweenXnnNodes) {
+TEST(Dataflow, FollowsXnnNodes) {
   const XnnGraph graph = MakeDataflowGraph({{{0, 9, 0, 8}, {1}}, {{1}, {2}}, {{1, 2}, {3}}}, {3});
   const auto first = FindDataflow({0}, graph);
   EXPECT_THAT(first.read, ElementsAre(0, 9));
@@ -86,7 +86,7 @@ Method MakeMethodWithLists() {
   return method;
 }
 
-TEST(Dataflow, ExpandsListsOfTensors) {
+TEST(Dataflow, FollowsListsOfTensors) {
   const Method method = MakeMethodWithLists();
   Instruction kernel;
   kernel.kind = Instruction::Kind::kKernel;

@@ -13,7 +13,7 @@ namespace etprof {
 
 bool IsWheel(const std::string& executorch) { return executorch.ends_with(".whl"); }
 
-std::string AbsoluteRelease(const std::string& executorch) {
+std::string ResolveWheelPath(const std::string& executorch) {
   return IsWheel(executorch) ? std::filesystem::absolute(executorch).lexically_normal().string() : executorch;
 }
 

@@ -13,7 +13,7 @@ constexpr const char* kTags = "-cp311-cp311-manylinux_2_28_x86_64.whl";
 TEST(Release, HasTheNameOfItsVersion) {
   EXPECT_EQ(ReleaseName("1.4.1"), "1.4.1");
   EXPECT_EQ(PublicRelease("1.4.1"), "1.4.1");
-  EXPECT_EQ(AbsoluteRelease("1.4.1"), "1.4.1");
+  EXPECT_EQ(ResolveWheelPath("1.4.1"), "1.4.1");
   EXPECT_EQ(ReleaseName("1.4.1whl"), "1.4.1whl");
 }
 
@@ -30,7 +30,7 @@ TEST(Release, AWheelIsNamedByVersionAndContents) {
   EXPECT_EQ(ParseWheelName(fork).platform, "manylinux_2_28_x86_64");
   std::filesystem::remove(nightly);
   EXPECT_THROW(ReleaseName(nightly), Error);
-  EXPECT_EQ(AbsoluteRelease("a/../b.whl"), std::filesystem::current_path() / "b.whl");
+  EXPECT_EQ(ResolveWheelPath("a/../b.whl"), std::filesystem::current_path() / "b.whl");
 }
 
 TEST(Release, RefusesNamesOfOtherWheels) {

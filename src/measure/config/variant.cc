@@ -102,7 +102,7 @@ Variant ParseVariant(const std::string& spec) {
     if (value.empty()) throw SpecError(spec, fmt::format("\"{}\" has no value", key));
     if (key == "isa") variant.isa = value;
     if (key == "label") variant.label = value;
-    if (key == "executorch") variant.executorch = AbsoluteRelease(value);
+    if (key == "executorch") variant.executorch = ResolveWheelPath(value);
     if (key == "runner") variant.runner = std::filesystem::absolute(value).lexically_normal();
     if (key == "model") variant.model = std::filesystem::absolute(value).lexically_normal();
     if (key == "env") {

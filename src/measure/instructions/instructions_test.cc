@@ -6,7 +6,7 @@
 namespace etprof {
 namespace {
 
-protocol::CountersReply Reply(double method, double backend) {
+protocol::CountersReply MakeReply(double method, double backend) {
   protocol::CountersReply reply;
   reply.source = protocol::CounterSourceKind::kEmulator;
   reply.counters = {{"instructions", true, 1}, {"neon_instructions", true, 1}};
@@ -17,7 +17,7 @@ protocol::CountersReply Reply(double method, double backend) {
 }
 
 TEST(MergeInstructions, ReturnsMeansAndRanges) {
-  const auto rows = MergeInstructions({Reply(1000, 900), Reply(1004, 900)}, "forward");
+  const auto rows = MergeInstructions({MakeReply(1000, 900), MakeReply(1004, 900)}, "forward");
   ASSERT_EQ(rows.size(), 2U);  // a delegate call is not an operator
   EXPECT_EQ(rows[0].key, "forward/-1/method/0");
   EXPECT_EQ(rows[0].instructions, 1002);
@@ -31,9 +31,9 @@ TEST(MergeInstructions, ReturnsMeansAndRanges) {
 }
 
 TEST(MergeInstructions, OmitsOperatorsThatOneProcessDidNotRun) {
-  protocol::CountersReply shorter_reply = Reply(1000, 900);
+  protocol::CountersReply shorter_reply = MakeReply(1000, 900);
   shorter_reply.operators.pop_back();
-  EXPECT_EQ(MergeInstructions({Reply(1000, 900), shorter_reply}, "forward").size(), 1U);
+  EXPECT_EQ(MergeInstructions({MakeReply(1000, 900), shorter_reply}, "forward").size(), 1U);
   EXPECT_TRUE(MergeInstructions({}, "forward").empty());
   EXPECT_EQ(MethodInstructions({}), nullptr);
 }

@@ -35,10 +35,10 @@ std::vector<ExperimentData> MakeVariant(const std::string& name, const std::vect
     return samples;
   };
   std::vector<ExperimentData> variant = {
-      example::MakePlace(name, "pp20", 8, 4, 2, times("pp20", 3e6)),
-      example::MakePlace(name, "pp20", 4, 16, 1, times("pp20", 1e6)),
-      example::MakePlace(name, "tg5", 1, 2, 5, times("tg5", 2e6)),
-      example::MakePlace(name, "tg5 @ d10", 1, 12, 5, times("tg5 @ d10", 2.5e6))};
+      example::MakeStepExperiment(name, "pp20", 8, 4, 2, times("pp20", 3e6)),
+      example::MakeStepExperiment(name, "pp20", 4, 16, 1, times("pp20", 1e6)),
+      example::MakeStepExperiment(name, "tg5", 1, 2, 5, times("tg5", 2e6)),
+      example::MakeStepExperiment(name, "tg5 @ d10", 1, 12, 5, times("tg5 @ d10", 2.5e6))};
   for (ExperimentData& data : variant) data.place->cache_bytes = cache;
   const std::vector<double> first_token_ns = times("first token", 30e6);
   for (std::size_t l = 0; l < launches.size(); ++l) {
@@ -62,7 +62,7 @@ struct SimulatedPair {
     for (std::size_t i = 0; i < 4; ++i) run.pairs.push_back({i, i + 4});
   }
   CheckReport Check(const CheckLimits& limits = {}) const {
-    return AssembleCheck(example::MakePlacesReport(run.experiments, run.pairs), limits);
+    return AssembleCheck(example::MakeReportOfSteps(run.experiments, run.pairs), limits);
   }
 };
 

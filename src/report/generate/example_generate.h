@@ -13,9 +13,11 @@
 // Runs of language models with known numbers, for tests.
 namespace etprof::example {
 
-// An experiment of the steps at position `at` of a test. `ns`: time of its runs, by launch.
-inline ExperimentData MakePlace(const std::string& variant, const std::string& test, std::int64_t tokens,
-                                std::int64_t at, std::int64_t times, const std::vector<double>& ns) {
+// Makes an experiment that measures a step of `tokens` tokens at position `at`, which occurs `times` times in
+// the test. `ns` has the time of its runs for each launch.
+inline ExperimentData MakeStepExperiment(const std::string& variant, const std::string& test,
+                                         std::int64_t tokens, std::int64_t at, std::int64_t times,
+                                         const std::vector<double>& ns) {
   ExperimentData data;
   data.name = variant + test + std::to_string(at);
   data.label = variant + ", " + test;
@@ -38,8 +40,8 @@ inline ExperimentData MakePlace(const std::string& variant, const std::string& t
   return data;
 }
 
-inline Report MakePlacesReport(std::vector<ExperimentData> experiments, std::vector<ComparePair> pairs = {},
-                               std::vector<std::optional<Profile>> profiles = {}) {
+inline Report MakeReportOfSteps(std::vector<ExperimentData> experiments, std::vector<ComparePair> pairs = {},
+                                std::vector<std::optional<Profile>> profiles = {}) {
   RunData run;
   run.status = RunData::Status::kComplete;
   run.schedule.launches = static_cast<int>(experiments.front().launches.size());

@@ -12,7 +12,7 @@
 #include "report/report.h"
 #include "stats/line/line.h"
 
-// The speed of a language model, from a run whose experiments are places of tests (protocol::PlaceOfTest).
+// The speed of a language model, from a run whose experiments measure steps of tests (protocol::TestStep).
 // Times are in nanoseconds.
 
 namespace etprof {
@@ -24,7 +24,7 @@ struct GenerationTest {
   std::int64_t prompt = 0, generated = 0;  // tokens; at least one of them is 0, and both for an encoder
   std::int64_t depth = 0;                  // tokens in the cache before the test
   std::int64_t chunk = 0;                  // tokens per step of a prompt; else 0
-  // Indices into Report::experiments: the places of its steps, a separate one for each method.
+  // Indices into Report::experiments: the experiments that measure its steps, a separate one for each method.
   std::vector<std::size_t> parts;
   std::optional<double> ns, low, high;  // absent: too few launches have clean runs
   double confidence = 0.95;
@@ -336,7 +336,7 @@ void GenerationPair::Describe(auto& v) {
 const GenerationPair* FindGenerationPair(const GenerationReport& generation, std::size_t baseline,
                                          std::size_t candidate);
 
-// Absent if no experiment of the run is a place of a test. The result refers to the report.
+// Absent if no experiment of the run measures a step of a test. The result refers to the report.
 std::optional<GenerationReport> MakeGenerationReport(const Report& report);
 
 }  // namespace etprof

@@ -16,17 +16,17 @@
 namespace etprof {
 namespace {
 
-using example::MakePlace;
-using example::MakePlacesReport;
+using example::MakeReportOfSteps;
+using example::MakeStepExperiment;
 using example::MakeWalk;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
 TEST(GenerationReport, AddsUpTheStepsOfATest) {
   // 20 tokens in two chunks of 8 and one of 4: 2 x 3 ms + 1 ms.
-  const Report report = MakePlacesReport({MakePlace("a", "pp20", 8, 4, 2, {3e6, 3e6}),
-                                          MakePlace("a", "pp20", 4, 16, 1, {1e6, 1e6}),
-                                          MakePlace("a", "tg5 @ d10", 1, 12, 5, {2e6, 2e6})});
+  const Report report = MakeReportOfSteps({MakeStepExperiment("a", "pp20", 8, 4, 2, {3e6, 3e6}),
+                                           MakeStepExperiment("a", "pp20", 4, 16, 1, {1e6, 1e6}),
+                                           MakeStepExperiment("a", "tg5 @ d10", 1, 12, 5, {2e6, 2e6})});
   const GenerationReport generation = MakeGenerationReport(report).value();
   ASSERT_EQ(generation.sides.size(), 1U);
   ASSERT_EQ(generation.sides[0].tests.size(), 2U);
@@ -45,21 +45,22 @@ TEST(GenerationReport, AddsUpTheStepsOfATest) {
   EXPECT_NEAR(*text.PerToken(), 2e6, 1);
 }
 
-// Moves a place to another method of a step, or to an encoder.
-ExperimentData MakeMethodPlace(const std::string& method, ExperimentData data) {
+// Changes an experiment's method to another method of the step, or to an encoder.
+ExperimentData MoveToMethod(const std::string& method, ExperimentData data) {
   data.place->method = method;
   data.name += method;
   return data;
 }
 
 TEST(GenerationReport, AddsUpTheMethodsOfAStep) {
-  const Report report = MakePlacesReport(
-      {MakePlace("a", "pp20", 20, 0, 1, {6e6, 6e6}), MakePlace("a", "tg5", 1, 2, 5, {2e6, 2e6}),
-       MakePlace("a", "tg5 @ d10", 1, 12, 5, {3e6, 3e6}),
-       MakeMethodPlace("embed", MakePlace("a", "pp20", 20, 0, 1, {1e6, 1e6})),
-       MakeMethodPlace("embed", MakePlace("a", "tg5", 1, 2, 5, {1e5, 1e5})),
-       MakeMethodPlace("embed", MakePlace("a", "tg5 @ d10", 1, 12, 5, {1e5, 1e5})),
-       MakeMethodPlace("encoder", MakePlace("a", "encoder", 1, 0, 1, {9e6, 9e6}))});
+  const Report report =
+      MakeReportOfSteps({MakeStepExperiment("a", "pp20", 20, 0, 1, {6e6, 6e6}),
+                         MakeStepExperiment("a", "tg5", 1, 2, 5, {2e6, 2e6}),
+                         MakeStepExperiment("a", "tg5 @ d10", 1, 12, 5, {3e6, 3e6}),
+                         MoveToMethod("embed", MakeStepExperiment("a", "pp20", 20, 0, 1, {1e6, 1e6})),
+                         MoveToMethod("embed", MakeStepExperiment("a", "tg5", 1, 2, 5, {1e5, 1e5})),
+                         MoveToMethod("embed", MakeStepExperiment("a", "tg5 @ d10", 1, 12, 5, {1e5, 1e5})),
+                         MoveToMethod("encoder", MakeStepExperiment("a", "encoder", 1, 0, 1, {9e6, 9e6}))});
   const GenerationReport generation = MakeGenerationReport(report).value();
   ASSERT_EQ(generation.sides.size(), 1U);
   const std::vector<GenerationTest>& tests = generation.sides[0].tests;
@@ -83,9 +84,10 @@ TEST(GenerationReport, AddsUpTheMethodsOfAStep) {
 }
 
 TEST(GenerationReport, LeavesOutLaunchesWithoutCleanRuns) {
-  ExperimentData last_chunk = MakePlace("a", "pp20", 4, 16, 1, {1e6, 1e6, 1e6});
+  ExperimentData last_chunk = MakeStepExperiment("a", "pp20", 4, 16, 1, {1e6, 1e6, 1e6});
   for (Burst& burst : last_chunk.launches[1].bursts) burst.recorded_wait.assign(5, 500'000);
-  const Report report = MakePlacesReport({MakePlace("a", "pp20", 8, 4, 2, {3e6, 4e6, 5e6}), last_chunk});
+  const Report report =
+      MakeReportOfSteps({MakeStepExperiment("a", "pp20", 8, 4, 2, {3e6, 4e6, 5e6}), last_chunk});
   EXPECT_THAT(MakeGenerationReport(report)->sides[0].tests[0].samples, ElementsAre(7e6, 11e6));
 }
 
@@ -102,33 +104,35 @@ TEST(GenerationReport, ComparesTestsOfSeveralParts) {
     same_last_chunk.push_back(noisy(1e6));
   }
   const auto compare_pair = [](std::vector<ExperimentData> experiments) {
-    const Report report = MakePlacesReport(std::move(experiments), {{0, 2}, {1, 3}});
+    const Report report = MakeReportOfSteps(std::move(experiments), {{0, 2}, {1, 3}});
     const GenerationReport generation = MakeGenerationReport(report).value();
     EXPECT_EQ(generation.pairs.size(), 1U);
     EXPECT_EQ(generation.pairs.at(0).rows.size(), 1U);
     return generation.pairs.at(0).rows.at(0).quantity;
   };
-  const TimeComparison quantity = compare_pair(
-      {MakePlace("a", "pp20", 8, 4, 2, full_chunks), MakePlace("a", "pp20", 4, 16, 1, last_chunk),
-       MakePlace("b", "pp20", 8, 4, 2, slow_chunks), MakePlace("b", "pp20", 4, 16, 1, same_last_chunk)});
+  const TimeComparison quantity = compare_pair({MakeStepExperiment("a", "pp20", 8, 4, 2, full_chunks),
+                                                MakeStepExperiment("a", "pp20", 4, 16, 1, last_chunk),
+                                                MakeStepExperiment("b", "pp20", 8, 4, 2, slow_chunks),
+                                                MakeStepExperiment("b", "pp20", 4, 16, 1, same_last_chunk)});
   EXPECT_EQ(quantity.verdict, stats::Verdict::kSlower);
   EXPECT_LT(quantity.estimate->low(), 7 / 7.6);
   EXPECT_GT(quantity.estimate->high(), 7 / 7.6);
-  ExperimentData busy = MakePlace("b", "pp20", 8, 4, 2, slow_chunks);
+  ExperimentData busy = MakeStepExperiment("b", "pp20", 8, 4, 2, slow_chunks);
   for (std::size_t l = 0; l < 6; ++l)
     for (Burst& burst : busy.launches[l].bursts) burst.recorded_wait.assign(5, 900'000);
-  EXPECT_EQ(compare_pair({MakePlace("a", "pp20", 8, 4, 2, full_chunks),
-                          MakePlace("a", "pp20", 4, 16, 1, last_chunk), busy,
-                          MakePlace("b", "pp20", 4, 16, 1, same_last_chunk)})
+  EXPECT_EQ(compare_pair({MakeStepExperiment("a", "pp20", 8, 4, 2, full_chunks),
+                          MakeStepExperiment("a", "pp20", 4, 16, 1, last_chunk), busy,
+                          MakeStepExperiment("b", "pp20", 4, 16, 1, same_last_chunk)})
                 .verdict,
             stats::Verdict::kContended);
 }
 
 TEST(GenerationReport, HasNoLineWhereTimesBend) {
   const auto line = [](double last) {
-    const Report report = MakePlacesReport({MakePlace("a", "tg1", 1, 0, 1, {1e6, 1.01e6}),
-                                            MakePlace("a", "tg1 @ d500", 1, 500, 1, {1.5e6, 1.52e6}),
-                                            MakePlace("a", "tg1 @ d1000", 1, 1000, 1, {last, 1.01 * last})});
+    const Report report =
+        MakeReportOfSteps({MakeStepExperiment("a", "tg1", 1, 0, 1, {1e6, 1.01e6}),
+                           MakeStepExperiment("a", "tg1 @ d500", 1, 500, 1, {1.5e6, 1.52e6}),
+                           MakeStepExperiment("a", "tg1 @ d1000", 1, 1000, 1, {last, 1.01 * last})});
     return *MakeGenerationReport(report)->sides[0].line;
   };
   const DecodeLine straight = line(2e6);
@@ -171,9 +175,9 @@ DecodeLine MakeTracedLine(std::uint64_t seed, double noise,
     options.labels = example::Labels(2 * kLaunches, kLaunches);
     profiles.push_back(Attribute(example::MakeTrace(inferences), options));
     if (change) change(*profiles.back());
-    experiments.push_back(MakePlace("a", "tg1 @ d" + std::to_string(at), 1, at, 1, totals));
+    experiments.push_back(MakeStepExperiment("a", "tg1 @ d" + std::to_string(at), 1, at, 1, totals));
   }
-  const Report report = MakePlacesReport(std::move(experiments), {}, std::move(profiles));
+  const Report report = MakeReportOfSteps(std::move(experiments), {}, std::move(profiles));
   return MakeGenerationReport(report).value().sides.at(0).line.value();
 }
 
@@ -265,8 +269,9 @@ stats::MeanInterval FitSlopeOfSlowingProcesses(std::uint64_t seed, bool in_order
   constexpr int kLaunches = 10, kRounds = 7;
   std::vector<ExperimentData> steps;
   for (std::size_t p = 0; p < kPlaces; ++p)
-    steps.push_back(MakePlace("a", "tg1 @ d" + std::to_string(1000 * p), 1,
-                              static_cast<std::int64_t>(1000 * p), 1, std::vector<double>(kLaunches, 1e6)));
+    steps.push_back(MakeStepExperiment("a", "tg1 @ d" + std::to_string(1000 * p), 1,
+                                       static_cast<std::int64_t>(1000 * p), 1,
+                                       std::vector<double>(kLaunches, 1e6)));
   Random random(seed);
   for (int l = 0; l < kLaunches; ++l) {
     for (ExperimentData& step : steps) step.launches[static_cast<std::size_t>(l)].bursts.clear();
@@ -284,7 +289,7 @@ stats::MeanInterval FitSlopeOfSlowingProcesses(std::uint64_t seed, bool in_order
       }
     }
   }
-  return MakeGenerationReport(MakePlacesReport(std::move(steps)))->sides.at(0).line->line->slope;
+  return MakeGenerationReport(MakeReportOfSteps(std::move(steps)))->sides.at(0).line->line->slope;
 }
 
 TEST(GenerationReport, ProcessesThatBecomeSlowerHaveNoSlope) {
@@ -303,12 +308,12 @@ TEST(GenerationReport, ProcessesThatBecomeSlowerHaveNoSlope) {
 }
 
 TEST(GenerationReport, AddsUpToTheFirstToken) {
-  ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
+  ExperimentData data = MakeStepExperiment("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
   for (Launch& launch : data.launches) launch.walk = MakeWalk();
   data.launches[1].walk->execute_ns[0] += 1'000'000;
   data.launches[2].walk->wait_ns[0] = 5'000'000;  // disturbed
   data.launches[3].walk->generated.pop_back();    // not a complete walk
-  const GenerationReport generation = MakeGenerationReport(MakePlacesReport({data})).value();
+  const GenerationReport generation = MakeGenerationReport(MakeReportOfSteps({data})).value();
   const GenerationSide& side = generation.sides[0];
   ASSERT_TRUE(side.first_token);
   const FirstToken& first = *side.first_token;
@@ -325,7 +330,7 @@ TEST(GenerationReport, AddsUpToTheFirstToken) {
 }
 
 TEST(GenerationReport, AddsUpToTheColdFirstToken) {
-  ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
+  ExperimentData data = MakeStepExperiment("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
   for (Launch& launch : data.launches) {
     launch.load = 50'000'000 + launch.index;
     launch.load_wait = 0;
@@ -333,7 +338,7 @@ TEST(GenerationReport, AddsUpToTheColdFirstToken) {
   }
   data.launches[0].load_wait = 20'000'000;  // loading is disturbed here, and the walk in the next launch
   data.launches[1].cold_walk->wait_ns[1] = 5'000'000;
-  const GenerationSide side = MakeGenerationReport(MakePlacesReport({data}))->sides.at(0);
+  const GenerationSide side = MakeGenerationReport(MakeReportOfSteps({data}))->sides.at(0);
   ASSERT_TRUE(side.cold_first_token);
   const FirstToken& cold = *side.cold_first_token;
   EXPECT_EQ(cold.launches, 2);
@@ -343,18 +348,18 @@ TEST(GenerationReport, AddsUpToTheColdFirstToken) {
   EXPECT_EQ(side.first_token->load, 0);
   EXPECT_EQ(side.first_token->launches, 4);
   for (Launch& launch : data.launches) launch.cold_walk.reset();
-  EXPECT_FALSE(MakeGenerationReport(MakePlacesReport({data}))->sides.at(0).cold_first_token);
+  EXPECT_FALSE(MakeGenerationReport(MakeReportOfSteps({data}))->sides.at(0).cold_first_token);
 }
 
 TEST(GenerationReport, AddsTheEncodersToTheFirstToken) {
-  ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6});
+  ExperimentData data = MakeStepExperiment("a", "tg3", 1, 0, 3, {9e6, 9e6});
   for (Launch& launch : data.launches) {
     protocol::WalkReply& walk = launch.walk.emplace(MakeWalk());
     walk.encode_ns = 4'000'000;  // the first step takes their two outputs
     walk.features = 2;
     walk.prompt = {7};
   }
-  const GenerationSide side = MakeGenerationReport(MakePlacesReport({data}))->sides.at(0);
+  const GenerationSide side = MakeGenerationReport(MakeReportOfSteps({data}))->sides.at(0);
   const FirstToken& first = side.first_token.value();
   EXPECT_EQ(first.prompt, 1);
   EXPECT_EQ(first.features, 2);
@@ -366,32 +371,32 @@ TEST(GenerationReport, AddsTheEncodersToTheFirstToken) {
 }
 
 TEST(GenerationReport, FindsTheFirstTokenThatDiffers) {
-  ExperimentData a = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6}),
-                 b = MakePlace("b", "tg3", 1, 0, 3, {9e6, 9e6});
+  ExperimentData a = MakeStepExperiment("a", "tg3", 1, 0, 3, {9e6, 9e6}),
+                 b = MakeStepExperiment("b", "tg3", 1, 0, 3, {9e6, 9e6});
   for (Launch& launch : a.launches) launch.walk = MakeWalk();
   for (Launch& launch : b.launches) launch.walk = MakeWalk();
-  Report report = MakePlacesReport({a, b}, {{0, 1}});
+  Report report = MakeReportOfSteps({a, b}, {{0, 1}});
   EXPECT_TRUE(MakeGenerationReport(report)->pairs[0].texts_compared);
   EXPECT_FALSE(MakeGenerationReport(report)->pairs[0].first_difference);
   for (Launch& launch : b.launches) launch.walk->generated[1] = 9;
-  report = MakePlacesReport({a, b}, {{0, 1}});
+  report = MakeReportOfSteps({a, b}, {{0, 1}});
   EXPECT_EQ(MakeGenerationReport(report)->pairs[0].first_difference, 1);
   b.launches[1].walk->nan_steps = 1;
-  const Report with_nan = MakePlacesReport({a, b}, {{0, 1}});
+  const Report with_nan = MakeReportOfSteps({a, b}, {{0, 1}});
   EXPECT_FALSE(MakeGenerationReport(with_nan)->pairs[0].texts_compared);
   EXPECT_FALSE(MakeGenerationReport(with_nan)->pairs[0].first_difference);
   EXPECT_EQ(MakeGenerationReport(with_nan)->sides.at(1).text->nan_steps, 1);
 }
 
 TEST(GenerationReport, ReadingMemoryNeedsMeasuredPeaks) {
-  std::vector<ExperimentData> steps = {MakePlace("a", "tg1", 1, 0, 1, {1e6, 1e6}),
-                                       MakePlace("a", "tg1 @ d500", 1, 500, 1, {2e6, 2e6}),
-                                       MakePlace("a", "tg1 @ d900", 1, 900, 1, {3e6, 3e6})};
+  std::vector<ExperimentData> steps = {MakeStepExperiment("a", "tg1", 1, 0, 1, {1e6, 1e6}),
+                                       MakeStepExperiment("a", "tg1 @ d500", 1, 500, 1, {2e6, 2e6}),
+                                       MakeStepExperiment("a", "tg1 @ d900", 1, 900, 1, {3e6, 3e6})};
   steps[0].place->read_bytes = 4'000'000;
   steps[1].place->read_bytes = 6'000'000;  // the last step's bytes are not known
 
   const auto floor = [&](const std::vector<std::string>& labels) {
-    Report report = MakePlacesReport(steps);
+    Report report = MakeReportOfSteps(steps);
     PeaksEntry entry;
     entry.experiments = labels;
     // 20 GB/s within 5 MB, and 10 GB/s beyond.
@@ -425,14 +430,14 @@ TEST(GenerationReport, NamesTheKernelsOfWatchedSteps) {
     }
     return std::make_shared<const WatchData>(std::move(watch));
   };
-  std::vector<ExperimentData> steps = {MakePlace("a", "pp8", 8, 0, 1, {3e6}),
-                                       MakePlace("a", "tg1", 1, 0, 1, {1e6}),
-                                       MakePlace("a", "tg1 @ d500", 1, 500, 1, {1e6})};
+  std::vector<ExperimentData> steps = {MakeStepExperiment("a", "pp8", 8, 0, 1, {3e6}),
+                                       MakeStepExperiment("a", "tg1", 1, 0, 1, {1e6}),
+                                       MakeStepExperiment("a", "tg1 @ d500", 1, 500, 1, {1e6})};
   for (ExperimentData& step : steps) step.log = step.name + ".log";  // gives each experiment its own file
   steps[0].watch = watched("kai_run_matmul_clamp_f32_mopa");
   steps[1].watch = watched("");
   steps[2].watch = watched("kai_run_matmul_clamp_other");  // ignored: steps[1] has as many tokens
-  const std::vector<StepKernel> kernels = MakeGenerationReport(MakePlacesReport(steps))->sides[0].kernels;
+  const std::vector<StepKernel> kernels = MakeGenerationReport(MakeReportOfSteps(steps))->sides[0].kernels;
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(kernels[0].tokens, 8);
   EXPECT_EQ(kernels[0].kernel, "kai_run_matmul_clamp_f32_mopa");
@@ -441,13 +446,13 @@ TEST(GenerationReport, NamesTheKernelsOfWatchedSteps) {
   EXPECT_EQ(kernels[1].kernel, "");
   EXPECT_EQ(kernels[1].code, kernels[0].code);
   steps[0].watch = steps[1].watch = steps[2].watch = nullptr;
-  EXPECT_TRUE(MakeGenerationReport(MakePlacesReport(steps))->sides[0].kernels.empty());
+  EXPECT_TRUE(MakeGenerationReport(MakeReportOfSteps(steps))->sides[0].kernels.empty());
 }
 
-TEST(GenerationReport, NeedsPlaces) {
-  ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6});
+TEST(GenerationReport, IsAbsentWithoutSteps) {
+  ExperimentData data = MakeStepExperiment("a", "tg3", 1, 0, 3, {9e6, 9e6});
   data.place.reset();
-  EXPECT_FALSE(MakeGenerationReport(MakePlacesReport({data})));
+  EXPECT_FALSE(MakeGenerationReport(MakeReportOfSteps({data})));
 }
 
 }  // namespace

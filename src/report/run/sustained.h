@@ -35,9 +35,9 @@ struct Sustained {
   double seconds = 0;
   // Length of the first and last windows, which are compared: a quarter of the time, at most a minute.
   double window_seconds = 0;
-  std::optional<double> first_ns, last_ns;  // ns; medians of the bursts' medians in the two windows
-  // first / last with its interval, by stats::EstimateUnpaired over the bursts' medians; absent if a window
-  // has too few bursts, and for an emulated CPU.
+  std::optional<double> first_ns, last_ns;  // medians of the bursts' medians in the two windows
+  // The ratio first_ns / last_ns, estimated by stats::EstimateUnpaired from the bursts' medians. Absent if a
+  // window has too few bursts, and on an emulated CPU.
   std::optional<stats::RatioEstimate> change;
 
   struct Change {
@@ -75,7 +75,7 @@ struct Sustained {
   }
 };
 
-// Absent without bursts with times of the device's clock. If there are several launches, uses the last one.
+// Describes the last launch. Absent if its bursts have no times of the device's clock.
 std::optional<Sustained> DescribeSustained(const ExperimentData& data);
 
 // Condenses the points to at most `count` equal ranges of time for a chart: medians of the points in each

@@ -34,7 +34,7 @@ TEST(ExportNotes, AreNamesAndHintsOfEachMethod) {
   EXPECT_TRUE(sources.methods.at("other").hints.empty());
 }
 
-TEST(ExportNotes, IgnoreOtherFiles) {
+TEST(ExportNotes, AreEmptyForOtherFiles) {
   for (const char* const text :
        {"", "{", "[]", R"json({"methods": 3})json", R"json({"hints": {"forward": 1}})json"})
     EXPECT_TRUE(ReadNotes(text).methods.empty()) << text;
@@ -79,7 +79,7 @@ TEST(CheckedSqnr, IsTheLowestOfTheOutputsByInputs) {
   EXPECT_TRUE(ReadCheckedSqnr("no/such/file", "a1", "forward").empty());
 }
 
-TEST(KeptPatterns, AreThoseOfTheManifest) {
+TEST(KeptPatterns, AreReadFromTheManifest) {
   const std::filesystem::path pte = std::filesystem::path(testing::TempDir()) / "kept.pte";
   const auto write = [&](const char* text) { std::ofstream(pte.string() + ".json") << text; };
   write(R"({"kept": ["add", "*.attention"]})");

@@ -211,7 +211,7 @@ TEST(PackedBytes, CountWeightsAndABiasPerChannel) {
   EXPECT_EQ(PackedBytes(half.node, half.graph), 64 * (32 + 1) * 2);
 }
 
-TEST(PackedBytes, IncludeTheGroupsOfConvolutions) {
+TEST(PackedBytes, CountWeightsAndBiasOfConvolutions) {
   Layer layer({64, 3, 3, 16});
   layer.node.type = "XNNConv2d";
   layer.node.convolution.emplace();

@@ -149,7 +149,7 @@ std::size_t CountClampEdges(std::uint32_t count) {
   return ListCallEdges(nodes, {count}, executed).size();
 }
 
-TEST(Neighbors, AreUnknownForTooManyAlignments) {
+TEST(Neighbors, AreUnknownIfThereAreTooManyAlignments) {
   EXPECT_EQ(CountClampEdges(16), 14U);
   EXPECT_EQ(CountClampEdges(400), 0U);
 }
