@@ -145,10 +145,10 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   }
   const auto opening = [&] { return static_cast<int>(reply.opening.size()); };
   if (request.max_opening > 0) {
-    reply.level = false;
-    while (opening() < request.max_opening && !reply.level) {
+    reply.stabilized = false;
+    while (opening() < request.max_opening && !reply.stabilized) {
       run(reply.opening, reply.opening_wait);
-      reply.level = opening() >= request.min_opening && IsStable(reply.opening);
+      reply.stabilized = opening() >= request.min_opening && IsStable(reply.opening);
     }
   }
   if (request.period_ns == 0 && fastest_run_ns > 0)

@@ -17,7 +17,7 @@ struct BurstRuns {
   std::vector<Nanoseconds> opening;   // wall times of the unrecorded runs, until the latency is stable
   std::vector<Nanoseconds> recorded;  // wall times of the untraced runs: the latencies
   std::vector<Nanoseconds> traced;    // wall times of the runs with the tracer on; not used as latencies
-  bool level = true;                  // the latency stabilized; false: max_opening was reached first
+  bool stabilized = true;             // the latency stabilized; false: max_opening was reached first
 
   // For each run, how long its threads were runnable but waited for a CPU since the end of the previous run
   // (runner/timing/waiting.h). Empty: not known for any run; -1: not known for that run.
@@ -30,7 +30,7 @@ struct BurstRuns {
       {.meaning = "every opening run, in order; of a launch's first burst the first is traced"});
     v("untraced_ns", &BurstRuns::recorded, {.meaning = "the recorded latencies, in order"});
     v("traced_ns", &BurstRuns::traced, {.meaning = "wall time of the traced runs as the caller sees them"});
-    v("level", &BurstRuns::level, {.meaning = "false: max_opening was reached first"});
+    v("level", &BurstRuns::stabilized, {.meaning = "false: max_opening was reached first"});
     v("opening_wait_ns", &BurstRuns::opening_wait,
       {.meaning = "waiting time before and in each run of opening_ns; empty: not known"});
     v("untraced_wait_ns", &BurstRuns::recorded_wait,

@@ -82,7 +82,7 @@ TEST(Messages, ReadBackEveryType) {
   burst.opening = {9, 8};
   burst.recorded = {std::numeric_limits<std::int64_t>::max()};
   burst.traced = {1};
-  burst.level = false;
+  burst.stabilized = false;
   burst.first_run_traced = true;
   burst.temperature_celsius = -5;
   burst.load_average = 0.5;

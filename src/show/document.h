@@ -310,7 +310,7 @@ struct Facts {
 // begin with the letters of their points.
 struct RooflineChart {
   struct Line {  // horizontal at `y`, or rising with slope `y` (y per x)
-    bool level = false;
+    bool horizontal = false;
     double y = 0;
     std::string name;
   };

@@ -77,7 +77,7 @@ StoredCell ReadStoredCell(const fs::path& folder) {
     stored.waited_seconds = run.schedule.TotalWaitedSeconds();
     stored.launches = run.schedule.launches;
     const double precision = run.schedule.precision > 0 ? run.schedule.precision : 0.005;
-    const double confidence = run.schedule.Level();
+    const double confidence = run.schedule.IntervalConfidence();
     const auto include_estimate = [&](const std::optional<stats::RatioEstimate>& estimate) {
       const double width =
           estimate ? estimate->half_width() / precision : std::numeric_limits<double>::infinity();

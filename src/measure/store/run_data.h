@@ -52,7 +52,8 @@ struct Burst : protocol::BurstRuns, protocol::BurstConditions {
   static void Describe(auto& v) {
     v("round", &Burst::round, {.meaning = "of its launch, from 0; -1: before the first round", .min = -1});
     v("order", &Burst::order, {.meaning = "its place among the bursts of the round, from 0"});
-    v("level", &Burst::level, {.meaning = "false: the opening runs ended before the latency stabilized"});
+    v("level", &Burst::stabilized,
+      {.meaning = "false: the opening runs ended before the latency stabilized"});
     v("opening_runs", [](const Burst& burst) { return burst.opening.size(); },
       {.meaning = "runs before the recorded ones, until the latency was stable"});
     v("recorded_runs", [](const Burst& burst) { return burst.recorded.size(); },
@@ -342,13 +343,13 @@ struct ExperimentData {
   std::optional<Nanoseconds> MedianLoad() const;
   std::optional<Bytes> PeakRss() const;        // the largest of any launch
   std::optional<Bytes> PeakSinceLoad() const;  // the largest of any launch
-  LatencyMetrics MetricsOfLatency() const { return LatencyMetrics(*this); }
+  LatencyMetrics ComputeLatencyMetrics() const { return LatencyMetrics(*this); }
   // True if the timeline CSV of an analysis (one row per event) is next to the ETDump.
   bool HasTimelineCsv() const;
 
   // The members that both metrics.json and manifest.json have.
   static void DescribeMetrics(auto& v) {
-    v.Flat(&ExperimentData::MetricsOfLatency);
+    v.Flat(&ExperimentData::ComputeLatencyMetrics);
     v("threads", &ExperimentData::threads, {.meaning = "of the runner's thread pool", .min = 1});
     v("etdump", &ExperimentData::etdump,
       {.meaning = "relative to the results directory", .or_null = true, .relative = true});
@@ -535,7 +536,7 @@ struct ScheduleData {
   // CompareOptions::drift for a comparison of two stored runs; absent: the user gave none.
   std::optional<double> drift;
   // The confidence level at which an interval covers `confidence`.
-  double Level() const { return interim_confidence > 0 ? interim_confidence : confidence; }
+  double IntervalConfidence() const { return interim_confidence > 0 ? interim_confidence : confidence; }
 
   static void Describe(auto& v) {
     v("seed", &ScheduleData::seed, {.meaning = "of the order within the rounds"});

@@ -35,7 +35,7 @@ void AddWarnings(RunData& run, const std::vector<std::string>& condition_warning
     for (const Launch& launch : data.launches) {
       for (const Burst& burst : launch.bursts) {
         ++bursts;
-        unstable_bursts += burst.level ? 0 : 1;
+        unstable_bursts += burst.stabilized ? 0 : 1;
       }
     }
     if (unstable_bursts > 0) {

@@ -56,7 +56,7 @@ void FillTimes(const Report& report, GenerationTest& test) {
   test.confidence = report.run.schedule.confidence;
   test.samples = MapValues(LaunchTimes(report, test.parts, true));
   if (IsEmulated(report, test)) return;
-  const auto interval = EstimateMeanTime(test.samples, report.run.schedule.Level());
+  const auto interval = EstimateMeanTime(test.samples, report.run.schedule.IntervalConfidence());
   if (!interval) return;
   test.ns = interval->mean;
   test.low = interval->low;
@@ -83,7 +83,7 @@ TimeComparison CompareLaunchValues(const Report& report, std::size_t a, std::siz
   const std::size_t launches =
       std::min(PlaceData(report, a).launches.size(), PlaceData(report, b).launches.size());
   quantity.estimate =
-      EstimateLaunches(baseline, candidate, paired, report.run.schedule.Level(), options.drift);
+      EstimateLaunches(baseline, candidate, paired, report.run.schedule.IntervalConfidence(), options.drift);
   if (!quantity.estimate || (paired && common < std::min<std::size_t>(launches, kMinCleanLaunches))) {
     quantity.estimate.reset();
     quantity.verdict = common < launches ? stats::Verdict::kContended : stats::Verdict::kInconclusive;

@@ -265,10 +265,10 @@ TEST(GenerationReport, IntervalsOfPartsCoverTheTruth) {
 // Steps of 1 ms at four positions in ten processes, each of which becomes 0.1% slower from burst to burst.
 // Each burst has independent noise.
 stats::MeanInterval FitSlopeOfSlowingProcesses(std::uint64_t seed, bool in_order) {
-  constexpr std::size_t kPlaces = 4;
+  constexpr std::size_t kPositions = 4;
   constexpr int kLaunches = 10, kRounds = 7;
   std::vector<ExperimentData> steps;
-  for (std::size_t p = 0; p < kPlaces; ++p)
+  for (std::size_t p = 0; p < kPositions; ++p)
     steps.push_back(MakeStepExperiment("a", "tg1 @ d" + std::to_string(1000 * p), 1,
                                        static_cast<std::int64_t>(1000 * p), 1,
                                        std::vector<double>(kLaunches, 1e6)));
@@ -276,11 +276,11 @@ stats::MeanInterval FitSlopeOfSlowingProcesses(std::uint64_t seed, bool in_order
   for (int l = 0; l < kLaunches; ++l) {
     for (ExperimentData& step : steps) step.launches[static_cast<std::size_t>(l)].bursts.clear();
     for (int round = 0; round < kRounds; ++round) {
-      const std::vector<std::size_t> order = RoundOrder(seed, l, round, kPlaces);
-      for (std::size_t i = 0; i < kPlaces; ++i) {
+      const std::vector<std::size_t> order = RoundOrder(seed, l, round, kPositions);
+      for (std::size_t i = 0; i < kPositions; ++i) {
         const std::size_t place = in_order ? i : order[i];
         const auto before = static_cast<double>(in_order ? i * kRounds + static_cast<std::size_t>(round)
-                                                         : static_cast<std::size_t>(round) * kPlaces + i);
+                                                         : static_cast<std::size_t>(round) * kPositions + i);
         const double ns = 1e6 * (1 + 0.001 * before + 0.002 * random.Normal());
         Burst& burst = steps[place].launches[static_cast<std::size_t>(l)].bursts.emplace_back();
         burst.round = round;

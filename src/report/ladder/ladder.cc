@@ -382,7 +382,7 @@ class LadderBuilder {
     }
     // The best setting was chosen by the same times, so all are compared together, at the level of a stop
     // rule with interim analyses.
-    stats::UpdateVerdicts(comparisons, 1 - report_.run.schedule.Level(),
+    stats::UpdateVerdicts(comparisons, 1 - report_.run.schedule.IntervalConfidence(),
                           MakeCompareOptions(report_.run).margin);
     std::ranges::stable_sort(best.others, {}, [](const LadderBest::Other& other) {
       return SpeedupRatio(other.against).value_or(1e300);

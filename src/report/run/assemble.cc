@@ -57,7 +57,7 @@ std::optional<LatencyInterval> MakeLatencyInterval(const ExperimentData& data, c
   for (const double latency : data.LaunchLatencies()) {
     if (latency > 0) logs.push_back(std::log(latency));
   }
-  const auto estimate = stats::EstimateRatio(logs, schedule.Level());
+  const auto estimate = stats::EstimateRatio(logs, schedule.IntervalConfidence());
   if (!estimate) return std::nullopt;
   const double factor = 1 + estimate->half_width();
   const double tick = ClockTick(data);
@@ -94,7 +94,7 @@ void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment&
       point.round = burst.round;
       point.median = static_cast<double>(*median);
       if (burst.start > 0) point.seconds = static_cast<double>(burst.start - first) / 1e9;
-      point.disturbed = !burst.level || !clean;
+      point.disturbed = !burst.stabilized || !clean;
       if (burst.frequency_khz) point.mhz = static_cast<double>(*burst.frequency_khz) / 1e3;
       point.celsius = burst.temperature_celsius;
       if (const RoundConditions* conditions = FindConditions(run, launch.index, burst)) {
@@ -315,7 +315,8 @@ void DecideReleases(Report& report) {
     if (pair.releases || exports.contains({pair.baseline, pair.candidate})) add(pair.comparison.latency);
   }
   if (latencies.size() < 2) return;
-  stats::UpdateVerdicts(latencies, 1 - report.run.schedule.Level(), MakeCompareOptions(report.run).margin);
+  stats::UpdateVerdicts(latencies, 1 - report.run.schedule.IntervalConfidence(),
+                        MakeCompareOptions(report.run).margin);
   for (ReportComparison& pair : report.comparisons) {
     if (pair.comparison.latency.estimate) pair.half_width = pair.comparison.latency.estimate->half_width();
   }

@@ -29,28 +29,25 @@ MeanInterval IntervalOfMean(std::span<const double> values, double confidence) {
   return {values[0], -kInfinity, kInfinity};
 }
 
-std::optional<LineEstimate> EstimateLine(std::span<const double> places,
+std::optional<LineEstimate> EstimateLine(std::span<const double> x,
                                          std::span<const std::vector<double>> launches, double confidence) {
-  if (launches.empty() || places.size() < 2 || std::ranges::min(places) == std::ranges::max(places))
-    return std::nullopt;
-  std::vector<double> intercepts, slopes, means(places.size());
+  if (launches.empty() || x.size() < 2 || std::ranges::min(x) == std::ranges::max(x)) return std::nullopt;
+  std::vector<double> intercepts, slopes, means(x.size());
   for (const std::vector<double>& launch : launches) {
-    const Line line = FitLine(places, launch);
+    const Line line = FitLine(x, launch);
     intercepts.push_back(line.intercept);
     slopes.push_back(line.slope);
-    for (std::size_t i = 0; i < places.size(); ++i)
-      means[i] += launch[i] / static_cast<double>(launches.size());
+    for (std::size_t i = 0; i < x.size(); ++i) means[i] += launch[i] / static_cast<double>(launches.size());
   }
   LineEstimate estimate;
   estimate.intercept = IntervalOfMean(intercepts, confidence);
   estimate.slope = IntervalOfMean(slopes, confidence);
   estimate.launches = static_cast<int>(launches.size());
   const double mean = CompensatedMean(means);
-  if (places.size() < 3 || mean <= 0) return estimate;
+  if (x.size() < 3 || mean <= 0) return estimate;
   estimate.misfit = 0;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const double deviation =
-        std::abs(means[i] - estimate.intercept.mean - estimate.slope.mean * places[i]) / mean;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double deviation = std::abs(means[i] - estimate.intercept.mean - estimate.slope.mean * x[i]) / mean;
     if (deviation <= *estimate.misfit) continue;
     estimate.misfit = deviation;
     estimate.misfit_at = i;

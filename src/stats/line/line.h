@@ -26,20 +26,20 @@ struct MeanInterval {
 // std::invalid_argument if `values` is empty.
 MeanInterval IntervalOfMean(std::span<const double> values, double confidence);
 
-// The line through measurements at the same places (values of x) in several launches. Each launch is fitted
+// The line through measurements at the same values of x in several launches. Each launch is fitted
 // separately, so that the coefficients of the launches are independent values. Drift within a launch biases
-// the slope unless the places were measured in random order.
+// the slope unless the values of x were measured in random order.
 struct LineEstimate {
   MeanInterval intercept, slope;
   int launches = 0;
-  // The largest distance of the mean at a place from the line, relative to the mean over all places. Absent
-  // for two places, through which a line always passes.
+  // The largest distance of the mean at an x from the line, relative to the mean over all x. Absent for two
+  // values of x, through whose means a line always passes.
   std::optional<double> misfit;
-  std::size_t misfit_at = 0;  // index of the place with the largest distance
+  std::size_t misfit_at = 0;  // index of the x with the largest distance
 };
-// `launches` contains the y of all places, per launch. Absent if there is no launch, or if `places` has fewer
-// than two distinct values.
-std::optional<LineEstimate> EstimateLine(std::span<const double> places,
+// `launches` contains the y of all `x`, per launch. Absent if there is no launch, or if `x` has fewer than
+// two distinct values.
+std::optional<LineEstimate> EstimateLine(std::span<const double> x,
                                          std::span<const std::vector<double>> launches, double confidence);
 
 }  // namespace etprof::stats

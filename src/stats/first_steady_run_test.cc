@@ -21,7 +21,7 @@ class Series {
     }
     return runs;
   }
-  std::vector<double> Level(std::size_t n) { return Warming(n, 0, 1); }
+  std::vector<double> Steady(std::size_t n) { return Warming(n, 0, 1); }
 
  private:
   std::mt19937_64 random_{7};
@@ -32,7 +32,7 @@ TEST(FirstSteadyRun, FindsNothingWhereThereIsNoWarmUp) {
   Series series;
   for (const std::size_t n : {20U, 100U, 1000U}) {
     int at_most_one = 0;
-    for (int i = 0; i < 1000; ++i) at_most_one += FirstSteadyRun(series.Level(n)) <= 1;
+    for (int i = 0; i < 1000; ++i) at_most_one += FirstSteadyRun(series.Steady(n)) <= 1;
     EXPECT_GE(at_most_one, 930) << n;
   }
 }
@@ -41,7 +41,7 @@ TEST(FirstSteadyRun, FindsTheSlowFirstRun) {
   Series series;
   int found = 0;
   for (int i = 0; i < 1000; ++i) {
-    std::vector<double> runs = series.Level(100);
+    std::vector<double> runs = series.Steady(100);
     runs[0] *= 3;
     const std::size_t first = FirstSteadyRun(runs);
     EXPECT_GE(first, 1U);
@@ -64,7 +64,7 @@ template <typename Change>
 int CountWithoutWarmUp(Series& series, const Change& change) {
   int without_warm_up = 0;
   for (int i = 0; i < 200; ++i) {
-    std::vector<double> runs = series.Level(200);
+    std::vector<double> runs = series.Steady(200);
     for (std::size_t k = 0; k < runs.size(); ++k) runs[k] *= change(k);
     without_warm_up += FirstSteadyRun(runs) <= 1;
   }
@@ -104,7 +104,7 @@ TEST(FirstSteadyRun, FindsABurstOfSlowRunsAtTheStart) {
   Series series;
   int found = 0;
   for (int i = 0; i < 200; ++i) {
-    std::vector<double> runs = series.Level(200);
+    std::vector<double> runs = series.Steady(200);
     for (const std::size_t k : {0U, 1U, 3U, 4U, 6U}) runs[k] *= 4;
     const std::size_t first = FirstSteadyRun(runs);
     EXPECT_GE(first, 5U);  // a single slow run after fast runs may stay
@@ -113,11 +113,11 @@ TEST(FirstSteadyRun, FindsABurstOfSlowRunsAtTheStart) {
   EXPECT_GE(found, 180);
 }
 
-TEST(FirstSteadyRun, IsNotMisledByAnOutlierAmidLevelRuns) {
+TEST(FirstSteadyRun, IsNotMisledByAnOutlierAmidSteadyRuns) {
   Series series;
   int misled = 0;
   for (int i = 0; i < 1000; ++i) {
-    std::vector<double> runs = series.Level(100);
+    std::vector<double> runs = series.Steady(100);
     runs[20] *= 4;
     misled += FirstSteadyRun(runs) > 1;
   }
