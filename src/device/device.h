@@ -93,7 +93,7 @@ class Process {
   // The end of stderr (at most 4 kB), for messages.
   virtual std::string LastErrors() const = 0;
   // Valid after Wait(): the connection to the device broke, so the exit status is unknown.
-  virtual bool Lost() const { return false; }
+  virtual bool ConnectionLost() const { return false; }
 };
 
 // Disk space that etprof occupies on a device between runs.
@@ -149,10 +149,10 @@ class Device {
 
   // The sizes of the files that etprof stores on the device; 0 for this machine. Throws Error
   // (kDeviceFailed).
-  virtual StoredFiles Stored() { return {}; }
+  virtual StoredFiles GetStoredFiles() { return {}; }
   // Removes these files and returns their sizes. The folders of live runs stay, and so does the cache while
   // there is a live run, which may use it.
-  virtual StoredFiles RemoveStored() { return {}; }
+  virtual StoredFiles RemoveStoredFiles() { return {}; }
 
   // Waits until the device answers again after DeviceLost or Process::Lost. Returns false after
   // `timeout_seconds`.

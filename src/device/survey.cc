@@ -38,9 +38,9 @@ DeviceSurvey SurveyDevice(const std::string& name, const SurveyOptions& options)
     if (options.clean) {
       limit_seconds = kCleanSeconds;
       deadline = MonotonicSeconds() + limit_seconds;
-      survey.removed = device->RemoveStored();
+      survey.removed = device->RemoveStoredFiles();
     }
-    survey.stored = device->Stored();
+    survey.stored = device->GetStoredFiles();
   } catch (const Error& error) {
     if (interrupted()) throw;
     const bool timed_out = error.exit_code() == ExitCode::kInterrupted;

@@ -112,7 +112,7 @@ std::string ShellOutput(Device& device, const std::string& script, double timeou
   if (output.end == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
   if (output.end != Process::Read::kEnd) return "";
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
-  if (process->Lost()) throw DeviceLost(device.Name(), "the connection was lost");
+  if (process->ConnectionLost()) throw DeviceLost(device.Name(), "the connection was lost");
   return status && status->Success() ? std::move(output.text) : "";
 }
 

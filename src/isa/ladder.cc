@@ -12,7 +12,7 @@ struct LadderStep {
   std::vector<std::string_view> required;  // also required by XNNPACK, besides the dependencies
 };
 
-// In XNNPACK's order of preference, as far as dependencies allow. Source: XNNPACK's
+// The steps are in XNNPACK's order of preference, as far as dependencies allow. Source: XNNPACK's
 // src/configs/hardware-config.c, which queries only these features from cpuinfo and combines some of them:
 // avx512skx is F with BW, DQ and VL; GFNI counts only with AVX-512's VNNI ("avx512vnnigfni"), and AMX only
 // with both.

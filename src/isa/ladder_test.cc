@@ -37,7 +37,7 @@ const FeatureSet& M4() {  // SME2 without SVE
       {"atomics", "rdm", "jscvt", "fcma", "fhm", "dotprod", "i8mm", "sme2", "sme_i16i32", "sme_f16f16"});
   return features;
 }
-const FeatureSet& Everything() {
+const FeatureSet& AllArmFeatures() {
   static const FeatureSet features = [] {
     FeatureSet all;
     for (const Feature& feature : Features(Architecture::kAarch64)) all.emplace(feature.name);
@@ -57,7 +57,7 @@ TEST(Ladder, HasTheLevelsOfXnnpackThatTheCpuHas) {
               ElementsAre("sse2", "ssse3", "sse4_1", "avx", "f16c", "fma3", "avx2", "avxvnni"));
   EXPECT_THAT(LevelNames(Ladder(Architecture::kAarch64, M4())),
               ElementsAre("neon", "dotprod", "fp16", "i8mm", "bf16", "sme", "sme2"));
-  EXPECT_THAT(LevelNames(Ladder(Architecture::kAarch64, Everything())),
+  EXPECT_THAT(LevelNames(Ladder(Architecture::kAarch64, AllArmFeatures())),
               ElementsAre("neon", "dotprod", "fp16", "i8mm", "bf16", "sve", "sve2", "sme", "sme2"));
   EXPECT_THAT(LevelNames(Ladder(Architecture::kAarch64, {})), ElementsAre("neon"));
 }
@@ -68,7 +68,7 @@ TEST(Ladder, MasksLeaveTheFeaturesOfTheLevelVisible) {
                                                {Architecture::kX86_64, SapphireRapids()},
                                                {Architecture::kX86_64, AlderLake()},
                                                {Architecture::kAarch64, M4()},
-                                               {Architecture::kAarch64, Everything()}}) {
+                                               {Architecture::kAarch64, AllArmFeatures()}}) {
     const std::vector<Level> levels = Ladder(architecture, detected);
     for (std::size_t i = 0; i < levels.size(); ++i) {
       EXPECT_EQ(ParseMask(architecture, detected, levels[i].mask).enabled, levels[i].features)

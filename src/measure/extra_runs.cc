@@ -26,9 +26,9 @@ namespace {
 
 // A kind of extra runs, such as those of `--counters`.
 struct ExtraRuns {
-  const char* name;                        // its name in warnings and in the log: "counters"
-  const char* foreign_warning;             // warning for foreign runners, which cannot do it
-  const char* emulated_warning = nullptr;  // warning for emulated CPUs; null: they can do it
+  const char* name;                        // name in warnings and in the log: "counters"
+  const char* foreign_warning;             // warning for foreign runners, which do not support these runs
+  const char* emulated_warning = nullptr;  // warning for emulated CPUs; null: they support these runs
 };
 
 void ReportActivity(const std::string& name, const RunData& run, Progress* progress) {
@@ -112,15 +112,15 @@ void MeasureCounters(const ExtraRunsSetup& setup) {
 
 namespace {
 
-// The relative difference of two processes' counts up to which no third process counts.
+// Two processes' counts agree up to this relative difference; else a third process counts.
 constexpr double kMaxCountDifference = 1e-4;
-// The same in instructions. In a small model, a single allocation on another path exceeds
-// kMaxCountDifference.
+// Counts also agree up to this number of instructions, because in a small model a single allocation on
+// another path exceeds kMaxCountDifference.
 constexpr double kMaxInstructionDifference = 16;
 constexpr int kMaxProcesses = 4;
 constexpr protocol::CountersRequest kCountOnce{.warmup = 1, .runs = 1};
 
-bool Agree(const protocol::CountersReply& a, const protocol::CountersReply& b) {
+bool CountsAgree(const protocol::CountersReply& a, const protocol::CountersReply& b) {
   const double count_a = MethodInstructionCount(a), count_b = MethodInstructionCount(b);
   return std::abs(count_a - count_b) <= std::max(kMaxInstructionDifference, kMaxCountDifference * count_a);
 }
@@ -179,7 +179,7 @@ class InstructionCounter {
     while (!agree && replies_.size() < kMaxProcesses) {
       if (setup_.interruption->Now()) return;
       Count();
-      agree = Agree(replies_[replies_.size() - 2], replies_.back());
+      agree = CountsAgree(replies_[replies_.size() - 2], replies_.back());
     }
     const auto first_merged = agree ? replies_.end() - 2 : replies_.begin();
     data.instructions = MergeInstructions({first_merged, replies_.end()}, setup_.config->method);

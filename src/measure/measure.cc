@@ -225,13 +225,13 @@ class Measurement {
       }
       const bool paced = experiment.period > 0;
       const bool sustained = config_.sustained > 0 && experiment.mode == "timing";
-      const bool placed = experiment.place.has_value();
-      if (foreign_.back() && (paced || sustained || placed)) {
+      const bool has_place = experiment.place.has_value();
+      if (foreign_.back() && (paced || sustained || has_place)) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("experiment \"{}\" {}, which only etprof-runner can do", experiment.name,
-                                placed  ? "has a place"
-                                : paced ? "has a period"
-                                        : "is to run sustained"))
+                                has_place ? "has a place"
+                                : paced   ? "has a period"
+                                          : "is to run sustained"))
             .InFile(experiment.runner.string())
             .Remedy("leave out runner_path");
       }
@@ -686,8 +686,10 @@ class Measurement {
   const MeasureOptions& options_;
   RunDirectory directory_;
   Interruption interruption_;
-  std::vector<bool> foreign_;  // indexed by experiment
-  // Keyed by threads and the digest of the configuration without name, method, and place.
+  std::vector<bool> foreign_;  // by experiment
+  // The key consists of the number of threads and the digest of the configuration without name, method, and
+  // place.
+
   std::map<std::string, std::shared_ptr<SharedWorker>> shared_workers_;
   std::map<std::filesystem::path, UnpackedProgram>
       unpacked_programs_;  // programs in models that are bundled programs

@@ -98,7 +98,7 @@ void Validator::CheckLatencies(const json& result) {
     if (line == 1) return;
     try {
       const auto row = ReadCsvRow<LatencyRow>(fields);
-      ++counts[{row.launch, row.place ? row.place->round : -1, row.phase}];
+      ++counts[{row.launch, row.burst ? row.burst->round : -1, row.phase}];
     } catch (const std::invalid_argument& invalid) {
       readable = false;
       findings_.AddBroken("latency_csv", name, fmt::format("line {}: {}", line, invalid.what()));

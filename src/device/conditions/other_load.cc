@@ -209,7 +209,7 @@ HeavyUsers FindHeavyUsers(const OtherLoad& load) {
 }
 
 // True if the named processes account for at least half of the load.
-bool Explains(const HeavyUsers& users, const OtherLoad& load) {
+bool AccountsForLoad(const HeavyUsers& users, const OtherLoad& load) {
   return !users.names.empty() && users.cores >= load.CoresUsed() / 2;
 }
 
@@ -385,7 +385,7 @@ std::string LoadAmountText(const OtherLoad& load) {
 
 std::string LoadText(const OtherLoad& load) {
   const HeavyUsers users = FindHeavyUsers(load);
-  if (Explains(users, load)) {
+  if (AccountsForLoad(users, load)) {
     return fmt::format("{} other process{} {} ({})", users.count, users.count == 1 ? " uses" : "es use",
                        LoadAmountText(load), fmt::join(users.names, ", "));
   }
@@ -400,7 +400,7 @@ std::string LoadUsersText(const OtherLoad& load) {
   const HeavyUsers users = FindHeavyUsers(load);
   if (users.names.empty())
     return fmt::format("short-lived processes, the kernel, or other guests used {}", LoadAmountText(load));
-  const bool has_others = !Explains(users, load);
+  const bool has_others = !AccountsForLoad(users, load);
   return fmt::format("{}{} used {}", fmt::join(users.names, ", "), has_others ? " and others" : "",
                      LoadAmountText(load));
 }

@@ -257,7 +257,7 @@ std::optional<DeviceVitals> VitalsReader::Read(bool all) {
       return vitals;
     }
     // A broken connection does not count as a failure of the shell.
-    if (shell_->Wait(0) && shell_->Lost()) --failures_;
+    if (shell_->Wait(0) && shell_->ConnectionLost()) --failures_;
   } catch (const DeviceLost&) {
     --failures_;
   } catch (const Error&) {

@@ -252,11 +252,12 @@ class RemoteDevice : public Device {
     connection_->Close();
   }
 
-  StoredFiles Stored() override {
-    return ParseStored(RunOrThrow(StoredScript(false), "say what etprof left there"));
+  StoredFiles GetStoredFiles() override {
+    return ParseStoredFiles(RunOrThrow(StoredFilesScript(false), "say what etprof left there"));
   }
-  StoredFiles RemoveStored() override {
-    const StoredFiles removed = ParseStored(RunOrThrow(StoredScript(true), "remove what etprof left there"));
+  StoredFiles RemoveStoredFiles() override {
+    const StoredFiles removed =
+        ParseStoredFiles(RunOrThrow(StoredFilesScript(true), "remove what etprof left there"));
     put_folders_.clear();
     return removed;
   }
@@ -396,7 +397,7 @@ pwd)sh",
 
   // Prints the sizes of the files of finished runs, "live" for each live run, "cache", and the sizes of the
   // cache's files. With `remove`, also removes these files.
-  std::string StoredScript(bool remove) const {
+  std::string StoredFilesScript(bool remove) const {
     // Folders of the cache are renamed before they are removed, so that other etprof processes see each
     // folder either complete or not at all.
     return fmt::format(
@@ -426,7 +427,7 @@ true)sh",
         kDefineIsOver, kDefineIsOwnFolder, remove ? "; rm -rf \"$c\"" : "");
   }
 
-  static StoredFiles ParseStored(const std::string& output) {
+  static StoredFiles ParseStoredFiles(const std::string& output) {
     StoredFiles stored;
     Bytes* target = &stored.old_runs;
     std::istringstream lines(output);

@@ -50,7 +50,7 @@ class RemoteProcess : public Process {
   std::optional<ExitStatus> Wait(double timeout_seconds) override;
   void Kill() override;
   std::string LastErrors() const override { return last_errors_; }
-  bool Lost() const override { return ended_ && !code_; }
+  bool ConnectionLost() const override { return ended_ && !code_; }
 
  private:
   void ReceiveErrors(std::string_view text);

@@ -72,7 +72,7 @@ TEST_F(StartScriptTest, PassesStdinArgumentsAndEnvironment) {
   const auto status = process->Wait(120);
   ASSERT_TRUE(status);
   EXPECT_TRUE(status->Success());
-  EXPECT_FALSE(process->Lost());
+  EXPECT_FALSE(process->ConnectionLost());
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "pids"));
 }
 
@@ -91,7 +91,7 @@ TEST_F(StartScriptTest, ReportsThePossibleSignal) {
     process->CloseInput();
     ReadAll(*process);
     const std::string text = process->Wait(120)->Text();
-    EXPECT_FALSE(process->Lost());
+    EXPECT_FALSE(process->ConnectionLost());
     return text;
   };
   // A shell reports both ends by the same exit code.
@@ -149,7 +149,7 @@ TEST_F(StartScriptTest, ClientWithoutExitMarkIsLost) {
                                       process.ErrorSink(), {}));
   ReadAll(process);
   ASSERT_TRUE(process.Wait(120));
-  EXPECT_TRUE(process.Lost());
+  EXPECT_TRUE(process.ConnectionLost());
   EXPECT_THAT(process.LastErrors(), HasSubstr("half"));
 }
 

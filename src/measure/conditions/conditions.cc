@@ -40,7 +40,7 @@ std::string CelsiusText(double celsius) { return fmt::format("{:.1f} °C", celsi
 
 constexpr int kQuietReadings = 3;  // quiet readings in a row that end the waiting
 
-// Returns why the device is not quiet; empty: it is.
+// Returns the reason why the device is not quiet; empty: the device is quiet.
 std::string NotQuietReason(const QuietOptions& options, const std::optional<OtherLoad>& load,
                            const std::optional<DeviceVitals>& vitals) {
   std::vector<std::string> reasons;
@@ -86,7 +86,7 @@ std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
   return vitals;
 }
 
-// Returns why the device is too hot; empty: it is cool enough.
+// Returns the reason why the device is too hot; empty: the device is cool enough.
 std::string ConditionsWatch::TooHotReason(const DeviceVitals& vitals) const {
   if (std::string above = vitals.AboveLimitText(*options_.max_celsius); !above.empty()) return above;
   // If there is a skin sensor, it alone decides, so that the user's limit may be above Android's "light"

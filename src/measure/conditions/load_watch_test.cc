@@ -107,7 +107,7 @@ TEST_F(LoadWatchTest, ContinuesAnEarlierMeasurement) {
   EXPECT_EQ(watch.load()->processes.at(0).name, "make");
 }
 
-OtherLoad LoadOfOneProcess(double cores, const std::string& name) {
+OtherLoad MakeOtherLoad(double cores, const std::string& name) {
   return {1, 2, cores, cores, {{name, 1, cores}}};
 }
 
@@ -115,16 +115,16 @@ TEST(LoadWarnings, HaveAtMostOneSentence) {
   RunData run;
   run.experiments.resize(1);
   EXPECT_THAT(LoadWarnings(run), IsEmpty());
-  run.other_load_before = LoadOfOneProcess(1.9, "cc1plus");
+  run.other_load_before = MakeOtherLoad(1.9, "cc1plus");
   const std::vector<std::string> before = LoadWarnings(run);
   EXPECT_THAT(before, SizeIs(1));
-  run.other_load_during = LoadOfOneProcess(0.1, "python3");
+  run.other_load_during = MakeOtherLoad(0.1, "python3");
   EXPECT_EQ(LoadWarnings(run), before);
-  run.other_load_during = LoadOfOneProcess(1.1, "python3");
+  run.other_load_during = MakeOtherLoad(1.1, "python3");
   const std::vector<std::string> during = LoadWarnings(run);
   EXPECT_THAT(during, SizeIs(1));
   run.other_load_before.reset();
-  run.other_load_during = LoadOfOneProcess(0.15, "python3");
+  run.other_load_during = MakeOtherLoad(0.15, "python3");
   EXPECT_THAT(LoadWarnings(run), IsEmpty());
   run.experiments[0].threads = 2;  // the two threads need both cores
   const std::vector<std::string> both_cores = LoadWarnings(run);
@@ -135,14 +135,14 @@ TEST(LoadWarnings, HaveAtMostOneSentence) {
 }
 
 TEST(LoadWarnings, WarnBeforeAMeasurement) {
-  EXPECT_EQ(LoadWarningBefore(LoadOfOneProcess(0.2, "a"), 1), "");
-  EXPECT_EQ(LoadWarningBefore(LoadOfOneProcess(1.9, "a"), 1),
+  EXPECT_EQ(LoadWarningBefore(MakeOtherLoad(0.2, "a"), 1), "");
+  EXPECT_EQ(LoadWarningBefore(MakeOtherLoad(1.9, "a"), 1),
             "1 other process uses 1.9 of 2 cores (a). Times are less certain while that lasts.");
 }
 
-RunData ReadLoad(const std::string& list, std::int64_t& wrong_entries) {
+RunData ReadLoad(const std::string& list, std::int64_t& invalid_entries) {
   RunData run;
-  wrong_entries = ReadJsonTolerantly(ParseJson("{\"other_load\": " + list + "}"), run, "/run");
+  invalid_entries = ReadJsonTolerantly(ParseJson("{\"other_load\": " + list + "}"), run, "/run");
   return run;
 }
 
@@ -150,13 +150,13 @@ std::string WriteLoad(const RunData& run) { return ToJson(run)["other_load"].dum
 
 TEST(OtherLoadJson, RoundTrips) {
   RunData run;
-  run.other_load_before = LoadOfOneProcess(1.5, "a");
+  run.other_load_before = MakeOtherLoad(1.5, "a");
   run.other_load_before->machine_cores.reset();
-  run.other_load_during = LoadOfOneProcess(0.5, "b");
+  run.other_load_during = MakeOtherLoad(0.5, "b");
   for (int i = 0; i < 10; ++i) run.other_load_during->processes.push_back({"c", 1, 0.01});
-  std::int64_t wrong_entries = 0;
-  const RunData restored = ReadLoad(WriteLoad(run), wrong_entries);
-  EXPECT_EQ(wrong_entries, 0);
+  std::int64_t invalid_entries = 0;
+  const RunData restored = ReadLoad(WriteLoad(run), invalid_entries);
+  EXPECT_EQ(invalid_entries, 0);
   ASSERT_TRUE(restored.other_load_before && restored.other_load_during);
   EXPECT_FALSE(restored.other_load_before->machine_cores);
   EXPECT_EQ(restored.other_load_before->process_cores, 1.5);
@@ -172,10 +172,10 @@ TEST(OtherLoadJson, IgnoresImpossibleValues) {
        R"({"at": "before", "seconds": -1, "cores": 2})", R"({"at": "before", "seconds": 1, "cores": 0})",
        R"({"at": "during", "seconds": 1, "cores": 2, "machine_cores": -0.5})",
        R"({"at": "during", "seconds": 1, "cores": 2, "processes": [{"name": "a", "count": 1, "cores": -1}]})"}) {
-    std::int64_t wrong_entries = 0;
-    const RunData run = ReadLoad("[" + std::string(entry) + "]", wrong_entries);
+    std::int64_t invalid_entries = 0;
+    const RunData run = ReadLoad("[" + std::string(entry) + "]", invalid_entries);
     EXPECT_FALSE(run.other_load_before || run.other_load_during) << entry;
-    EXPECT_EQ(wrong_entries, 1) << entry;
+    EXPECT_EQ(invalid_entries, 1) << entry;
   }
 }
 

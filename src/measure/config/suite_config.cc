@@ -142,7 +142,7 @@ class SuiteReader {
     }
   }
 
-  SuiteModel ReadModel(const nlohmann::json& json, const std::string& place, const JsonFields& fields) const {
+  SuiteModel ReadModel(const nlohmann::json& json, const std::string& path, const JsonFields& fields) const {
     SuiteModel model;
     if (json.is_string()) {
       const std::string text = json.get<std::string>();
@@ -153,7 +153,7 @@ class SuiteReader {
         model.source = text;
       }
     } else {
-      JsonFields model_fields(json, source_, place);
+      JsonFields model_fields(json, source_, path);
       ReadKeys(model_fields, model);
       // Split like `--keep`, so that the patterns equal those in the export's manifest.
       std::vector<std::string> patterns;
@@ -187,8 +187,8 @@ class SuiteReader {
     if (!rules->is_array()) throw fields.KeyError(key, "must be a list of rules").Remedy(kSuiteRemedy);
     for (std::size_t i = 0; i < rules->size(); ++i) {
       SuiteRule& rule = result.emplace_back();
-      rule.place = fmt::format("{}[{}]", key, i);
-      JsonFields rule_fields((*rules)[i], source_, rule.place);
+      rule.json_path = fmt::format("{}[{}]", key, i);
+      JsonFields rule_fields((*rules)[i], source_, rule.json_path);
       ReadKeys(rule_fields, rule);
       rule_fields.Finish();
     }
@@ -219,7 +219,7 @@ SuiteConfig ParseSuite(const std::string& text, const fs::path& path) {
 
 std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
   std::vector<SuiteCell> cells;
-  std::set<std::string> matched_rules;  // `place` of each rule that matched a cell or variant
+  std::set<std::string> matched_rules;  // `json_path` of each rule that matched a cell or variant
   std::set<fs::path> folders;
   const auto matches = [&](const SuiteRule& rule, const SuiteCell& cell) {
     return MatchesAny(rule.model, suite.models[cell.model].name) && MatchesAny(rule.dtype, cell.dtype) &&
@@ -238,23 +238,23 @@ std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
     bool excluded = false;
     for (const SuiteRule& rule : suite.exclude) {
       if (!rule.variant.empty() || !matches(rule, cell)) continue;
-      matched_rules.insert(rule.place);
+      matched_rules.insert(rule.json_path);
       excluded = true;
     }
     if (excluded) return;
     for (const SuiteRule* rule : including) {
-      if (rule->variant.empty()) matched_rules.insert(rule->place);
+      if (rule->variant.empty()) matched_rules.insert(rule->json_path);
     }
     for (const std::string& variant : suite.variants) {
       bool is_included = suite.include.empty();
       for (const SuiteRule* rule : including) {
         if (!rule->variant.empty() && !matches_variant(*rule, variant)) continue;
-        matched_rules.insert(rule->place);
+        matched_rules.insert(rule->json_path);
         is_included = true;
       }
       for (const SuiteRule& rule : suite.exclude) {
         if (rule.variant.empty() || !matches(rule, cell) || !matches_variant(rule, variant)) continue;
-        matched_rules.insert(rule.place);
+        matched_rules.insert(rule.json_path);
         is_included = false;
       }
       if (is_included) cell.variants.push_back(variant);
@@ -293,8 +293,8 @@ std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
   }
   for (const auto* rules : {&suite.include, &suite.exclude}) {
     for (const SuiteRule& rule : *rules) {
-      if (matched_rules.contains(rule.place)) continue;
-      throw Error(ExitCode::kBadInput, fmt::format("{} matches nothing of the suite", rule.place))
+      if (matched_rules.contains(rule.json_path)) continue;
+      throw Error(ExitCode::kBadInput, fmt::format("{} matches nothing of the suite", rule.json_path))
           .InFile(suite.file.string())
           .Remedy("leave it out: `etprof suite FILE --dry-run` then lists the cells");
     }

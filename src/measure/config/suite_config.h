@@ -51,7 +51,7 @@ struct SuiteModel {
 // Names or patterns (fnmatch) of which one must match; an empty list matches everything.
 struct SuiteRule {
   std::vector<std::string> model, dtype, device, variant;
-  std::string place;  // for messages: "exclude[1]"
+  std::string json_path;  // for messages: "exclude[1]"
 
   static constexpr const char* kSchemaName = "rule";
   static constexpr bool kAllowsComments = true;

@@ -47,8 +47,8 @@ std::string DistinguishingName(const std::filesystem::path& model,
                                const std::vector<std::filesystem::path>& models) {
   std::set<std::string> ids = {ModelId(model)};
   for (const std::filesystem::path& other_model : models) ids.insert(ModelId(other_model));
-  const auto place = std::distance(ids.begin(), ids.find(ModelId(model)));
-  return DropCommonWords({ids.begin(), ids.end()}).names[static_cast<std::size_t>(place)];
+  const auto index = std::distance(ids.begin(), ids.find(ModelId(model)));
+  return DropCommonWords({ids.begin(), ids.end()}).names[static_cast<std::size_t>(index)];
 }
 
 // Turns a label into the name of a folder.

@@ -10,11 +10,11 @@ namespace {
 using testing::ElementsAre;
 using testing::SizeIs;
 
-std::string RealLog() { return ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log"); }
+std::string ReadExampleLog() { return ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log"); }
 
 // stderr arrives in pieces of any length.
 TEST(ForeignLog, ParsesARealLogInPieces) {
-  const std::string text = RealLog();
+  const std::string text = ReadExampleLog();
   for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{4096}, text.size()}) {
     ForeignLog log;
     LineSplitter lines([&log](std::string_view line) { log.AddLine(line); });

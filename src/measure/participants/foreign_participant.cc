@@ -109,7 +109,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
     throw WorkerFailure(WorkerFailure::Kind::kHung, "the runner closed its output and does not end");
   error_lines.End();
 
-  if (process->Lost())
+  if (process->ConnectionLost())
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost while the runner ran");
   if (!status->Success() && setup.interruption->Ended(status))
     throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");

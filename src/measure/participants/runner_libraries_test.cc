@@ -50,7 +50,7 @@ class Libraries : public ::testing::Test {
     std::ofstream(root_ / file) << "library";
     return root_ / file;
   }
-  std::string Refusal() const {
+  std::string ErrorMessage() const {
     try {
       AndroidRunnerLibraries(root_ / "executor_runner");
     } catch (const Error& error) {
@@ -62,10 +62,10 @@ class Libraries : public ::testing::Test {
 };
 
 TEST_F(Libraries, AreFoundNextToTheRunnerAndInTheNdk) {
-  EXPECT_NE(Refusal().find("needs libc++_shared.so, which is not next to it"), std::string::npos)
-      << Refusal();
+  EXPECT_NE(ErrorMessage().find("needs libc++_shared.so, which is not next to it"), std::string::npos)
+      << ErrorMessage();
   ::setenv("ANDROID_NDK", (root_ / "ndk").c_str(), 1);
-  EXPECT_NE(Refusal().find("neither next to it nor in"), std::string::npos) << Refusal();
+  EXPECT_NE(ErrorMessage().find("neither next to it nor in"), std::string::npos) << ErrorMessage();
   using Paths = std::vector<fs::path>;
   const fs::path older = MakeLibrary("ndk/sources/cxx-stl/llvm-libc++/libs/arm64-v8a/libc++_shared.so");
   MakeLibrary(

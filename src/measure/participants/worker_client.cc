@@ -64,7 +64,8 @@ WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink 
 
 void WorkerClient::ThrowEnded(const std::string& during) {
   const auto status = process_->Wait(kEndSeconds);
-  if (process_->Lost()) throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + during);
+  if (process_->ConnectionLost())
+    throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + during);
   if (interruption_.Ended(status))
     throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
   std::string text = fmt::format("the worker {} {}",

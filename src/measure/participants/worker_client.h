@@ -14,8 +14,8 @@
 
 namespace etprof {
 
-// Tells if the user wants to stop. While `wrapping_up` is set, Now() is false, so that workers can still
-// return their results.
+// Determines whether the user wants to stop. While `wrapping_up` is set, Now() is false, so that workers can
+// still return their results.
 struct Interruption {
   std::function<bool()> requested;
   bool wrapping_up = false;

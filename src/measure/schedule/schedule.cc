@@ -23,7 +23,7 @@ namespace {
 constexpr double kConfidence = 0.95;
 constexpr std::size_t kMinCleanRuns = 3;  // clean runs that a burst needs; fewer if it has fewer runs
 // After this many repeats in a row without enough clean runs, only every 12th disturbed burst is repeated.
-constexpr int kMaxUselessRepeats = 12;
+constexpr int kMaxFailedRepeats = 12;
 
 constexpr int kMaxWarmupRuns = 100;
 constexpr double kMaxWarmUpSeconds = 0.5;  // one run takes place even if it is longer
@@ -135,7 +135,8 @@ class Scheduler {
       UpdateData();
       hooks_.save();
       launch_seconds_.push_back(hooks_.now() - start);
-      launch_start_ = UsedSeconds();  // start of the next launch, if there is one
+      launch_start_ = UsedSeconds();  // the next launch, if there is one, begins now
+
       FitIfNeeded();
       UpdateData();
       Report(0, true);
@@ -169,7 +170,7 @@ class Scheduler {
     kLost,        // the connection to the device broke in the last launch
     kGivenUp,
   };
-  // Why this launch ends before its rounds are complete.
+  // The reason why this launch ends before its rounds are complete.
   enum class EarlyEnd { kNone, kConnectionLost, kTimeLimit };
   struct Experiment {
     State state = State::kNotMeasured;
@@ -180,8 +181,8 @@ class Scheduler {
     std::optional<double> start_seconds, end_seconds;  // how long the last process took to start and to end
     std::optional<double> burst_seconds;               // duration of the last burst of this shape
     std::optional<double> probed_seconds_per_run;      // upper bound, from a whole process that ran once
-    // Repeats in a row that did not help, and repeats skipped since.
-    int useless_repeats = 0, skipped_repeats = 0;
+    // Consecutive repeats without enough clean runs, and the repeats that were skipped after them.
+    int failed_repeats = 0, skipped_repeats = 0;
   };
 
   double UsedSeconds() const { return options_.seconds_used + hooks_.now() - start_; }
@@ -534,7 +535,7 @@ class Scheduler {
   }
 
   // Ends the launch if the time limit leaves no time for `seconds` more. The first round of the launches that
-  // an interval needs is never cut, and time for those still to come is reserved.
+  // an interval needs is never cut, and time for the remaining ones of these launches is reserved.
   bool CutIfOutOfTime(double seconds, bool is_first_round) {
     if (is_first_round && needed_for_interval_) return false;
     const int needed_later = stats::kMinLaunches - CompleteLaunches() - 1;
@@ -566,15 +567,15 @@ class Scheduler {
         Experiment& experiment = experiments_[u];
         if (!experiment.running || CleanEnough(u, round)) continue;
         if (MustEndLaunch() || (limit_ && UsedSeconds() + BurstSeconds(u) + EndSeconds() > *limit_)) return;
-        const bool skips = experiment.useless_repeats >= kMaxUselessRepeats &&
-                           ++experiment.skipped_repeats % kMaxUselessRepeats != 0;
+        const bool skips = experiment.failed_repeats >= kMaxFailedRepeats &&
+                           ++experiment.skipped_repeats % kMaxFailedRepeats != 0;
         if (skips) continue;
         int runs = *shape_->runs[u];
         // Paced runs need a while until the clocks settle, so their repeats are not shorter.
         if (units_[u].period == 0) runs = std::max(std::min(runs, static_cast<int>(kMinCleanRuns)), runs / 2);
         RunBurst(u, round, order_in_round++, runs, /*repeated=*/true);
         ++data_.repeated_bursts;
-        experiment.useless_repeats = CleanEnough(u, round) ? 0 : experiment.useless_repeats + 1;
+        experiment.failed_repeats = CleanEnough(u, round) ? 0 : experiment.failed_repeats + 1;
       }
     }
   }

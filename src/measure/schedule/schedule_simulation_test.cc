@@ -27,10 +27,10 @@ enum class Step { kBegin, kWarmUp, kBurst, kEnd };
 class RandomDraws {
  public:
   explicit RandomDraws(std::uint64_t seed) : engine_(seed) {}
-  double Within(double low, double high) { return low + (high - low) * double(engine_() >> 11U) * 0x1p-53; }
-  double LogWithin(double low, double high) { return std::exp(Within(std::log(low), std::log(high))); }
-  int Below(int count) { return static_cast<int>(Within(0, count)); }
-  bool Chance(double probability) { return Within(0, 1) < probability; }
+  double Uniform(double low, double high) { return low + (high - low) * double(engine_() >> 11U) * 0x1p-53; }
+  double LogUniform(double low, double high) { return std::exp(Uniform(std::log(low), std::log(high))); }
+  int Below(int count) { return static_cast<int>(Uniform(0, count)); }
+  bool Chance(double probability) { return Uniform(0, 1) < probability; }
 
  private:
   std::mt19937_64 engine_;
@@ -78,7 +78,7 @@ class SimulatedParticipant : public Participant {
     if (model_.whole_process) return;
     process_start_ = machine_.clock;
     machine_.clock += model_.start_seconds * (1 + machine_.Load());
-    NoteStart();
+    RecordStart();
     MayFail(launch, Step::kBegin);
     launch.load = Nanoseconds(1e9 * (machine_.clock - process_start_));
     launch.rss_after_load = 1000;
@@ -102,7 +102,7 @@ class SimulatedParticipant : public Participant {
     }
     cost_known_ = true;
     EndRequest(start);
-    NoteStart();
+    RecordStart();
     return model_.device_clock ? std::optional(Nanoseconds(1e9 * (machine_.clock - runs_start)))
                                : std::nullopt;
   }
@@ -127,7 +127,7 @@ class SimulatedParticipant : public Participant {
       launch.first_run = burst.opening.front();
       launch.warmup.assign(burst.opening.begin() + 1, burst.opening.end());
       burst.opening.clear();
-      NoteStart();
+      RecordStart();
     } else {
       Run(std::min(request.max_opening, std::max(request.min_opening, machine_.Load() > 0 ? 8 : 3)),
           burst.opening, burst.opening_wait);
@@ -161,7 +161,7 @@ class SimulatedParticipant : public Participant {
   void EndRequest(double start) {
     machine_.longest_request = std::max(machine_.longest_request, machine_.clock - start);
   }
-  void NoteStart() {
+  void RecordStart() {
     machine_.longest_start = std::max(machine_.longest_start, machine_.clock - process_start_);
   }
 
@@ -209,16 +209,16 @@ struct NeededTimeProgress : Progress {
 
 Model RandomModel(RandomDraws& random, bool whole_process) {
   Model model;
-  model.latency_ns = random.LogWithin(100, 60e9);
-  const double input_bytes = random.Chance(0.5) ? 0 : random.LogWithin(1e3, 1e8);
+  model.latency_ns = random.LogUniform(100, 60e9);
+  const double input_bytes = random.Chance(0.5) ? 0 : random.LogUniform(1e3, 1e8);
   // Reading waits is cheaper for a few runs only, since millions of runs would be simulated.
   model.gap_ns = (random.Chance(0.002) ? 7e3 : 1e6) + input_bytes / 4;
   model.request_seconds = random.Chance(0.3) ? 0.05 : 0.0005;
-  model.start_seconds = random.LogWithin(0.01, 5);
-  model.end_seconds = random.LogWithin(0.001, 0.5);
+  model.start_seconds = random.LogUniform(0.01, 5);
+  model.end_seconds = random.LogUniform(0.001, 0.5);
   model.whole_process = whole_process;
   model.device_clock = random.Chance(0.8);
-  if (!whole_process && random.Chance(0.1)) model.period = Nanoseconds(random.LogWithin(1e6, 1e9));
+  if (!whole_process && random.Chance(0.1)) model.period = Nanoseconds(random.LogUniform(1e6, 1e9));
   return model;
 }
 
@@ -231,17 +231,17 @@ void Simulate(std::uint64_t seed) {
   if (random.Chance(0.3)) options.launches = 2 + random.Below(6);
   if (random.Chance(0.2)) options.rounds = 1 + random.Below(7);
   if (!options.launches || random.Chance(0.5)) {
-    options.max_seconds = random.LogWithin(0.5, 120);
+    options.max_seconds = random.LogUniform(0.5, 120);
     options.max_seconds_given = true;
     if (random.Chance(0.3)) options.after_seconds = 0.2 * options.max_seconds;
   }
   const bool limited = !options.launches || options.max_seconds_given;
-  const double load = random.Chance(0.5) ? 0 : random.Within(0, 4);
+  const double load = random.Chance(0.5) ? 0 : random.Uniform(0, 4);
   machine.load = {{0, load}};
   const bool load_changes = random.Chance(0.4);
   for (int i = random.Below(4); load_changes && i >= 0; --i)
-    machine.load.emplace_back(random.Within(0, 1.5 * options.max_seconds),
-                              random.Chance(0.4) ? 0 : random.Within(0, 4));
+    machine.load.emplace_back(random.Uniform(0, 1.5 * options.max_seconds),
+                              random.Chance(0.4) ? 0 : random.Uniform(0, 4));
   std::ranges::sort(machine.load);
 
   const int count = 1 + random.Below(4);

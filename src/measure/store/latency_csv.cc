@@ -40,7 +40,7 @@ std::optional<LatencyRow> ReadLatencyRow(std::string_view line) {
 }  // namespace
 
 void LatencyRow::Check(const LatencyRow& row) {
-  if (row.place.has_value() == (row.phase == RunPhase::kFirst || row.phase == RunPhase::kWarmup))
+  if (row.burst.has_value() == (row.phase == RunPhase::kFirst || row.phase == RunPhase::kWarmup))
     throw std::invalid_argument(fmt::format("phase is \"{}\"", GetName(row.phase)));
 }
 
@@ -74,7 +74,7 @@ std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
   if (launch.first_run) add(RunPhase::kFirst, {*launch.first_run}, {launch.first_run_wait.value_or(-1)}, {});
   add(RunPhase::kWarmup, launch.warmup, {}, {});
   for (const Burst& burst : launch.bursts) {
-    row.place = BurstPosition{burst.round, burst.order};
+    row.burst = BurstPosition{burst.round, burst.order};
     row.position = 0;
     add(RunPhase::kOpening, burst.opening, burst.opening_wait, {});
     add(RunPhase::kRecorded, burst.recorded, burst.recorded_wait, burst.recorded_cpu);
@@ -121,15 +121,15 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
     } else {
       const auto launch = std::ranges::find(launches, row->launch, &Launch::index);
       Burst* burst = nullptr;
-      for (std::size_t i = 0; launch != launches.end() && row->place && i < launch->bursts.size(); ++i) {
+      for (std::size_t i = 0; launch != launches.end() && row->burst && i < launch->bursts.size(); ++i) {
         // A repeated burst has the same round, but another order.
         Burst& candidate = launch->bursts[i];
-        if (candidate.round == row->place->round &&
-            (burst == nullptr || candidate.order == row->place->order))
+        if (candidate.round == row->burst->round &&
+            (burst == nullptr || candidate.order == row->burst->order))
           burst = &candidate;
       }
       const Nanoseconds wait = row->wait.value_or(-1);
-      if (launch == launches.end() || (row->place && burst == nullptr)) {
+      if (launch == launches.end() || (row->burst && burst == nullptr)) {
         ++unknown;
       } else if (row->phase == RunPhase::kFirst) {
         launch->first_run = row->latency;

@@ -27,7 +27,7 @@ struct BurstPosition {
 struct LatencyRow {
   enum class Phase { kFirst, kWarmup, kOpening, kRecorded, kTraced };
   int launch = 0;
-  std::optional<BurstPosition> place;  // absent: before the first round
+  std::optional<BurstPosition> burst;  // absent: before the first round
   int position = 0;
   Phase phase = Phase::kFirst;
   bool traced = false;
@@ -37,7 +37,7 @@ struct LatencyRow {
   static void Describe(auto& v) {
     using L = LatencyRow;
     v("launch", &L::launch, {.meaning = "counted from 0"});
-    v.Flat(&L::place, {.or_null = true});
+    v.Flat(&L::burst, {.or_null = true});
     v("position", &L::position, {.meaning = "of the run in its burst, or before the first round"});
     v("phase", &L::phase, {.meaning = "`recorded`: the latencies"});
     v("traced", &L::traced, {.meaning = "1: with the tracer on"});
@@ -48,7 +48,7 @@ struct LatencyRow {
     v("cpu_ns", &L::cpu,
       {.meaning = "processor time of all threads; empty if unknown", .max = kMaxTotalTime});
   }
-  // Throws std::invalid_argument unless `place` is absent exactly for the phases before the first round.
+  // Throws std::invalid_argument unless `burst` is absent exactly for the phases before the first round.
   static void Check(const LatencyRow& row);
 };
 template <>

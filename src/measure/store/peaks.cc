@@ -76,7 +76,7 @@ protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request
       throw WorkerFailure(Kind::kInvalidReply, "the runner writes without end");
   }
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
-  if (process->Lost()) throw WorkerFailure(Kind::kLost, "the connection was lost");
+  if (process->ConnectionLost()) throw WorkerFailure(Kind::kLost, "the connection was lost");
   if (!status || !status->Success()) {
     if (interruption.Ended(status))
       throw WorkerFailure(Kind::kInterrupted, "interrupted while the peaks were measured");

@@ -247,7 +247,7 @@ EtdumpParts CollectParts(const std::filesystem::path& folder, const std::string&
 }
 
 // Updates `data` after its parts were merged.
-void MarkMerged(const std::filesystem::path& folder, const EtdumpParts& parts, ExperimentData& data) {
+void UpdateAfterMerge(const std::filesystem::path& folder, const EtdumpParts& parts, ExperimentData& data) {
   for (const std::string& warning : parts.warnings) AppendUnique(warning, data.warnings);
   if (parts.launches.empty()) return;
   data.etdump = folder / parts.merged;
@@ -285,7 +285,7 @@ bool MergeParts(const std::filesystem::path& folder, const std::string& stem, Ex
           .Remedy("check the disk. The launches' own ETDumps are kept next to it");
     }
   }
-  MarkMerged(folder, parts, data);
+  UpdateAfterMerge(folder, parts, data);
   return !parts.launches.empty();
 }
 
@@ -293,7 +293,7 @@ void MergePartsInMemory(const std::filesystem::path& folder, const std::string& 
   const EtdumpParts parts = CollectParts(folder, stem, data);
   if (!parts.unmerged.empty())
     data.etdump_contents = std::make_shared<const std::string>(MergeEtdumps(parts.Inputs(folder)));
-  MarkMerged(folder, parts, data);
+  UpdateAfterMerge(folder, parts, data);
 }
 
 bool RemoveParts(const std::filesystem::path& folder, const std::string& stem, const ExperimentData& data) {
