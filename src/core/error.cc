@@ -49,13 +49,13 @@ std::string Sentence(const std::string& text) {
 
 std::string Error::Summary() const {
   if (file_.empty()) return EscapeToOneLine(Capitalized(problem_));
-  const std::string place = line_     ? fmt::format("line {}", *line_)
-                            : offset_ ? fmt::format("byte {}", *offset_)
-                                      : "";
+  const std::string location = line_     ? fmt::format("line {}", *line_)
+                               : offset_ ? fmt::format("byte {}", *offset_)
+                                         : "";
   if (Contains(kVerbs, FirstWord(problem_)))
     return EscapeToOneLine(
-        fmt::format("`{}` {}{}", file_, problem_, place.empty() ? "" : fmt::format(" ({})", place)));
-  return EscapeToOneLine(fmt::format("`{}`{}: {}", file_, place.empty() ? "" : ", " + place, problem_));
+        fmt::format("`{}` {}{}", file_, problem_, location.empty() ? "" : fmt::format(" ({})", location)));
+  return EscapeToOneLine(fmt::format("`{}`{}: {}", file_, location.empty() ? "" : ", " + location, problem_));
 }
 
 std::string Error::Hint() const { return EscapeToOneLine(Sentence(remedy_)); }

@@ -210,11 +210,11 @@ Statement::Statement(Database& database, std::string_view sql) : database_(datab
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
-void Statement::BindAt(int place, const std::string& text) {
-  sqlite3_bind_text(statement_, place, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+void Statement::BindAt(int index, const std::string& text) {
+  sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
 }
-void Statement::BindAt(int place, std::int64_t number) { sqlite3_bind_int64(statement_, place, number); }
-void Statement::BindAt(int place, double number) { sqlite3_bind_double(statement_, place, number); }
+void Statement::BindAt(int index, std::int64_t number) { sqlite3_bind_int64(statement_, index, number); }
+void Statement::BindAt(int index, double number) { sqlite3_bind_double(statement_, index, number); }
 
 bool Statement::Step() {
   const int code = sqlite3_step(statement_);

@@ -67,8 +67,8 @@ class Statement {
 
   template <typename... Values>
   Statement& Bind(const Values&... values) {
-    int place = 0;
-    (BindAt(++place, values), ...);
+    int index = 0;
+    (BindAt(++index, values), ...);
     return *this;
   }
   // Returns whether there is another row.
@@ -91,13 +91,13 @@ class Statement {
   std::optional<std::int64_t> MaybeInteger(int column) const;
   std::optional<double> MaybeReal(int column) const;
 
-  void BindAt(int place, const std::string& text);
-  void BindAt(int place, std::int64_t number);
-  void BindAt(int place, int number) { BindAt(place, static_cast<std::int64_t>(number)); }
-  void BindAt(int place, double number);
+  void BindAt(int index, const std::string& text);
+  void BindAt(int index, std::int64_t number);
+  void BindAt(int index, int number) { BindAt(index, static_cast<std::int64_t>(number)); }
+  void BindAt(int index, double number);
   template <typename T>
-  void BindAt(int place, const std::optional<T>& value) {
-    if (value) BindAt(place, *value);  // an unbound parameter is null
+  void BindAt(int index, const std::optional<T>& value) {
+    if (value) BindAt(index, *value);  // an unbound parameter is null
   }
 
  private:

@@ -113,10 +113,10 @@ ResolvedTests ResolveTests(const TokenTests& options, const std::vector<Language
   return tests;
 }
 
-// Lists the steps that a variant's tests need, each as a place: the tokens of the step and their position.
-class TestPlaces {
+// Lists the steps that a variant's tests need, with the number of tokens and the position of each step.
+class TestSteps {
  public:
-  TestPlaces(const LanguageModel& model, const ResolvedTests& tests, const std::string& variant)
+  TestSteps(const LanguageModel& model, const ResolvedTests& tests, const std::string& variant)
       : model_(model), variant_(variant) {
     std::vector<std::int64_t> chunks = tests.chunks;
     if (chunks.empty()) chunks = {model.steps.front().tokens};
@@ -131,7 +131,7 @@ class TestPlaces {
           depth == 0 ? fmt::format("tg{}", tests.generate)
                      : fmt::format("tg{} @ d{}", tests.generate, depth));
     }
-    protocol::WalkRequest& walk = places_.front().walk.emplace();
+    protocol::WalkRequest& walk = steps_.front().walk.emplace();
     const std::int64_t room = *model.context - model.encoder_positions;
     walk.prompt = std::min(tests.prompts.back(), room - 1);
     walk.generate = std::min(tests.generate, room - walk.prompt);
@@ -144,38 +144,38 @@ class TestPlaces {
       for (const std::string& method : {step.method, step.embedding_method})
         if (!method.empty()) AppendUnique(method, methods);
     methods.insert(methods.end(), model.encoders.begin(), model.encoders.end());
-    for (protocol::TestStep& place : places_) {
-      place.chunk = chunk;
-      place.cache_bytes = model.state;
+    for (protocol::TestStep& step : steps_) {
+      step.chunk = chunk;
+      step.cache_bytes = model.state;
       // A step reads all its weights, and the cache entries of the tokens before it.
-      if (const TokenStep* const step = model_.StepFor(place.tokens);
-          place.tokens == 1 && place.method.empty() && step != nullptr && step->weights)
-        place.read_bytes = *step->weights + model_.state_per_token.value_or(0) * place.at;
-      if (methods.size() > 1) place.methods = methods;
+      if (const TokenStep* const token_step = model_.StepFor(step.tokens);
+          step.tokens == 1 && step.method.empty() && token_step != nullptr && token_step->weights)
+        step.read_bytes = *token_step->weights + model_.state_per_token.value_or(0) * step.at;
+      if (methods.size() > 1) step.methods = methods;
     }
   }
 
-  const std::vector<protocol::TestStep>& places() const { return places_; }
-  std::string MethodAt(const protocol::TestStep& place) const {
-    return place.method.empty() ? model_.StepFor(place.tokens)->method : place.method;
+  const std::vector<protocol::TestStep>& steps() const { return steps_; }
+  std::string MethodAt(const protocol::TestStep& step) const {
+    return step.method.empty() ? model_.StepFor(step.tokens)->method : step.method;
   }
 
  private:
   void Add(const protocol::StepPlace& position, std::int64_t times, const std::string& test) {
-    protocol::TestStep& place = places_.emplace_back();
-    static_cast<protocol::StepPlace&>(place) = position;
-    place.times = times;
-    place.test = test;
-    place.variant = variant_;
+    protocol::TestStep& step = steps_.emplace_back();
+    static_cast<protocol::StepPlace&>(step) = position;
+    step.times = times;
+    step.test = test;
+    step.variant = variant_;
   }
 
   // Adds the embeddings of all steps that take embeddings: the embedding is a separate method.
   void AddEmbeddings() {
-    const std::size_t steps = places_.size();
-    for (std::size_t i = 0; i < steps; ++i) {
-      const protocol::TestStep place = places_[i];
-      const std::string& embedding = model_.StepFor(place.tokens)->embedding_method;
-      if (!embedding.empty()) Add({place.tokens, place.at, embedding}, place.times, place.test);
+    const std::size_t token_steps = steps_.size();
+    for (std::size_t i = 0; i < token_steps; ++i) {
+      const protocol::TestStep step = steps_[i];
+      const std::string& embedding = model_.StepFor(step.tokens)->embedding_method;
+      if (!embedding.empty()) Add({step.tokens, step.at, embedding}, step.times, step.test);
     }
   }
 
@@ -196,14 +196,14 @@ class TestPlaces {
 
   const LanguageModel& model_;
   const std::string& variant_;
-  std::vector<protocol::TestStep> places_;
+  std::vector<protocol::TestStep> steps_;
 };
 
-std::string MakeExperimentName(const std::string& experiment, const protocol::TestStep& place, int part) {
+std::string MakeExperimentName(const std::string& experiment, const protocol::TestStep& step, int part) {
   std::string name = experiment + "_";
-  for (const char c : place.test)
+  for (const char c : step.test)
     if (c != ' ' && c != '@') name += c;
-  if (!place.method.empty() && place.method != place.test) name += "_" + place.method;
+  if (!step.method.empty() && step.method != step.test) name += "_" + step.method;
   return part > 0 ? fmt::format("{}_{}", name, part + 1) : name;
 }
 
@@ -223,18 +223,18 @@ Config MakeGenerateConfig(const Config& profile, const TokenTests& token_tests, 
   std::map<std::string, std::map<TestPart, std::string>> names;  // keyed by experiment of the profile
   for (std::size_t i = 0; i < profile.experiments.size(); ++i) {
     const ExperimentConfig& experiment = profile.experiments[i];
-    const TestPlaces test_places(models[i], tests, experiment.label);
+    const TestSteps test_steps(models[i], tests, experiment.label);
     std::map<std::pair<std::string, std::string>, int> parts;  // keyed by test and method
-    for (const protocol::TestStep& place : test_places.places()) {
-      const int part = parts[{place.test, place.method}]++;
+    for (const protocol::TestStep& step : test_steps.steps()) {
+      const int part = parts[{step.test, step.method}]++;
       ExperimentConfig& test_experiment = config.experiments.emplace_back(experiment);
-      test_experiment.method = test_places.MethodAt(place);
-      test_experiment.place = place;
-      test_experiment.name = MakeExperimentName(experiment.name, place, part);
+      test_experiment.method = test_steps.MethodAt(step);
+      test_experiment.place = step;
+      test_experiment.name = MakeExperimentName(experiment.name, step, part);
       test_experiment.label = fmt::format(
-          "{}, {}{}{}", experiment.label, place.test, part > 0 ? fmt::format(" part {}", part + 1) : "",
-          place.method.empty() || place.method == place.test ? "" : " " + place.method);
-      names[experiment.name][{place.test, place.method, part}] = test_experiment.name;
+          "{}, {}{}{}", experiment.label, step.test, part > 0 ? fmt::format(" part {}", part + 1) : "",
+          step.method.empty() || step.method == step.test ? "" : " " + step.method);
+      names[experiment.name][{step.test, step.method, part}] = test_experiment.name;
     }
   }
   for (const PairConfig& pair : profile.pairs) {

@@ -49,7 +49,7 @@ class TextIds {
 struct Features {
   int kind = 0, type = kUnknown, family = kUnknown, module = kUnknown, unnumbered_module = kUnknown,
       line = kUnknown;
-  int shapes = kUnknown, weights = kUnknown, settings = kUnknown, contents = kUnknown, place = kUnknown;
+  int shapes = kUnknown, weights = kUnknown, settings = kUnknown, contents = kUnknown, position = kUnknown;
   int origin = kUnknown, before = kUnknown, after = kUnknown;
 };
 
@@ -66,7 +66,7 @@ std::string WithoutNumbers(const std::string& path) {
 class NodeMatcher {
  public:
   NodeMatcher(std::span<const MatchNode> a, std::span<const MatchNode> b) {
-    const auto path = [](const MatchNode& node) { return node.placed ? node.module : ""; };
+    const auto path = [](const MatchNode& node) { return node.has_module ? node.module : ""; };
     const ModulePrefixes prefixes = FindWrapperPrefixes(MapEach(a, path), MapEach(b, path));
     a_ = MakeFeatures(a, prefixes.baseline);
     b_ = MakeFeatures(b, prefixes.candidate);
@@ -94,7 +94,7 @@ class NodeMatcher {
       features.kind = text_ids_.GetId(node.kind);
       features.type = text_ids_.GetKnownId(node.type);
       features.family = text_ids_.GetKnownId(node.family);
-      if (node.placed) {
+      if (node.has_module) {
         const std::string path = WithoutPrefix(node.module, prefix);
         features.module = text_ids_.GetId(path);
         features.unnumbered_module = text_ids_.GetId(WithoutNumbers(path));
@@ -104,7 +104,7 @@ class NodeMatcher {
       features.weights = text_ids_.GetKnownId(node.weights);
       features.settings = text_ids_.GetKnownId(node.settings);
       features.contents = text_ids_.GetKnownId(node.contents);
-      features.place = text_ids_.GetKnownId(node.place);
+      features.position = text_ids_.GetKnownId(node.position);
     }
     FindNeighbors(nodes, features_by_node);
     std::vector<int> origins(nodes.size(), kUnknown);
@@ -172,7 +172,7 @@ class NodeMatcher {
     if (p.type != q.type && p.family != kUnknown && p.family == q.family) score += kFamilyWeight;
     weigh(p.before, q.before, kNeighborWeight, Evidence::kDataflow);
     weigh(p.after, q.after, kNeighborWeight, Evidence::kDataflow);
-    if (p.place != kUnknown && p.place == q.place) score += kPositionWeight;
+    if (p.position != kUnknown && p.position == q.position) score += kPositionWeight;
     if (evidence != nullptr) *evidence = bits;
     return score;
   }

@@ -12,18 +12,18 @@ namespace etprof {
 // An operator of a profile or a node of a program, which is to be matched with its counterpart in another
 // profile or program. The texts are only compared with each other; "" is "not known" and is no evidence.
 struct MatchNode {
-  std::string kind;        // the operation, "Conv2d"; nodes of different kinds are not matched
-  std::string type;        // its implementation, "Convolution (NHWC, F32) IGEMM"
-  std::string family;      // the type without its data types
-  bool placed = false;     // the module is known
-  std::string module;      // module path; "" is the model itself
-  std::string line;        // "model.py:12"
-  std::string shapes;      // shapes of inputs and outputs without constants
-  std::string weights;     // shape of its weights
-  std::string settings;    // stride, padding, ...
-  std::string contents;    // names of its constants' contents; equal names mean equal bytes
-  std::string place;       // position in its program, which is the same in both if nothing changed
-  bool connected = false;  // the producers are known
+  std::string kind;                    // the operation, "Conv2d"; nodes of different kinds are not matched
+  std::string type;                    // its implementation, "Convolution (NHWC, F32) IGEMM"
+  std::string family;                  // the type without its data types
+  bool has_module = false;             // the module is known
+  std::string module;                  // module path; "" is the model itself
+  std::string line;                    // "model.py:12"
+  std::string shapes;                  // shapes of inputs and outputs without constants
+  std::string weights;                 // shape of its weights
+  std::string settings;                // stride, padding, ...
+  std::string contents;                // names of its constants' contents; equal names mean equal bytes
+  std::string position;                // in its program; it is the same in both if nothing changed
+  bool connected = false;              // the producers are known
   std::vector<std::size_t> producers;  // indices into the list of this program's nodes
 };
 

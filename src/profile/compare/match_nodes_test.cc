@@ -11,7 +11,7 @@ namespace {
 MatchNode MakeNode(const std::string& kind, const std::string& module = "", const std::string& shapes = "") {
   MatchNode node;
   node.kind = node.type = kind;
-  node.placed = !module.empty();
+  node.has_module = !module.empty();
   node.module = module;
   node.shapes = shapes;
   return node;

@@ -66,7 +66,7 @@ std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<
     node.type = op.type;
     node.family =
         std::string(OperationName(op.type)) + op.type.substr(std::min(op.type.size(), op.type.find(')')));
-    node.place =
+    node.position =
         fmt::format("{} {} {} {}", op.key.chain, op.key.instruction, op.key.ordinal, op.key.occurrence);
     // Events of the runtime keep their names.
     node.kind = IsOperator(op) ? NodeKind(OperationName(op.type)) : "event " + op.type;
@@ -74,7 +74,7 @@ std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<
       if (!source->identity.kind.empty()) node.kind = source->identity.kind;
       if (source->join == OperatorSource::Join::kInserted) node.kind = "inserted " + node.kind;
       if (const auto path = ModulePath(*profile.program, index)) {
-        node.placed = true;
+        node.has_module = true;
         node.module = *path;
       }
       node.line = SourceLine(*profile.program, index).value_or("");
@@ -86,7 +86,7 @@ std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<
     }
     // OpenVINO cuts the model into its own layers. Without their modules, they have no counterparts in other
     // backends.
-    if (!node.placed && delegates::ParseOpenvinoLayer(op.name)) node.kind = "OpenVINO " + node.kind;
+    if (!node.has_module && delegates::ParseOpenvinoLayer(op.name)) node.kind = "OpenVINO " + node.kind;
     nodes.push_back(std::move(node));
   }
   return nodes;

@@ -168,9 +168,9 @@ class MethodDiffer {
       const ProgramNode* b = pair.candidate ? &b_.nodes.nodes[*pair.candidate] : nullptr;
       if (a != nullptr && b != nullptr) {
         ++result_.matched;
-        const bool both_placed =
-            a_.nodes.match[*pair.baseline].placed && b_.nodes.match[*pair.candidate].placed;
-        result_.renamed += both_placed && !pair.Has(Evidence::kModule) ? 1U : 0U;
+        const bool both_have_modules =
+            a_.nodes.match[*pair.baseline].has_module && b_.nodes.match[*pair.candidate].has_module;
+        result_.renamed += both_have_modules && !pair.Has(Evidence::kModule) ? 1U : 0U;
         CompareWeights(*a, *b);
       }
       auto change =

@@ -61,10 +61,10 @@ MatchNode MakeMatchNode(const ModelNode& model_node, const ProgramNode& node) {
   match.type = node.node.backend;
   for (const OperatorTensor& tensor : node.node.tensors.outputs) match.type += ' ' + tensor.type.name;
   FillMatchNode(node.node.tensors, node.node.identity, match);
-  match.placed = model_node.layer.has_value();
+  match.has_module = model_node.layer.has_value();
   match.module = node.node.module;
   match.line = model_node.source;
-  match.place = fmt::format("{} {} {}", node.chain, node.instruction, node.graph_node.value_or(0));
+  match.position = fmt::format("{} {} {}", node.chain, node.instruction, node.graph_node.value_or(0));
   match.connected = true;
   return match;
 }
