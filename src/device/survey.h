@@ -23,7 +23,7 @@ struct DeviceSurvey {
   StoredFiles stored;                  // stored files, after SurveyOptions::clean has removed files
   std::optional<StoredFiles> removed;  // present with SurveyOptions::clean
 
-  bool Reached() const { return problem.empty(); }
+  bool IsReachable() const { return problem.empty(); }
 
   // The JSON members of a reachable device.
   struct ReachableMembers {
@@ -85,9 +85,10 @@ struct DeviceSurvey {
   static void Describe(auto& v) {
     using J = const DeviceSurvey&;
     v("name", &DeviceSurvey::name, {.meaning = "as `--device` takes it"});
-    v("reachable", &DeviceSurvey::Reached, {.meaning = "it answered"});
-    v.Flat([](J json) { return json.Reached() ? std::nullopt : std::optional(UnreachableMembers{json}); });
-    v.Flat([](J json) { return json.Reached() ? std::optional(ReachableMembers{json}) : std::nullopt; });
+    v("reachable", &DeviceSurvey::IsReachable, {.meaning = "it answered"});
+    v.Flat(
+        [](J json) { return json.IsReachable() ? std::nullopt : std::optional(UnreachableMembers{json}); });
+    v.Flat([](J json) { return json.IsReachable() ? std::optional(ReachableMembers{json}) : std::nullopt; });
   }
 };
 

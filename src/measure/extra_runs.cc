@@ -72,7 +72,7 @@ void MeasureEach(const ExtraRuns& extra_runs, const ExtraRunsSetup& setup,
       continue;
     }
     const ParticipantSetup unit_setup = setup.make_setup(u);
-    if (unit_setup.interruption->Now()) return;
+    if (unit_setup.interruption->IsRequested()) return;
     ReportActivity(fmt::format("{}: {}", data.label, extra_runs.name), setup.run, setup.progress);
     bool interrupted = false;
     setup.retry_after_reconnect([&] {
@@ -177,7 +177,7 @@ class InstructionCounter {
     }
     bool agree = false;
     while (!agree && replies_.size() < kMaxProcesses) {
-      if (setup_.interruption->Now()) return;
+      if (setup_.interruption->IsRequested()) return;
       Count();
       agree = CountsAgree(replies_[replies_.size() - 2], replies_.back());
     }
@@ -352,7 +352,7 @@ void MeasurePeaks(const ExtraRunsSetup& setup, const Config& config,
   Peaks peaks;
   for (const std::vector<std::size_t>& units : groups) {
     const ParticipantSetup unit_setup = setup.make_setup(units[0]);
-    if (unit_setup.interruption->Now()) break;
+    if (unit_setup.interruption->IsRequested()) break;
     ReportActivity(fmt::format("the machine's peaks, {} of {}", peaks.entries.size() + 1, groups.size()), run,
                    setup.progress);
     if (seconds_left() < kSecondsPerPeaks) {

@@ -72,7 +72,7 @@ class Measurement {
         options_(options),
         directory_(RunDirectory::Open(std::filesystem::absolute(config.output_root).lexically_normal())) {
     interruption_.requested = options.interrupted;
-    device_.SetInterrupted([this] { return interruption_.Now(); });
+    device_.SetInterrupted([this] { return interruption_.IsRequested(); });
   }
   ~Measurement() { device_.SetInterrupted({}); }
   Measurement(Measurement&&) = delete;

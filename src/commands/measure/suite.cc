@@ -51,7 +51,7 @@ fs::path ArtifactsFolder(const SuiteConfig& suite, const SuiteModel& model) {
 
 // "int8" for "int8+keep", which leaves operators in float; empty for other data types.
 std::string BaseDtype(const std::string& dtype) {
-  return dtype.ends_with(kKeepEnding) ? dtype.substr(0, dtype.size() - kKeepEnding.size()) : "";
+  return dtype.ends_with(kKeepSuffix) ? dtype.substr(0, dtype.size() - kKeepSuffix.size()) : "";
 }
 
 // Returns the exported program of a model in a folder, named "..._<dtype>.pte" or "..._<dtype>_keep.pte".
@@ -87,7 +87,7 @@ void MoveExported(const fs::path& from, const fs::path& to) {
   for (const fs::path& file : files) fs::rename(file, to / file.filename());
 }
 
-// Exports a model in these data types (without kKeepEnding). With `keeps_operators`, the operators of
+// Exports a model in these data types (without kKeepSuffix). With `keeps_operators`, the operators of
 // model.keep stay in float.
 void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector<std::string>& dtypes,
             bool keeps_operators, const WorkflowProgress& progress) {

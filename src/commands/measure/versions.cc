@@ -64,7 +64,7 @@ ToolResult RunExport(const std::vector<std::string>& options, const WorkflowProg
   const Interruption interruption{.requested = [&progress] { return progress.Interrupted(); }};
   ToolResult result =
       RunTool(command, {.timeout_seconds = kExportSeconds, .interrupted = interruption.requested});
-  if (interruption.Ended(result.status)) throw Error(ExitCode::kInterrupted, "interrupted");
+  if (interruption.CausedExit(result.status)) throw Error(ExitCode::kInterrupted, "interrupted");
   return result;
 }
 

@@ -95,7 +95,7 @@ int RunDevices(const DevicesOptions& options, const View& view) {
   const DeviceList result = WithProgress(FindDevices, options);
   ShowDocument(show::MakeDeviceListDocument(result.devices, result.notes), view, result);
   const bool failed = std::ranges::any_of(result.devices, [&](const DeviceSurvey& device) {
-    return !device.Reached() &&
+    return !device.IsReachable() &&
            std::ranges::find(options.device_names, device.name) != options.device_names.end();
   });
   return static_cast<int>(failed ? ExitCode::kDeviceFailed : ExitCode::kDone);

@@ -106,13 +106,13 @@ class SuiteReader {
     return texts;
   }
 
-  // A model with `keep` requires a data type with kKeepEnding, and such a data type requires a model with
+  // A model with `keep` requires a data type with kKeepSuffix, and such a data type requires a model with
   // `keep`.
   static void CheckKeptOperators(const JsonFields& fields, const SuiteConfig& suite) {
     const auto keeps = [](const SuiteModel& model) { return !model.keep.empty(); };
     bool used = false;
     for (const std::string& dtype : suite.dtypes) {
-      if (!dtype.ends_with(kKeepEnding)) continue;
+      if (!dtype.ends_with(kKeepSuffix)) continue;
       used = true;
       if (dtype != "int8+keep" && dtype != "int8dyn+keep")
         throw fields.KeyError("dtypes", fmt::format("\"{}\" is not a data type", dtype))
@@ -280,7 +280,7 @@ std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
     } else {
       for (const std::string& dtype : suite.dtypes) {
         const bool is_exported =
-            !model.source.empty() && (!dtype.ends_with(kKeepEnding) || !model.keep.empty());
+            !model.source.empty() && (!dtype.ends_with(kKeepSuffix) || !model.keep.empty());
         if (is_exported || model.programs.contains(dtype)) dtypes.push_back(dtype);
       }
       for (const auto& [dtype, program] : model.programs) {

@@ -18,14 +18,14 @@ namespace etprof {
 // The reader, the reference of keys, and docs/schema/suite.schema.json are generated from these descriptions,
 // as in config.h.
 
-// The end of the data types that leave operators in float: "int8+keep".
-inline constexpr std::string_view kKeepEnding = "+keep";
+// The suffix of the data types that leave operators in float: "int8+keep".
+inline constexpr std::string_view kKeepSuffix = "+keep";
 
 struct SuiteModel {
   std::string name;  // unique
   std::string method = "forward";
   std::string source;             // as `etprof export --model` takes it; empty: the model is not exported
-  std::vector<std::string> keep;  // patterns of `etprof export --keep`, for data types with kKeepEnding
+  std::vector<std::string> keep;  // patterns of `etprof export --keep`, for data types with kKeepSuffix
   // Absolute paths of existing programs, by data type; "" for a program whose data type is not given.
   std::map<std::string, std::filesystem::path> programs;
 

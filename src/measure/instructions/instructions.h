@@ -29,7 +29,7 @@ struct InstructionsRow {
   // kinds.
   std::map<std::string, double, std::less<>> kinds = {};
 
-  std::optional<double> Kind(std::string_view kind) const {
+  std::optional<double> CountOfKind(std::string_view kind) const {
     const auto found = kinds.find(kind);
     return found == kinds.end() ? std::nullopt : std::optional(found->second);
   }
@@ -51,7 +51,7 @@ struct InstructionsRow {
     for (std::size_t i = 1; i < protocol::kEmulatorCounters.size(); ++i) {
       const char* const kind = protocol::kEmulatorCounters[i];
       v.Converted(
-          kind, [kind](const R& row) { return row.Kind(kind); },
+          kind, [kind](const R& row) { return row.CountOfKind(kind); },
           [kind](R& row, const std::optional<double>& count) {
             if (count) row.kinds[kind] = *count;
           },

@@ -23,8 +23,8 @@ TEST(MergeInstructions, ReturnsMeansAndRanges) {
   EXPECT_EQ(rows[0].instructions, 1002);
   EXPECT_EQ(rows[0].lowest, 1000);
   EXPECT_EQ(rows[0].highest, 1004);
-  EXPECT_EQ(rows[0].Kind("neon_instructions"), 10);
-  EXPECT_EQ(rows[0].Kind("sve_instructions"), std::nullopt);
+  EXPECT_EQ(rows[0].CountOfKind("neon_instructions"), 10);
+  EXPECT_EQ(rows[0].CountOfKind("sve_instructions"), std::nullopt);
   EXPECT_EQ(MethodInstructions(rows), rows.data());
   EXPECT_EQ(rows[1].key, "forward/0/backend/1");
   EXPECT_EQ(rows[1].lowest, rows[1].highest);

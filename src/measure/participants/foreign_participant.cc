@@ -111,7 +111,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
 
   if (process->ConnectionLost())
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost while the runner ran");
-  if (!status->Success() && setup.interruption->Ended(status))
+  if (!status->Success() && setup.interruption->CausedExit(status))
     throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
 
   run.status = *status;

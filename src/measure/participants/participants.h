@@ -27,8 +27,8 @@ class ExperimentLog {
   std::size_t written_ = 0;
 };
 
-// A worker process that several experiments share in a launch. They measure places of one language model, and
-// all their other settings of the process are equal.
+// A worker process that several experiments share in a launch. The experiments measure steps of one
+// language model, and their other settings are equal.
 struct SharedWorker {
   std::unique_ptr<WorkerClient> client;
   protocol::LoadReply load_reply;

@@ -28,7 +28,7 @@ std::string Shorten(std::string text) {
 
 }  // namespace
 
-bool Interruption::Ended(const std::optional<ExitStatus>& status) const {
+bool Interruption::CausedExit(const std::optional<ExitStatus>& status) const {
   if (!requested) return false;
   const int signal = status ? status->PossibleSignal() : 0;
   const bool may_be_interruption = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
@@ -66,7 +66,7 @@ void WorkerClient::ThrowEnded(const std::string& during) {
   const auto status = process_->Wait(kEndSeconds);
   if (process_->ConnectionLost())
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + during);
-  if (interruption_.Ended(status))
+  if (interruption_.CausedExit(status))
     throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
   std::string text = fmt::format("the worker {} {}",
                                  status ? device_.EndText(*status, limits_) : "closed its output", during);
@@ -89,9 +89,9 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
   std::string line;
   Process::Read read = process_->ReadLine(line, timeout_seconds);
   if (read == Process::Read::kInterrupted) {
-    interruption_.wrapping_up = true;
+    interruption_.is_suppressed = true;
     read = process_->ReadLine(line, kGraceSeconds);
-    interruption_.wrapping_up = false;
+    interruption_.is_suppressed = false;
     if (read == Process::Read::kTimeout) read = Process::Read::kInterrupted;
   }
   if (read == Process::Read::kEnd) ThrowEnded(during);

@@ -14,16 +14,16 @@
 
 namespace etprof {
 
-// Determines whether the user wants to stop. While `wrapping_up` is set, Now() is false, so that workers can
-// still return their results.
+// Determines whether the user wants to stop. While `is_suppressed` is set, IsRequested() is false, so that
+// workers can still return their results.
 struct Interruption {
   std::function<bool()> requested;
-  bool wrapping_up = false;
-  bool Now() const { return !wrapping_up && requested && requested(); }
+  bool is_suppressed = false;
+  bool IsRequested() const { return !is_suppressed && requested && requested(); }
   // True if a process with this exit status ended because of an interruption. A signal to both processes (by
   // a service manager or `pkill etprof`) may end the process before etprof receives its own signal, so this
   // waits briefly for that signal.
-  bool Ended(const std::optional<ExitStatus>& status) const;
+  bool CausedExit(const std::optional<ExitStatus>& status) const;
 };
 
 // The connection to a process of `etprof-runner --worker` (protocol/messages.h). All failures are

@@ -114,14 +114,14 @@ class WorkerParticipant : public Participant {
   }
 
   void End(Launch& launch, bool want_outputs) override {
-    const bool was_wrapping_up = std::exchange(setup_.interruption->wrapping_up, true);
+    const bool was_suppressed = std::exchange(setup_.interruption->is_suppressed, true);
     try {
       Finish(launch, want_outputs);
     } catch (...) {
-      setup_.interruption->wrapping_up = was_wrapping_up;
+      setup_.interruption->is_suppressed = was_suppressed;
       throw;
     }
-    setup_.interruption->wrapping_up = was_wrapping_up;
+    setup_.interruption->is_suppressed = was_suppressed;
   }
 
   void Abandon() override {

@@ -47,7 +47,7 @@ TEST(Forecast, PlansTwoLaunchesIfAllIsEmulated) {
   EXPECT_EQ(forecast.launches.max, 2);
   EXPECT_DOUBLE_EQ(forecast.lower_bound_seconds, 2 * 7 * 2 * 0.05);
   config.experiments.push_back(config.experiments[0]);
-  config.experiments[2].name = "third";  // the stop rule looks at its pair with the first
+  config.experiments[2].name = "third";  // the stop rule checks its pair with the first experiment
   EXPECT_EQ(ForecastFor(config).kind, Forecast::Kind::kStopRule);
 }
 

@@ -246,14 +246,14 @@ void Simulate(std::uint64_t seed) {
 
   const int count = 1 + random.Below(4);
   const bool whole_process = random.Chance(0.2);
-  const bool alike = random.Chance(0.5);  // variants of one model
+  const bool same_model = random.Chance(0.5);  // variants of one model
   const bool failing = random.Chance(0.5);
   std::vector<std::unique_ptr<SimulatedParticipant>> participants;
   std::vector<ExperimentData> data(static_cast<std::size_t>(count));
   std::vector<ScheduleUnit> units;
   Model model;
   for (int u = 0; u < count; ++u) {
-    if (u == 0 || !alike) model = RandomModel(random, whole_process);
+    if (u == 0 || !same_model) model = RandomModel(random, whole_process);
     const double target = std::max(0.35, 10 * double(model.period) / 1e9);
     participants.push_back(std::make_unique<SimulatedParticipant>(machine, model, 2.5 * target));
     if (failing) {
@@ -312,7 +312,7 @@ void Simulate(std::uint64_t seed) {
       failed += launch.status == Launch::Status::kComplete ? 0 : 1;
   }
   if (options.launches && !limited && any_left) {
-    // More launches if an experiment was given up for which the others had continued.
+    // An experiment that is given up late leaves the others with more launches than requested.
     EXPECT_GE(result.launches, *options.launches);
     EXPECT_LE(result.launches, *options.launches + int(failed));
     for (const ExperimentData& experiment : data)

@@ -65,7 +65,7 @@ protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request
     std::string line;
     const Process::Read read = process->ReadLine(line, timeout_seconds);
     if (read == Process::Read::kEnd) break;
-    if (read == Process::Read::kInterrupted || interruption.Now())
+    if (read == Process::Read::kInterrupted || interruption.IsRequested())
       throw WorkerFailure(Kind::kInterrupted, "interrupted while the peaks were measured");
     if (read == Process::Read::kTimeout) {
       throw WorkerFailure(Kind::kHung,
@@ -78,7 +78,7 @@ protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
   if (process->ConnectionLost()) throw WorkerFailure(Kind::kLost, "the connection was lost");
   if (!status || !status->Success()) {
-    if (interruption.Ended(status))
+    if (interruption.CausedExit(status))
       throw WorkerFailure(Kind::kInterrupted, "interrupted while the peaks were measured");
     const std::string reason(RunnerMessage(LastError(*process)));
     throw WorkerFailure(Kind::kRefused,

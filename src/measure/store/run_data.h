@@ -226,7 +226,7 @@ struct LatencyMetrics {
   }
 };
 
-// How a runner was built, according to its binary and to etprof-build.json, which `etprof build
+// The build of a runner, according to its binary and to etprof-build.json, which `etprof build
 // --executorch` writes next to an executor_runner.
 struct RunnerBuildInfo {
   std::string preset;       // preset of `etprof build --executorch`; empty: not known

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A variant of operators of one delegate call, in order.
+// The values that one variant's operators wrote in a delegate call, in order.
 class Variant {
  public:
   Variant() { variant_.method = "forward"; }
@@ -73,7 +73,7 @@ TEST(CompareValues, FindsASingleDifferentBit) {
   EXPECT_THAT(States(rows), ElementsAre("identical", "different", "identical"));
   EXPECT_EQ(rows[1].key, "forward/2/backend/1");
   EXPECT_EQ(rows[1].largest, double(std::nextafter(4.0F, 5.0F)) - 4);
-  // 25 over the square of 2^-21.
+  // The SQNR is the ratio of 25 and the square of 2^-21.
   EXPECT_NEAR(rows[1].sqnr_db.value(), 10 * std::log10(25) + 20 * 21 * std::log10(2), 1e-9);
   EXPECT_FALSE(rows[0].sqnr_db || rows[0].largest);
 }

@@ -123,7 +123,7 @@ std::vector<InstructionsRow> OrderRows(const std::vector<InstructionsRow>& count
   overhead.name = "Framework overhead";
   for (const InstructionsRow& row : rows) {
     overhead.instructions -= row.instructions;
-    for (auto& [kind, count] : overhead.kinds) count -= row.Kind(kind).value_or(0);
+    for (auto& [kind, count] : overhead.kinds) count -= row.CountOfKind(kind).value_or(0);
   }
   rows.insert(rows.begin(), *method);
   rows.push_back(std::move(overhead));
@@ -139,7 +139,7 @@ Table MakeInstructionsTable(const std::vector<InstructionsRow>& counted) {
     table.AddRow(row.name, Amount(row.instructions), Share{whole > 0 ? row.instructions / whole : 0});
   int drop_priority = static_cast<int>(std::size(kKinds));
   for (const KindColumn& kind : kKinds) {
-    const auto count = [&](const InstructionsRow& row) { return row.Kind(kind.counter).value_or(0); };
+    const auto count = [&](const InstructionsRow& row) { return row.CountOfKind(kind.counter).value_or(0); };
     --drop_priority;
     if (std::ranges::all_of(rows, [&](const InstructionsRow& row) { return count(row) == 0; })) continue;
     table.columns.push_back({kind.counter, kind.title, true, drop_priority});
