@@ -71,8 +71,8 @@ class Error : public std::exception {
   std::string message_;
 };
 
-// Whether the system refused a request because a limit of the process or the machine is reached (memory, open
-// files), not because the request is wrong. kLimitsRemedy is the remedy for that.
+// Returns whether the system refused a request because a limit of the process or the machine is reached
+// (memory, open files), not because the request is wrong. kLimitsRemedy is the remedy for that.
 bool IsResourceLimit(const std::error_code& code);
 inline constexpr const char* kLimitsRemedy = "see the limits of this shell: `ulimit -a`";
 

@@ -288,7 +288,7 @@ void FindOperatorChanges(HistoryReport& report, double level) {
     std::ranges::stable_sort(trend.operators, std::greater<>(), &OperatorTrend::share);
 }
 
-// Whether launches of `series` are relative to the experiment of `key`.
+// Returns whether launches of `series` are relative to the experiment of `key`.
 bool IsReference(const SeriesKey& key, const TrendData& series) {
   return series.key.device == key.device && std::ranges::any_of(series.points, [&](const TrendPoint& point) {
            return point.reference == key.experiment;

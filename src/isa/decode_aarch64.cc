@@ -107,7 +107,7 @@ DecodedWord DecodeSimd(std::uint32_t w) {
   return Neon(vector);
 }
 
-// Whether an SVE encoding was added by SVE2 (or 2.1), by its bits 31..24 and 23..22.
+// Returns whether an SVE encoding was added by SVE2 (or 2.1), by its bits 31..24 and 23..22.
 bool IsSve2(std::uint32_t w, std::uint32_t top, std::uint32_t size) {
   const bool bit21 = Bits(w, 21, 21) == 1;
   switch (top) {

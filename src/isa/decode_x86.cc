@@ -101,8 +101,8 @@ CodeLevel FindLevel(std::span<const Rule> rules, const Encoding& e, CodeLevel de
   return found == rules.end() || (found->wide_only && !e.wide) ? default_level : found->level;
 }
 
-// Whether a legacy SSE instruction works on one element, or scalar code uses it, too: copies of a register,
-// and bitwise operations, which clear a register or change a sign.
+// Returns whether a legacy SSE instruction works on one element, or scalar code uses it, too: copies of a
+// register, and bitwise operations, which clear a register or change a sign.
 bool IsUsedByScalarCode(const Encoding& e) {
   const unsigned op = e.opcode;
   const bool repeat = e.pp >= 2;  // F3, F2: one element
@@ -221,8 +221,8 @@ bool IsPrefix(unsigned byte) {
          byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-// Whether a legacy SSE instruction works on vectors: maps 0F, 0F38, and 0F3A with prefix 66 or none, except
-// MMX.
+// Returns whether a legacy SSE instruction works on vectors: maps 0F, 0F38, and 0F3A with prefix 66 or none,
+// except MMX.
 bool IsLegacyVector(const CodeReader& code) {
   Encoding e;
   std::size_t at = 0;

@@ -81,7 +81,8 @@ struct CheckItem {
     return IsMemory() ? "bytes" : kind == Kind::kInstructions ? "instructions" : "ns";
   }
   bool IsMemory() const { return kind == Kind::kPeakMemory || kind == Kind::kCache; }
-  // Whether the claim is decided by bounds instead of a test, since counts are exact.
+  // Returns whether bounds decide the claim, not a test, since counts are exact.
+
   bool IsCounted() const { return kind == Kind::kInstructions || kind == Kind::kCache; }
   // MoreLaunchesMayDecideClaim (profile/compare/gate.h) for this claim.
   bool MayBeDecidedWith(double launches) const;

@@ -33,7 +33,7 @@ inline constexpr const char* kNames<DoctorCheck::State>[] = {"ok", "warning", "m
 struct DoctorGroup {
   std::string name, title;
   std::vector<DoctorCheck> checks;
-  // Whether nothing is missing.
+  // Returns whether nothing is missing.
   bool Ready() const {
     return std::ranges::find(checks, DoctorCheck::State::kMissing, &DoctorCheck::state) == checks.end();
   }

@@ -147,12 +147,12 @@ struct ReportExperiment {
   std::vector<MatrixKernelRow> matrix_kernels;  // on Arm CPUs
   std::vector<std::string> kernel_evidence;     // result of ListSmeOperators
 
-  // Whether the tables use disturbed runs, since no traced run is clean: no conclusions are possible from
-  // their times.
+  // Returns whether the tables use disturbed runs, since no traced run is clean: no conclusions are possible
+  // from their times.
   bool TablesAreDisturbed() const { return steady_runs == 0 && disturbed_runs > 0; }
-  // Whether the latency is of disturbed runs, since no untraced run is clean.
+  // Returns whether the latency is of disturbed runs, since no untraced run is clean.
   bool LatencyIsDisturbed() const { return latency_of_all.n > 0 && clean_runs == 0 && !latency_from_trace; }
-  // Mean over the common set, ns; 0 if there is no such row.
+  // Returns the mean of the group's row over the common set, in ns; 0 if there is no such row.
   double GroupMean(Group group) const;
   // The time of the common set that is not in `operators`: the framework's spans and truncated time.
   Nanoseconds NonOperatorTotal() const;
@@ -277,7 +277,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles);
 // Finds the comparison of two experiments (indices into Report::experiments); null: there is none.
 const ReportComparison* FindComparison(const Report& report, std::size_t baseline, std::size_t candidate);
 
-// Whether the experiment (an index into Report::experiments) is in a comparison.
+// Returns whether the experiment (an index into Report::experiments) is in a comparison.
 bool IsInPair(const Report& report, std::size_t experiment);
 
 // Experiments whose operators a report lists: the candidates, or all experiments if nothing is compared; of a

@@ -13,7 +13,7 @@
 
 namespace etprof {
 
-// How a value is printed.
+// The kind of a cell's value, which determines its format.
 enum class CellKind {
   kNothing,   // unknown or undefined: "—"
   kText,      // a text
@@ -48,7 +48,7 @@ namespace show {
 // kFolded: like kPage, but a page shows it only when it is unfolded.
 enum class Level { kBrief, kDefault, kPage, kFolded };
 
-// How readers should judge a value.
+// The judgment of a value, which formats show by color.
 enum class Tone { kPlain, kGood, kBad, kUnsure, kUnknown };
 
 }  // namespace show

@@ -99,7 +99,7 @@ class Finder {
     return values_.size() < kMinSeriesRuns ? Split{} : BestSplitIn(0, values_.size());
   }
 
-  // Whether runs [from, to) may only be drifting, without a change of level.
+  // Returns whether runs [from, to) may only be drifting, without a change of level.
   bool MayBeDrift(std::size_t from, std::size_t to) {
     if (!options_.test_drift) return false;
     std::vector<double> logs;
@@ -200,7 +200,7 @@ class Finder {
     return squares;
   }
 
-  // Whether a gain is only the rounding error of equal values.
+  // Returns whether a gain is only the rounding error of equal values.
   static bool IsRounding(double gain, std::span<const RunValue> values) {
     double largest = 0;
     for (const RunValue& value : values) largest = std::max(largest, std::abs(value.log));

@@ -53,7 +53,7 @@ std::string ToJsonText(const BundleManifest& manifest);
 // Lists the files of a folder, sorted by name, with sizes and digests. Throws as MappedFile::Open.
 std::vector<BundleManifest::File> ListFiles(const std::filesystem::path& folder);
 
-// Whether `folder` contains exactly the files in `manifest`, and a bundle.json that equals it.
+// Returns whether `folder` contains exactly the files in `manifest`, and a bundle.json that equals it.
 bool IsUpToDate(const std::filesystem::path& folder, const BundleManifest& manifest);
 
 // Collects the roots and all libraries they need, directly or indirectly: file name to path. `list_needed`

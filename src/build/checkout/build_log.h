@@ -7,8 +7,8 @@
 
 namespace etprof {
 
-// Whether the output of a failed cmake or git shows a failed download (FetchContent, ExternalProject, git,
-// curl), so that a retry may help.
+// Returns whether the output of a failed cmake or git shows a failed download (FetchContent, ExternalProject,
+// git, curl), so that a retry may help.
 bool IsDownloadFailure(std::string_view output);
 
 // The last `count` lines, without empty lines at the end.

@@ -46,10 +46,10 @@ std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
   return paths;
 }
 
-// Whether a build of executor_runner with XNNPACK needs the submodule; with `llm`, whether a build with the
-// kernels for language models needs it. Submodules that are not needed: those of other backends, examples,
-// ExecuTorch's tests, its Buck build, and its Python package. Unknown submodules count as needed, since
-// configuring without them would fail minutes later.
+// Returns whether a build of executor_runner with XNNPACK needs the submodule; with `llm`, whether a build
+// with the kernels for language models needs it. Submodules that are not needed: those of other backends,
+// examples, ExecuTorch's tests, its Buck build, and its Python package. Unknown submodules count as needed,
+// since configuring without them would fail minutes later.
 bool RunnerNeedsSubmodule(std::string_view path, bool llm) {
   if (path == "third-party/ao") return llm;  // for its headers
   if (std::ranges::find(kUnusedSubmodules, path) != kUnusedSubmodules.end()) return false;

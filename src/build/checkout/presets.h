@@ -21,7 +21,7 @@ std::vector<RunnerPreset> RunnerPresets();
 // The kernel-log counterpart of `preset`, or `preset` itself if it already logs kernels.
 RunnerPreset MakeTraceEnabledPreset(const RunnerPreset& preset);
 
-// Whether the names of two presets differ only in SME and SME2.
+// Returns whether the names of two presets differ only in SME and SME2.
 bool DifferInSme2Only(const std::string& name, const std::string& other);
 
 // The embedded presets/executorch.json, a CMake presets file (cmake-presets(7)).

@@ -25,7 +25,7 @@ inline std::uint64_t LittleEndian(ByteView bytes) {
   return value;
 }
 
-// Whether the bytes from `offset` on begin with `text`, such as the identifier of a format.
+// Returns whether the bytes from `offset` on begin with `text`, such as the identifier of a format.
 inline bool HasTextAt(ByteView bytes, std::size_t offset, std::string_view text) {
   return bytes.size() >= offset + text.size() &&
          std::memcmp(bytes.data() + offset, text.data(), text.size()) == 0;
@@ -42,7 +42,7 @@ inline constexpr std::uint64_t kMaxTextBytes = 512ULL << 20U;    // JSON, latenc
 inline constexpr std::uint64_t kMaxTableBytes = 8ULL << 30U;     // timelines, logs
 inline constexpr std::uint64_t kMaxProgramBytes = 64ULL << 30U;  // .pte, .ptd
 
-// Whether `path` is a folder; false if that cannot be determined.
+// Returns whether `path` is a folder; false if that cannot be determined.
 bool IsFolder(const std::filesystem::path& path);
 
 // The path relative to the working directory if that is shorter: "runs/a" for "/here/runs/a".
@@ -91,7 +91,7 @@ auto WithFile(const std::filesystem::path& path, std::uint64_t max_bytes, const 
   }
 }
 
-// Whether `path` exists; false if that cannot be determined (permissions, a loop of links).
+// Returns whether `path` exists; false if that cannot be determined (permissions, a loop of links).
 bool Exists(const std::filesystem::path& path);
 
 // Reads a whole text file of at most kMaxTextBytes. Throws the exceptions of MappedFile::Open.
@@ -133,7 +133,7 @@ std::filesystem::path MakeTemporaryFolder(const std::string& prefix, const std::
 // Removes the temporary files that this process is writing. For signal handlers that end the process.
 void RemoveUnfinishedTemporaries();
 
-// Whether the file's name is that of a temporary file of the functions above.
+// Returns whether the file's name is that of a temporary file of the functions above.
 bool IsTemporaryName(const std::filesystem::path& path);
 // Removes temporary files from a folder whose writing process was killed. The functions above call this when
 // they first write into a folder.

@@ -22,8 +22,8 @@ Descriptor OpenOwnerLock(const std::filesystem::path& folder, int flags) {
   return Descriptor(::open(file.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
 }
 
-// Whether a process still uses the folder: the process in its name exists, or the owner lock is held. A
-// process in another container has a process id that means nothing here, but it holds the lock.
+// Returns whether a process still uses the folder: the process in its name exists, or the owner lock is held.
+// A process in another container has a process id that means nothing here, but it holds the lock.
 bool IsInUse(const std::filesystem::path& folder, pid_t process) {
   if (!ProcessIsGone(process)) return true;
   const Descriptor lock = OpenOwnerLock(folder, 0);

@@ -10,7 +10,7 @@
 
 namespace etprof {
 
-// Whether no process with this id exists, as far as this process can see.
+// Returns whether no process with this id exists, as far as this process can see.
 bool ProcessIsGone(pid_t process);
 
 // A folder of this process in the system's temporary folder that only this user can access. The destructor

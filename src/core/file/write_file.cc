@@ -288,8 +288,8 @@ ContentKind RecognizeContents(std::string_view head) {
   return first == '#' && !head.starts_with("#!") ? ContentKind::kMarkdown : ContentKind::kText;
 }
 
-// Whether the file was measured: the manifest of a results directory in its folder or in the folder above
-// names it.
+// Returns whether the file was measured: the manifest of a results directory in its folder or in the folder
+// above names it.
 bool IsMeasured(const fs::path& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(path, error);

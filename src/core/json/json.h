@@ -10,7 +10,8 @@ namespace etprof {
 // nlohmann-json copies and writes recursively, so deeper nesting could overflow the stack.
 inline constexpr int kMaxJsonNesting = 200;
 
-// Whether `text` nests more than kMaxJsonNesting lists and objects before it ends or stops being valid JSON.
+// Returns whether `text` nests more than kMaxJsonNesting lists and objects before it ends or stops being
+// valid JSON.
 bool NestsTooDeep(std::string_view text, bool with_comments = false);
 
 // Parses JSON from an untrusted source. The result is discarded (is_discarded()) if `text` is not JSON or

@@ -45,7 +45,7 @@ template <typename T>
 struct IsOptional<const T*> : std::true_type {  // write only
   using Value = T;
 };
-// Whether T is an instance of a class template: kIs<std::vector, T>.
+// True if T is an instance of a class template: kIs<std::vector, T>.
 template <template <typename...> class Template, typename T>
 inline constexpr bool kIs = false;
 template <template <typename...> class Template, typename... Arguments>
@@ -142,8 +142,8 @@ void RequireObject(const nlohmann::json& value);
 // Throws unless `value` is an array. Also throws if the array is empty or has duplicates although `info`
 // forbids that.
 void RequireList(const nlohmann::json& value, const char* key, const MemberInfo& info);
-// Whether the regular expression (ECMAScript) matches a part of the text. False for a text of more than 1,000
-// bytes.
+// Returns whether the regular expression (ECMAScript) matches a part of the text. False for a text of more
+// than 1,000 bytes.
 bool MatchesPattern(const std::string& text, std::string_view pattern);
 
 // The properties of an element of a list or map.

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a comma-separated list such as "cpu,cpuacct" contains the name.
+// Returns whether a comma-separated list such as "cpu,cpuacct" contains the name.
 bool ListHas(std::string_view list, std::string_view name) {
   return ("," + std::string(list) + ",").find("," + std::string(name) + ",") != std::string::npos;
 }

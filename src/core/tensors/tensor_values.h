@@ -32,7 +32,8 @@ void CopyToRowMajor(std::byte* to, const std::byte* from_memory, const std::vect
 
 // The differences between two tensors. The relative difference of two elements is |a-b| / max(|a|,|b|).
 struct TensorDifference {
-  // Why they cannot be compared ("dtype F32 against F16"); the other members are then unset.
+  // The reason why the tensors cannot be compared ("dtype F32 against F16"); the other members are then
+  // unset.
   std::string problem;
   bool identical = false;
   double largest = 0,

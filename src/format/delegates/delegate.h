@@ -79,8 +79,8 @@ class Evidence {
   void Add(Writers writers);
   // Null: the events do not identify a delegate with certainty, or identify two.
   const Delegate* Owner() const;
-  // Whether `delegate` may have written the events: they do not identify another delegate, and if all events
-  // of `delegate` can be recognized, at least one of the events was recognized as such.
+  // Returns whether `delegate` may have written the events: they do not identify another delegate, and if all
+  // events of `delegate` can be recognized, at least one of the events was recognized as such.
   bool MayBeWrittenBy(const Delegate& delegate) const;
 
  private:
@@ -88,7 +88,7 @@ class Evidence {
   Writers all_ = Writers().set();
 };
 
-// Whether a delegate with writes_as_framework writes events of this name.
+// Returns whether a delegate with writes_as_framework writes events of this name.
 bool IsDelegateEventName(std::string_view framework_name);
 
 // Interprets an event. `delegate` may be null: then the meaning of its value is unknown.

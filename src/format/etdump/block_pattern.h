@@ -20,8 +20,9 @@ class BlockPattern {
   // events without metadata, lacks a time, or is not contiguous.
   static std::optional<BlockPattern> FromBlock(const ::etdump::RunData& run, const EtdumpRoot& file);
 
-  // Whether `run`, a table whose offsets are not verified, has the same bytes as the pattern except for its
-  // times. Then Verify() would accept it, and its events differ from the pattern's only in their times.
+  // Returns whether `run`, a table whose offsets are not verified, has the same bytes as the pattern except
+  // for its times. Then Verify() would accept it, and its events differ from the pattern's only in their
+  // times.
   bool Matches(const ::etdump::RunData& run, const EtdumpRoot& file) const;
 
   // Writes the times (ns) of a matching block to `start` and `end`, and adds the events' lengths to `total`.

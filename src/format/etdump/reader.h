@@ -24,8 +24,8 @@ struct EtdumpOptions {
   std::size_t threads = 0;
 };
 
-// Whether the file's name is one that writers of ETDumps use: `.etdump` (runners), `.etdp` (ExecuTorch's
-// documentation), or `etdump.in` (the default of ExecuTorch's LLM runner).
+// Returns whether the file's name is one that writers of ETDumps use: `.etdump` (runners), `.etdp`
+// (ExecuTorch's documentation), or `etdump.in` (the default of ExecuTorch's LLM runner).
 bool HasEtdumpName(const std::filesystem::path& file);
 
 // Reads a whole ETDump. `file_name` is only used in messages. Throws Error (kBadInput) with the offset if the

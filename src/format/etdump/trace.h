@@ -157,7 +157,7 @@ struct Trace {
   const std::string& GetName(const Layout& layout, std::size_t event) const {
     return names.Text(layout.name[event]);
   }
-  // Whether event `event` of the layout is a framework event with this name.
+  // Returns whether event `event` of the layout is a framework event with this name.
   bool IsFramework(const Layout& layout, std::size_t event, std::string_view framework_name) const {
     return layout.source[event] == Source::kFramework && GetName(layout, event) == framework_name;
   }

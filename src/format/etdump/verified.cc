@@ -92,9 +92,9 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
   }
 }
 
-// Whether the file is a FlatBuffer without a prefix to which a prefix was added later, as ExecuTorch's
-// Inspector requires for dumps from serialize_to_etdump_flatcc. Then the first event's times are aligned
-// relative to the end of the prefix.
+// Returns whether the file is a FlatBuffer without a prefix to which a prefix was added later, as
+// ExecuTorch's Inspector requires for dumps from serialize_to_etdump_flatcc. Then the first event's times are
+// aligned relative to the end of the prefix.
 bool EtdumpRoot::IsAlignedAfter(std::size_t prefix) const {
   if (root_->run_data() == nullptr) return false;
   for (const auto* block : *root_->run_data()) {

@@ -17,10 +17,11 @@ class EtdumpRoot {
 
   const ::etdump::ETDump& root() const { return *root_; }
 
-  // Whether every offset in the block is valid. Thread-safe.
+  // Returns whether every offset in the block is valid. Thread-safe.
   bool Verify(const ::etdump::RunData& block) const;
 
-  // Whether the block's own fields and its vector of events are valid; the events themselves are not checked.
+  // Returns whether the block's own fields and its vector of events are valid; the events themselves are not
+  // checked.
   bool VerifyShallow(const ::etdump::RunData& block) const;
 
   // An upper limit of the number of tables: a table has at least 4 bytes, unless tables are shared.

@@ -145,8 +145,8 @@ std::string FindProviders(const Program& program, LanguageModel& model) {
   return "";
 }
 
-// Whether decoding sees the state that a prompt left: the same method runs both, or the methods share their
-// state, which exir's share_mutable_buffers plans in the second buffer.
+// Returns whether decoding sees the state that a prompt left: the same method runs both, or the methods share
+// their state, which exir's share_mutable_buffers plans in the second buffer.
 bool SharesState(const Program& program, const LanguageModel& model) {
   const TokenStep* const decode = model.StepFor(1);
   if (decode == nullptr || decode == &model.steps.front()) return true;

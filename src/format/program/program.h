@@ -123,10 +123,10 @@ struct Method {
   // first entry. (non_const_buffer_sizes without its reserved first entry.)
   std::vector<Bytes> planned_buffers;
 
-  // Whether the method only returns constants that describe the model, such as "get_max_seq_len".
+  // Returns whether the method only returns constants that describe the model, such as "get_max_seq_len".
   bool IsMetadata() const { return instructions.empty() && inputs.empty() && !outputs.empty(); }
 
-  // Whether a jump makes the executed instructions depend on values.
+  // Returns whether a jump makes the executed instructions depend on values.
   bool Branches() const {
     return std::ranges::find(instructions, Instruction::Kind::kJumpFalse, &Instruction::kind) !=
            instructions.end();

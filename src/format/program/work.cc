@@ -44,8 +44,8 @@ MaybeCount CountAtenConvolution(const Sizes* input, const Sizes* weight, MaybeCo
   return CheckedProduct(Elements(*transposed != 0 ? input : output), ElementCount(per_element));
 }
 
-// Whether a kernel of ExecuTorch's libraries with this name has no MACs. Operators that multiply matrices by
-// an unknown formula are excluded.
+// Returns whether a kernel of ExecuTorch's libraries with this name has no MACs. Operators that multiply
+// matrices by an unknown formula are excluded.
 bool HasNoMacs(std::string_view name) {
   if (name.starts_with("quantized_decomposed::")) return name.find("mixed") == std::string_view::npos;
   if (name == "aten::convolution_backward" || name.find("scaled_dot_product") != std::string_view::npos)

@@ -67,8 +67,8 @@ struct KernelLog {
 // threadtime). Other lines are ignored. Lines end with LF, CR or CR LF. Never throws.
 KernelLog ParseKernelLog(std::string_view text);
 
-// Whether the text comes from a kernel-log runner: it has a line of XNNPACK's log at level 4 or 5. Errors and
-// warnings, which every build prints, do not count.
+// Returns whether the text comes from a kernel-log runner: it has a line of XNNPACK's log at level 4 or 5.
+// Errors and warnings, which every build prints, do not count.
 bool IsTraceEnabled(std::string_view text);
 
 }  // namespace etprof::xnnpack

@@ -64,7 +64,8 @@ std::vector<std::string> KernelTypes(const OperatorName& name) {
   return types;
 }
 
-// Whether XNNPACK would log this tile for the kernel, whose own tile is clipped to the operator's size.
+// Returns whether XNNPACK would log this tile for the kernel, whose own tile is clipped to the operator's
+// size.
 bool MatchesClippedTile(const Microkernel& kernel, const Tile& tile) {
   if (!kernel.mr || !kernel.nr) return false;
   const auto mr = static_cast<std::uint64_t>(*kernel.mr), nr = static_cast<std::uint64_t>(*kernel.nr);

@@ -42,14 +42,14 @@ std::optional<int> ParseCounted(std::string_view word, std::string_view letters,
   return number;
 }
 
-// Whether the word is a tile: "2x4", or "2x".
+// Returns whether the word is a tile: "2x4", or "2x".
 bool IsTile(std::string_view word) {
   if (!ConsumeLeadingNumber(word) || !word.starts_with('x')) return false;
   word.remove_prefix(1);
   return word.empty() || (ConsumeLeadingNumber(word) && word.empty());
 }
 
-// Whether the word names an instruction set of XNNPACK's microkernels.
+// Returns whether the word names an instruction set of XNNPACK's microkernels.
 bool IsIsa(std::string_view word) {
   constexpr std::array<std::string_view, 19> kIsaNames = {
       "scalar",  "aarch32", "aarch64", "armsimd32", "vfp",  "f16c", "fma3",       "neon", "fp16arith", "hvx",
@@ -221,7 +221,7 @@ std::optional<Microkernel> ParseXnnpack(std::string_view name) {
   return kernel;
 }
 
-// Whether the word is a KleidiAI data type: letters, bits, packing ("f32p2vlx1b", "qai8dxp1x8",
+// Returns whether the word is a KleidiAI data type: letters, bits, packing ("f32p2vlx1b", "qai8dxp1x8",
 // "qsi4c32p4x8", "x16").
 bool IsKleidiaiType(std::string_view word) {
   if (word == "kxn" || word == "nxk" || word.empty()) return false;
@@ -233,7 +233,7 @@ bool IsKleidiaiType(std::string_view word) {
          kind.starts_with('q');
 }
 
-// Whether the word is a KleidiAI tile: "2vlx2vl", "1x16vl", "4x8x32".
+// Returns whether the word is a KleidiAI tile: "2vlx2vl", "1x16vl", "4x8x32".
 bool IsKleidiaiTile(std::string_view word) {
   for (int parts = 0; parts < 4; ++parts) {
     if (!ConsumeLeadingNumber(word)) return false;

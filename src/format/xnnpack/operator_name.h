@@ -30,20 +30,20 @@ std::optional<OperatorName> ParseOperatorName(std::string_view name);
 // "Transpose (ND, X32) Transpose #1".
 std::string ModernOperatorName(std::string name);
 
-// Whether only packed operands for KleidiAI's microkernels have this data type: PF16, PF32, PQS8, QP8, in
-// either case.
+// Returns whether only packed operands for KleidiAI's microkernels have this data type: PF16, PF32, PQS8,
+// QP8, in either case.
 bool IsPackedType(std::string_view data_type);
 
-// Whether the operator runs a KleidiAI microkernel: it multiplies matrices (kind GEMM or IGEMM) and has a
-// packed data type. Operators that only pack ("Convert (NC, F32, QP8)") do not count.
+// Returns whether the operator runs a KleidiAI microkernel: it multiplies matrices (kind GEMM or IGEMM) and
+// has a packed data type. Operators that only pack ("Convert (NC, F32, QP8)") do not count.
 bool RunsOnKleidiai(const OperatorName& name);
 
-// Whether the operator has a data type that only KleidiAI's SME and SME2 microkernels support: PF16, PF32,
-// PQS8. (QP8 is also supported by its dot product and I8MM microkernels.)
+// Returns whether the operator has a data type that only KleidiAI's SME and SME2 microkernels support: PF16,
+// PF32, PQS8. (QP8 is also supported by its dot product and I8MM microkernels.)
 bool NeedsSme(const OperatorName& name);
 
-// Whether `word` is a data type in XNNPACK's spelling, in lower case: "f32", "qc8w", "x16", "xx", "pqs8",
-// "f32acc".
+// Returns whether `word` is a data type in XNNPACK's spelling, in lower case: "f32", "qc8w", "x16", "xx",
+// "pqs8", "f32acc".
 bool IsDataType(std::string_view word);
 
 }  // namespace etprof::xnnpack

@@ -139,8 +139,8 @@ class HostTimeSeparator {
     return id;
   }
 
-  // Whether a pending event of host time is longer than its call in most runs, by at least half, since both
-  // clocks may be coarse.
+  // Returns whether a pending event of host time is longer than its call in most runs, by at least half,
+  // since both clocks may be coarse.
   bool ExceedsCall(const delegates::Delegate* delegate, std::size_t index, std::size_t call) {
     const Trace::Layout& layout = trace_.layouts[index];
     if (call >= layout.size()) return false;
@@ -168,8 +168,8 @@ class HostTimeSeparator {
     return {backend, layout.chain[event], layout.instruction[event], layout.name[event]};
   }
 
-  // Whether an event begins and ends within its call in every run of the layout. A value that is not a time
-  // of the host clock does not, since that clock counts from the start of the machine.
+  // Returns whether an event begins and ends within its call in every run of the layout. A value that is not
+  // a time of the host clock does not, since that clock counts from the start of the machine.
   bool LiesInCall(std::size_t index, std::size_t event, std::size_t call) const {
     if (call >= trace_.layouts[index].size()) return false;
     return std::ranges::all_of(starts_[index], [&](std::size_t start) {

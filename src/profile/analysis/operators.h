@@ -20,7 +20,7 @@ inline bool IsUnloggedKernel(const Operator& op) {
   return op.key.kind == SpanKind::kOperatorCall && op.category.group != Group::kFrameworkOverhead;
 }
 
-// Whether reports list the span as an operator: it computes, unlike the framework's spans around it.
+// Returns whether reports list the span as an operator: it computes, unlike the framework's spans around it.
 inline bool IsOperator(const Operator& op) {
   return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend || IsOpaqueCall(op) ||
          IsUnloggedKernel(op);
@@ -31,8 +31,8 @@ inline bool RunsInXnnpack(const Operator& op) {
   return op.key.kind == SpanKind::kBackend && op.backend == delegates::kXnnpack.backend;
 }
 
-// Whether XNNPACK's own clock timed its operators. The clock has a resolution of 1 µs, which is coarse for
-// operators that take 2 µs.
+// Returns whether XNNPACK's own clock timed its operators. The clock has a resolution of 1 µs, which is
+// coarse for operators that take 2 µs.
 inline bool HasMicrosecondClock(const Profile& profile) {
   std::int64_t whole_microseconds = 0;
   for (std::size_t i = 0; i < profile.operators.size(); ++i) {

@@ -17,7 +17,7 @@ bool IsOtherInstruction(std::string_view name) {
   return name == "JF_CALL" || name == "MOVE_CALL" || name == "FREE_CALL";
 }
 
-// Whether a call contains the preceding event in the file, if the event is in no other call.
+// Returns whether a call contains the preceding event in the file, if the event is in no other call.
 bool CanBeInCall(const Trace& trace, const Trace::Layout& layout, std::size_t event, SpanKind kind) {
   return !IsCall(kind) && (kind != SpanKind::kOther || !IsOtherInstruction(trace.GetName(layout, event)));
 }

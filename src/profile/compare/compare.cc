@@ -99,7 +99,7 @@ std::vector<double> LaunchMedians(const Series& series) {
   return medians;
 }
 
-// Whether other processes left too few clean runs: some runs were left out, and fewer than
+// Returns whether other processes left too few clean runs: some runs were left out, and fewer than
 // kMinCleanLaunches of the launches that both variants have can be compared.
 bool IsContended(const Series& a, const Series& b, const std::optional<stats::RatioEstimate>& estimate) {
   if (a.clean.clean == a.clean.all && b.clean.clean == b.clean.all) return false;

@@ -119,8 +119,8 @@ struct TimeComparison {
     return verdict == stats::Verdict::kEmulated ? std::nullopt : estimate;
   }
 
-  // Whether more launches may end an inconclusive verdict. They do not shorten the part of the interval that
-  // stands for an error that all launches share.
+  // Returns whether more launches may end an inconclusive verdict. They do not shorten the part of the
+  // interval that stands for an error that all launches share.
   bool MoreLaunchesMayDecide(double margin) const {
     if (!estimate) return true;
     const double error = estimate->systematic_error;

@@ -35,8 +35,8 @@ constexpr GateDecision RequireConclusive(GateDecision decision, bool require_con
   return require_conclusive && decision == GateDecision::kInconclusive ? GateDecision::kFail : decision;
 }
 
-// Whether the gate's result is an error. `error` is true if a claim could not be measured; a failure has
-// priority over an error.
+// Returns whether the gate's result is an error. `error` is true if a claim could not be measured; a failure
+// has priority over an error.
 constexpr bool IsGateError(GateDecision decision, bool error) {
   return error && decision != GateDecision::kFail;
 }
@@ -69,10 +69,10 @@ struct GateVerdict {
   }
 };
 
-// Whether a total of `launches` launches may decide a claim that is still open, if the launches to come move
-// the estimate away from the limit by as much as is likely. If a fraction k of the n launches is already
-// measured, the interval's half-width shrinks to sqrt(k) of its current value, and the estimate moves by up
-// to sqrt(1 - k) of it. The part of the interval for an error that all launches share remains.
+// Returns whether a total of `launches` launches may decide a claim that is still open, if the launches to
+// come move the estimate away from the limit by as much as is likely. If a fraction k of the n launches is
+// already measured, the interval's half-width shrinks to sqrt(k) of its current value, and the estimate moves
+// by up to sqrt(1 - k) of it. The part of the interval for an error that all launches share remains.
 bool MoreLaunchesMayDecideClaim(const GateClaim& claim, const GateVerdict& verdict, double launches);
 
 struct GateOptions {

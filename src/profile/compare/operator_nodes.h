@@ -18,7 +18,7 @@ std::string ShapesKey(const OperatorTensors& tensors);
 // Fills the members of `node` that do not depend on the backend: shapes, weights, settings, and contents.
 void FillMatchNode(const OperatorTensors& tensors, const NodeIdentity& identity, MatchNode& node);
 
-// Whether the profile was joined to its program.
+// Returns whether the profile was joined to its program.
 bool IsProgramKnown(const Profile& profile);
 
 // "Convolution (NHWC, PF32) IGEMM" -> "Convolution": the operation without layout, data type, and kernel.

@@ -35,7 +35,7 @@ struct Timeline {
 Timeline ReadTimelineCsv(std::string_view text, const std::string& file_name);
 Timeline ReadTimelineCsvFile(const std::filesystem::path& path);
 
-// Whether the file is read as a timeline: its name ends in .csv.
+// Returns whether the file is read as a timeline: its name ends in .csv.
 bool IsTimelineCsv(const std::filesystem::path& path);
 
 // The file's name without the suffix of a timeline: "toy_cnn_t1" for "toy_cnn_t1_exec_all_runs_timeline.csv".

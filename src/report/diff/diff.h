@@ -78,7 +78,7 @@ struct ProgramDiff {
   std::vector<MethodDiff> methods;          // methods of the baseline, then methods of only the candidate
   bool same_bytes = false;
 
-  // Whether no compared property differs; the bytes may still differ.
+  // Returns whether no compared property differs; the bytes may still differ.
   bool IsEmpty() const;
 };
 

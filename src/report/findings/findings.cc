@@ -157,7 +157,7 @@ class Finder {
     AddProvenCode(sides);
   }
 
-  // Whether the pair's runs waited mostly for a quota, not for other processes.
+  // Returns whether the pair's runs waited mostly for a quota, not for other processes.
   bool IsThrottled(const ReportComparison& pair) const {
     if (!report_.run.device || !report_.run.device->limits.quota_cpus) return false;
     double waited = 0, throttled = 0;

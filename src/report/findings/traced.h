@@ -16,10 +16,10 @@ inline constexpr double kMaxTracedGap = 0.10;
 // The traced and untraced times of an experiment; absent unless both were measured.
 std::optional<TracedGap> FindTracedGap(const ReportExperiment& experiment);
 
-// Whether traced and untraced times disagree, so that traced times give no bound on the latency.
+// Returns whether traced and untraced times disagree, so that traced times give no bound on the latency.
 bool TracedTimesDisagree(const ReportExperiment& experiment);
 
-// Whether the difference is not the cost of tracing: traced or untraced runs were disturbed.
+// Returns whether the difference is not the cost of tracing: traced or untraced runs were disturbed.
 bool TracedTimesWereDisturbed(const ReportExperiment& experiment);
 
 // The ratio of the traced means (baseline / candidate), to which the tables of operators and groups add up.

@@ -149,7 +149,7 @@ struct LaunchWalk {
            tokens < std::ssize(walk_reply.prompt) + walk_reply.features.value_or(0))
       tokens += walk_reply.tokens[prompt_steps++];
   }
-  // Whether the columns have consistent lengths; they are from a file, which may contain anything.
+  // Returns whether the columns have consistent lengths; they are from a file, which may contain anything.
   bool IsComplete() const {
     const std::size_t steps = reply->tokens.size();
     return !reply->prompt.empty() && !reply->generated.empty() && prompt_steps > 0 &&

@@ -22,7 +22,7 @@ struct KernelView {
   std::size_t lines = 0, xnnpack_lines = 0, cut_lines = 0;  // see xnnpack::KernelLog
   std::vector<std::string> graphs;  // names of the operators of all graphs in order, including skipped ones
   xnnpack::KernelUse use;
-  // Whether the ETDump of the same run has the same operators in the same order; absent: no ETDump.
+  // True if the ETDump of the same run has the same operators in the same order; absent: no ETDump.
   std::optional<bool> etdump_agrees;
 
   std::size_t Count(xnnpack::KernelStatus status) const {

@@ -19,7 +19,7 @@ bool Contains(const std::vector<std::string>& features, std::string_view feature
   return std::ranges::find(features, feature) != features.end();
 }
 
-// Whether the CPU has a known Arm feature; each Arm CPU has at least one.
+// Returns whether the CPU has a known Arm feature; each Arm CPU has at least one.
 bool IsArm(const protocol::IsaState& isa) {
   const auto& features = isa::Features(isa::Architecture::kAarch64);
   return std::ranges::any_of(

@@ -45,11 +45,11 @@ struct MatrixKernelRow {
   }
 };
 
-// Whether the run was on an Arm CPU, as far as known. `isa` is absent for third-party runners; then only an
-// operator with KleidiAI kernels shows it.
+// Returns whether the run was on an Arm CPU, as far as known. `isa` is absent for third-party runners; then
+// only an operator with KleidiAI kernels shows it.
 bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& isa);
 
-// Whether XNNPACK's operator of this name multiplies matrices.
+// Returns whether XNNPACK's operator of this name multiplies matrices.
 bool MultipliesMatrices(std::string_view name);
 
 // The rows of a run on an Arm CPU: KleidiAI's first, then by decreasing time.

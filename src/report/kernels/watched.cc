@@ -35,13 +35,13 @@ std::string FunctionName(const protocol::WatchedFunction& function) {
   return function.name.empty() ? fmt::format("code at {:#x}", function.address) : function.name;
 }
 
-// Whether the function is a KleidiAI kernel that computes rather than packs.
+// Returns whether the function is a KleidiAI kernel that computes rather than packs.
 bool IsKleidiaiKernel(std::string_view name) {
   return name.starts_with("kai_run_") && name.find("matmul_clamp") != name.npos;
 }
 
-// Whether a thread on a core of less capacity takes much longer per task than another thread when no other
-// thread runs.
+// Returns whether a thread on a core of less capacity takes much longer per task than another thread when no
+// other thread runs.
 bool HasSlowCore(const std::vector<protocol::WatchedThread>& threads) {
   const auto mean = [](const protocol::WatchedThread& thread) {
     return static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks);

@@ -239,7 +239,7 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
   return out;
 }
 
-// Whether the two experiments measured the same configuration.
+// Returns whether the two experiments measured the same configuration.
 bool SameConfiguration(const ExperimentData& a, const ExperimentData& b) {
   return !a.model_sha256.empty() && a.model_sha256 == b.model_sha256 && !a.runner_sha256.empty() &&
          a.runner_sha256 == b.runner_sha256 && a.threads == b.threads && a.name != b.name &&

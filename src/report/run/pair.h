@@ -21,10 +21,10 @@ struct ExperimentPair {
 
   const ExperimentData& BaselineData() const { return run.experiments[baseline.index]; }
   const ExperimentData& CandidateData() const { return run.experiments[candidate.index]; }
-  // Whether the variants ran with different ExecuTorch releases, and nothing else differs, except that each
-  // may have run its own export.
+  // Returns whether the variants ran with different ExecuTorch releases, and nothing else differs, except
+  // that each may have run its own export.
   bool DifferInRelease() const;
-  // Whether each variant ran a program that its own ExecuTorch release exported.
+  // Returns whether each variant ran a program that its own ExecuTorch release exported.
   bool RanOwnExports() const;
 };
 

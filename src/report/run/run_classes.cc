@@ -131,9 +131,9 @@ finding::ConfinedOperators FindConfined(std::vector<finding::OperatorShift> shif
   return {};
 }
 
-// Whether the times of operators with at least a twentieth of the time changed by very different factors, as
-// for inputs of other sizes. A slower machine slows compute-bound and memory-bound operators by more similar
-// factors.
+// Returns whether the times of operators with at least a twentieth of the time changed by very different
+// factors, as for inputs of other sizes. A slower machine slows compute-bound and memory-bound operators by
+// more similar factors.
 bool HaveDifferentFactors(const std::vector<finding::OperatorShift>& shifts) {
   constexpr double kMinOperatorShareOfTime = 0.05;
   constexpr double kMinFactorRatio = 2.5;

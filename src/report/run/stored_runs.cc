@@ -27,7 +27,7 @@ std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
   return data.foreign ? "" : run.model_id;
 }
 
-// Whether both experiments have no place, or the same place in the same test.
+// Returns whether both experiments have no place, or the same place in the same test.
 bool HaveSamePlace(const ExperimentData& a, const ExperimentData& b) {
   if (!a.place || !b.place) return a.place.has_value() == b.place.has_value();
   const auto key = [](const protocol::TestStep& place) {
@@ -36,7 +36,7 @@ bool HaveSamePlace(const ExperimentData& a, const ExperimentData& b) {
   return key(*a.place) == key(*b.place);
 }
 
-// Whether an experiment of the run without a match belongs to the same test as `part`.
+// Returns whether an experiment of the run without a match belongs to the same test as `part`.
 bool HasUnmatchedPart(const RunData& run, const ExperimentData& part,
                       const std::vector<ExperimentMatch>& matches) {
   if (!part.place) return false;

@@ -51,10 +51,10 @@ PointPair ComparePoints(const std::vector<FrontierPoint>& points, std::size_t fi
   return pair;
 }
 
-// How the second of two is, compared with the first: greater is better, unordered is undecided.
+// The order of two settings: `greater` means that the second is better, `unordered` that this is undecided.
 using Ordering = std::partial_ordering;
 
-Ordering MakeOrdering(stats::Verdict verdict) {
+Ordering ToOrdering(stats::Verdict verdict) {
   switch (verdict) {
     case stats::Verdict::kSame:
       return Ordering::equivalent;
@@ -96,7 +96,7 @@ void PlacePoints(const std::vector<FrontierPoint>& points, const std::vector<Poi
   std::vector<std::vector<bool>> below(count, std::vector<bool>(count));
   for (const PointPair& pair : pairs) {
     const std::vector<Ordering> orderings = {
-        MakeOrdering(pair.latency_verdict), MakeOrdering(pair.memory_verdict),
+        ToOrdering(pair.latency_verdict), ToOrdering(pair.memory_verdict),
         CompareSqnr(*points[pair.first].setting, *points[pair.second].setting)};
     below[pair.first][pair.second] = Dominates(orderings);
     below[pair.second][pair.first] =
@@ -211,7 +211,7 @@ void DecideConfirmations(SuiteReport& suite, double false_discovery, double marg
         return pair.first == std::min(first, second) && pair.second == std::max(first, second);
       });
       const Ordering ordering =
-          found == cell.setting_pairs.end() ? Ordering::unordered : MakeOrdering(found->latency.verdict);
+          found == cell.setting_pairs.end() ? Ordering::unordered : ToOrdering(found->latency.verdict);
       return first < second ? ordering : 0 <=> ordering;
     };
     for (const SettingPair& pair : cell.setting_pairs) {

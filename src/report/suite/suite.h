@@ -52,7 +52,8 @@ struct SuiteOperator {
   }
 };
 
-// Whether a setting is on the Pareto frontier of its model on its device (report/suite/frontier.h).
+// The position of a setting relative to the Pareto frontier of its model on its device
+// (report/suite/frontier.h).
 enum class SettingPlace {
   kUnknown,  // it has no latency, or its CPU was emulated
   kFrontier,
@@ -139,7 +140,7 @@ struct SuiteCellReport {
   std::vector<SettingPair> setting_pairs;  // pairs of settings that may be on a frontier
   std::vector<SuiteOperator> operators;    // by decreasing time
 
-  // Whether all pairs have too few clean runs, or the only experiment has none.
+  // Returns whether all pairs have too few clean runs, or the only experiment has none.
   bool Contended() const {
     if (pairs.empty()) return none_clean;
     return std::ranges::all_of(

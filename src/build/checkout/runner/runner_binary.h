@@ -13,7 +13,7 @@ struct RunnerBinary {
   // The compiler of the portable and optimized kernels: "GCC 13.3.1", or "Clang 18.0.2 and GCC 12.2.0" if
   // several compilers were used. Empty: not known.
   std::string compiler;
-  // Whether the code enters streaming mode (SMSTART), as all SME and SME2 kernels of XNNPACK and KleidiAI do.
+  // True if the code enters streaming mode (SMSTART), as all SME and SME2 kernels of XNNPACK and KleidiAI do.
   // Absent: not an ELF program for aarch64.
   std::optional<bool> sme;
 };

@@ -28,7 +28,7 @@ struct RunnerBuild {
   std::filesystem::path Runner() const { return Folder() / "executor_runner"; }
   std::filesystem::path Log() const { return Folder() / "etprof-build.log"; }
   std::filesystem::path Record() const { return Folder() / "etprof-build.json"; }
-  // Whether the runner runs on this machine.
+  // Returns whether the runner runs on this machine.
   bool ForThisMachine() const { return preset.platform != RunnerPreset::Platform::kAndroid; }
 };
 

@@ -41,7 +41,7 @@ struct DataFile {
   std::vector<DataFileEntry> entries;
 };
 
-// Whether the bytes are a .ptd, by the identifier ("FT01" at byte 4).
+// Returns whether the bytes are a .ptd, by the identifier ("FT01" at byte 4).
 bool IsDataFile(ByteView bytes);
 
 // Reads a .ptd. After the identifier, at byte 8, there is a header: "FH01", u32 length of the header, u64

@@ -282,8 +282,9 @@ std::optional<std::string> FindContradiction(const XnnNode& node, const MethodSo
   return fmt::format("what the program has as {} is {} there", node.type, recorded_nodes.front()->target);
 }
 
-// Whether the record lacks a kernel that multiplies matrices. Such a kernel comes from a node of the model,
-// so a matching record contains it, unless it is in a branch (torch.cond): ExecuTorch leaves those out.
+// Returns whether the record lacks a kernel that multiplies matrices. Such a kernel comes from a node of the
+// model, so a matching record contains it, unless it is in a branch (torch.cond): ExecuTorch leaves those
+// out.
 bool IsMissingFromRecord(const Instruction& instruction, const Method& method, const MethodSources& sources) {
   if (instruction.kind != Instruction::Kind::kKernel || instruction.chain != 0) return false;
   const std::string& name = method.operators[instruction.target];

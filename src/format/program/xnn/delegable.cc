@@ -54,14 +54,14 @@ class KernelCall {
     }
     return integers;
   }
-  // Whether a kernel in the method dequantizes the argument.
+  // Returns whether a kernel in the method dequantizes the argument.
   bool IsDequantized(std::size_t position) const {
     return IsWrittenBy(position, [&](const Instruction& writer) {
       return method_.operators[writer.target].starts_with("quantized_decomposed::dequantize");
     });
   }
-  // Whether a kernel in the method transposes constant weights into the argument: linear layers are exported
-  // this way for portable kernels.
+  // Returns whether a kernel in the method transposes constant weights into the argument: linear layers are
+  // exported this way for portable kernels.
   bool IsTransposedConstant(std::size_t position) const {
     return IsWrittenBy(position, [&](const Instruction& writer) {
       const std::string& name = method_.operators[writer.target];
@@ -82,7 +82,7 @@ class KernelCall {
     return position < kernel_.arguments.size() ? &method_.values[kernel_.arguments[position]] : nullptr;
   }
 
-  // Whether a kernel that the predicate accepts writes the argument.
+  // Returns whether a kernel that the predicate accepts writes the argument.
   bool IsWrittenBy(std::size_t position, const auto& predicate) const {
     return position < kernel_.arguments.size() &&
            std::ranges::any_of(method_.instructions, [&](const Instruction& writer) {
@@ -218,7 +218,7 @@ std::pair<std::string_view, std::string_view> SplitOverload(std::string_view nam
   return {name.substr(0, dot), dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1)};
 }
 
-// Whether a jump may leave the instruction out, or repeat it.
+// Returns whether a jump may leave the instruction out, or repeat it.
 bool IsInBranch(const Instruction& instruction, const Method& method) {
   const auto index = static_cast<std::size_t>(std::max(0, instruction.index));
   return std::ranges::any_of(method.instructions, [&](const Instruction& jump) {

@@ -7,8 +7,8 @@
 
 namespace etprof {
 
-// Whether the XNNPACK partitioner of ExecuTorch 1.5 supports an ATen operator with this name in some form
-// (data type, shape and attributes permitting). Accepts "add" as well as kernel names: "add.out" or
+// Returns whether the XNNPACK partitioner of ExecuTorch 1.5 supports an ATen operator with this name in some
+// form (data type, shape and attributes permitting). Accepts "add" as well as kernel names: "add.out" or
 // "aten::add.Tensor". The list is the partitioner's own,
 // executorch.backends.xnnpack.partition.config.ALL_PARTITIONER_CONFIGS;
 // python/tests/programs/test_delegable.py compares both.

@@ -66,7 +66,7 @@ const OperatorNames kOperatorNames[] = {
     {"XNNCos", {"Cosine"}},
 };
 
-// Whether a node of this type may run as an XNNPACK operator whose name has this stem.
+// Returns whether a node of this type may run as an XNNPACK operator whose name has this stem.
 bool MatchesStem(std::string_view type, std::string_view stem) {
   if (IsUnary(type) && IsOneOf(stem, {"Unary Elementwise", "Invalid Unary Op"})) return true;
   if (IsBinary(type) && IsOneOf(stem, {"Binary Elementwise", "Invalid Binary Op"})) return true;

@@ -104,7 +104,8 @@ std::vector<Note> MakeValueNotes(const Report& report);  // one note per pair of
 std::vector<Section> MakeProvenKernelSections(const std::vector<WatchedExperiment>& experiments);
 // One section per experiment: how the threads shared the operators, by decreasing time.
 std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& experiments);
-// Why more threads do not speed up an operator, as a clause; "" if they do, or if the cause is unknown.
+// Returns the reason why more threads do not speed up an operator, as a clause; "" if they do, or if the
+// cause is unknown.
 std::string CauseText(const ThreadUse& use);
 
 // The names of a profile's operators in tables. Events of different delegates and kernels may share a name
