@@ -43,7 +43,7 @@ class AdbConnection : public Connection {
   }
   void Close() override {}
 
-  std::string Problem(const std::string& errors) const override { return AdbProblem(errors); }
+  std::string FindProblem(const std::string& errors) const override { return AdbProblem(errors); }
 
   std::vector<std::string> Shell(const std::string& script) const override {
     return DeviceCommand({"shell", "-T", script});

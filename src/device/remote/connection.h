@@ -35,7 +35,7 @@ class Connection {
   virtual std::vector<std::string> Shell(const std::string& script) const = 0;
 
   // Finds the line of the client's stderr that has the cause of a failure.
-  virtual std::string Problem(const std::string& errors) const { return LastLine(errors); }
+  virtual std::string FindProblem(const std::string& errors) const { return LastLine(errors); }
 
   // Copies a local file into an existing folder of the device. Returns false on failure, and the message of
   // the client or the device in `reason`.

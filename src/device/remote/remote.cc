@@ -486,7 +486,7 @@ done
     if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
     is_responsive_ = false;
     const std::string last_errors = guard_->LastErrors();
-    const std::string errors = connection_->Problem(last_errors);
+    const std::string errors = connection_->FindProblem(last_errors);
     throw Error(ExitCode::kDeviceFailed,
                 "its shell does not work as expected: " +
                     (read == Process::Read::kLine ? "it printed " + QuotedStart(line)
@@ -569,7 +569,7 @@ done
     if (result.timed_out)
       throw DeviceLost(Name(), fmt::format("did not answer within {:.0f} s", timeout_seconds));
     if (has_exit_mark) return;
-    const std::string errors = connection_->Problem(result.errors);
+    const std::string errors = connection_->FindProblem(result.errors);
     throw DeviceLost(Name(), errors.empty()
                                  ? fmt::format("its shell {} without running a command", result.status.Text())
                                  : "the connection was lost: " + errors);

@@ -127,10 +127,10 @@ DeviceProperties ParseProperties(const std::string& output, const std::string& n
   AddSystem(system, PartLine(parts, "uname-r"), PartLine(parts, "uname-m"), properties);
   if (const std::string release = PartLine(parts, "ro.build.version.release"); !release.empty()) {
     properties.platform = "android";
-    const std::string maker = PartLine(parts, "ro.product.manufacturer"),
+    const std::string manufacturer = PartLine(parts, "ro.product.manufacturer"),
                       model = PartLine(parts, "ro.product.model");
     properties.os = "Android " + release;
-    if (!model.empty()) properties.os += ", " + (maker.empty() ? model : maker + " " + model);
+    if (!model.empty()) properties.os += ", " + (manufacturer.empty() ? model : manufacturer + " " + model);
     const std::string soc = PartLine(parts, "ro.soc.model");
     if (!soc.empty()) {
       const std::string soc_maker = PartLine(parts, "ro.soc.manufacturer");

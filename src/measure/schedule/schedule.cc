@@ -350,8 +350,8 @@ class Scheduler {
     experiment.launch.problem = failure.what();
     // After complete launches a refusal may be temporary, so try again.
     const bool refused = failure.kind() == WorkerFailure::Kind::kRefused && CompleteLaunches(u) == 0;
-    const bool no_time = failure.kind() == WorkerFailure::Kind::kHung && OutOfTime(0);
-    if (refused || no_time || experiment.state == State::kFailedOnce) {
+    const bool is_out_of_time = failure.kind() == WorkerFailure::Kind::kHung && OutOfTime(0);
+    if (refused || is_out_of_time || experiment.state == State::kFailedOnce) {
       SetState(u, State::kGivenUp);
       data.error = failure.what();
     } else {
@@ -567,9 +567,9 @@ class Scheduler {
         Experiment& experiment = experiments_[u];
         if (!experiment.running || CleanEnough(u, round)) continue;
         if (MustEndLaunch() || (limit_ && UsedSeconds() + BurstSeconds(u) + EndSeconds() > *limit_)) return;
-        const bool skips = experiment.failed_repeats >= kMaxFailedRepeats &&
-                           ++experiment.skipped_repeats % kMaxFailedRepeats != 0;
-        if (skips) continue;
+        const bool is_skipped = experiment.failed_repeats >= kMaxFailedRepeats &&
+                                ++experiment.skipped_repeats % kMaxFailedRepeats != 0;
+        if (is_skipped) continue;
         int runs = *shape_->runs[u];
         // Paced runs need a while until the clocks settle, so their repeats are not shorter.
         if (units_[u].period == 0) runs = std::max(std::min(runs, static_cast<int>(kMinCleanRuns)), runs / 2);

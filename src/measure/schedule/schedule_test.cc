@@ -51,8 +51,8 @@ class FakeParticipant : public Participant {
     burst.start = static_cast<Nanoseconds>(clock_ * 1e9);
     requested_runs.push_back(request.max_runs);
     for (int i = 0; i < request.min_opening; ++i) burst.opening.push_back(Run());
-    for (Nanoseconds spent = 0; static_cast<int>(burst.recorded.size()) < request.max_runs;) {
-      if (static_cast<int>(burst.recorded.size()) >= request.min_runs && spent >= request.target_ns) break;
+    for (Nanoseconds elapsed = 0; static_cast<int>(burst.recorded.size()) < request.max_runs;) {
+      if (static_cast<int>(burst.recorded.size()) >= request.min_runs && elapsed >= request.target_ns) break;
       burst.recorded.push_back(Run());
       if (wait) {
         const Nanoseconds waited = wait(bursts_, burst.recorded.size() - 1);
@@ -60,7 +60,7 @@ class FakeParticipant : public Participant {
         clock_ += double(waited) / 1e9;
         burst.recorded_wait.push_back(waited);
       }
-      spent += burst.recorded.back();
+      elapsed += burst.recorded.back();
     }
     ++bursts_;
     for (int i = 0; i < request.traced_runs; ++i) burst.traced.push_back(Run());

@@ -74,9 +74,9 @@ std::vector<std::string> DescribeCounterLimits(const protocol::CountersReply& re
       entry = names_by_reason.insert(names_by_reason.end(), {unavailable.reason, {}});
     entry->second.push_back(unavailable.name);
   }
-  std::vector<std::string> remarks;
+  std::vector<std::string> limits;
   for (const auto& [reason, names] : names_by_reason)
-    remarks.push_back(fmt::format("not counted: {}: {}", fmt::join(names, ", "), reason));
+    limits.push_back(fmt::format("not counted: {}: {}", fmt::join(names, ", "), reason));
   std::vector<std::string> user_only, multiplexed;
   for (const protocol::AvailableCounter& counter : reply.counters) {
     if (counter.user_only) user_only.push_back(counter.name);
@@ -84,16 +84,16 @@ std::vector<std::string> DescribeCounterLimits(const protocol::CountersReply& re
       multiplexed.push_back(fmt::format("{} {:.0f}%", counter.name, 100 * counter.share));
   }
   if (!user_only.empty()) {
-    remarks.push_back(
+    limits.push_back(
         fmt::format("counted in user space only (/proc/sys/kernel/perf_event_paranoid above 1): {}",
                     fmt::join(user_only, ", ")));
   }
   if (!multiplexed.empty()) {
-    remarks.push_back(fmt::format("counted in turns and scaled, since the processor has too few counters: {}",
-                                  fmt::join(multiplexed, ", ")));
+    limits.push_back(fmt::format("counted in turns and scaled, since the processor has too few counters: {}",
+                                 fmt::join(multiplexed, ", ")));
   }
-  if (reply.unmatched_calls > 0) remarks.push_back(UnmatchedCallsWarning(reply.unmatched_calls));
-  return remarks;
+  if (reply.unmatched_calls > 0) limits.push_back(UnmatchedCallsWarning(reply.unmatched_calls));
+  return limits;
 }
 
 void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out) {

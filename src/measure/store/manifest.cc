@@ -59,7 +59,7 @@ void Launch::SetEtdumpPart(const std::string& part) {
   etdump_part = part;
 }
 
-std::vector<StoredPair> StoredPairs(const RunData& run) {
+std::vector<StoredPair> MakeStoredPairs(const RunData& run) {
   const auto side = [&](std::size_t index, const std::string& label) {
     return StoredPair::Side{run.experiments[index].name, run.experiments[index].threads, label};
   };
@@ -89,7 +89,7 @@ void SetPairs(const std::vector<StoredPair>& pairs, RunData& run) {
   }
 }
 
-std::vector<StoredLoad> StoredLoads(const RunData& run) {
+std::vector<StoredLoad> MakeStoredLoads(const RunData& run) {
   std::vector<StoredLoad> loads;
   if (run.other_load_before) loads.push_back({"before", *run.other_load_before});
   if (run.other_load_during) loads.push_back({"during", *run.other_load_during});

@@ -491,7 +491,7 @@ struct StoredPair {
       {.meaning = "how the outputs of the two differ", .omit_if_empty = true});
   }
 };
-std::vector<StoredPair> StoredPairs(const RunData& run);
+std::vector<StoredPair> MakeStoredPairs(const RunData& run);
 // Sets `run.pairs`. Adds a problem for each pair whose experiments are not in `run`.
 void SetPairs(const std::vector<StoredPair>& pairs, RunData& run);
 
@@ -509,7 +509,7 @@ struct StoredLoad {
     v.Flat(&StoredLoad::load);
   }
 };
-std::vector<StoredLoad> StoredLoads(const RunData& run);
+std::vector<StoredLoad> MakeStoredLoads(const RunData& run);
 void SetLoads(std::vector<StoredLoad> loads, RunData& run);
 
 struct ScheduleData {
@@ -637,7 +637,7 @@ struct RunData {
     v("conditions", &RunData::conditions,
       {.meaning = "how the device was before every round, in the order of time"});
     v.Converted(
-        "other_load", [](const RunData& run) { return StoredLoads(run); },
+        "other_load", [](const RunData& run) { return MakeStoredLoads(run); },
         [](RunData& run, std::vector<StoredLoad> read) { SetLoads(std::move(read), run); },
         {.meaning = "what other processes used of the device's processor; nothing of a moment that is "
                     "not known"});
@@ -647,7 +647,7 @@ struct RunData {
       {.meaning = "experiment by experiment, one for each number of threads"});
     // Pairs are read after the results, which have the names that the pairs refer to.
     v.Converted(
-        "pairs", [](const RunData& run) { return StoredPairs(run); },
+        "pairs", [](const RunData& run) { return MakeStoredPairs(run); },
         [](RunData& run, const std::vector<StoredPair>& read) { SetPairs(read, run); },
         {.meaning = "of experiments that are compared"});
     v("configuration", &RunData::configuration,
