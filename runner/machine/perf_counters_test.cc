@@ -156,7 +156,7 @@ TEST(PerfCounters, WorksWithoutAnyCounter) {
 
 TEST(ClosedReason, NamesTheSettingThatOpensTheCounter) {
   const std::string other_reason = ClosedReason(EMFILE, false, 1);
-  ExpectGoldenMessages("closed_counters",
+  ExpectGoldenMessages("runner/closed_counters",
                        {{"EACCES, paranoid 3", ClosedReason(EACCES, true, 3)},
                         {"EPERM, paranoid 3", ClosedReason(EPERM, true, 3)},
                         {"EACCES, paranoid 2", ClosedReason(EACCES, true, 2)},

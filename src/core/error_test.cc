@@ -63,10 +63,10 @@ TEST(Error, ConvertsEveryException) {
   const Error internal = ToError(std::out_of_range("at(7)"));
   EXPECT_EQ(internal.exit_code(), ExitCode::kDeviceFailed);
 
-  ExpectGoldenMessages("converted_errors", {{"permission denied", ToError(permission_denied).Message()},
-                                            {"out of memory", ToError(std::bad_alloc()).Message()},
-                                            {"system error", system_error.Message()},
-                                            {"out of range", internal.Message()}});
+  ExpectGoldenMessages("core/converted_errors", {{"permission denied", ToError(permission_denied).Message()},
+                                                 {"out of memory", ToError(std::bad_alloc()).Message()},
+                                                 {"system error", system_error.Message()},
+                                                 {"out of range", internal.Message()}});
 }
 
 }  // namespace

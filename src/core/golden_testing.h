@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -10,15 +11,16 @@
 #include <utility>
 #include <vector>
 
-// Golden files of unit tests: tests/golden/unit/<name>.txt holds the whole text that a test makes, such as a
-// screen or the messages of a list of bad inputs. GOLDEN_UPDATE=1 writes the files anew; read their
-// difference before you keep it.
+// Golden files of unit tests: tests/golden/unit/<name>.txt (name: "<stage>/<subject>") holds the whole text
+// that a test makes, such as a screen or the messages of a list of bad inputs. GOLDEN_UPDATE=1 writes the
+// files anew; read their difference before you keep it.
 namespace etprof {
 
 // Expects that `text` equals the golden file. `name` is a name for one test only.
 inline void ExpectGolden(std::string_view name, const std::string& text) {
   const std::string file = std::string(ETPROF_TEST_DATA "/../golden/unit/").append(name) + ".txt";
   if (std::getenv("GOLDEN_UPDATE") != nullptr) {
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
     std::ofstream(file) << text;
     return;
   }

@@ -367,7 +367,7 @@ TEST_F(HistoryFileTest, ReportsDamageBeforeAdding) {
     EXPECT_EQ(error.file(), file_.string());
     // The problem ends with a text of SQLite, which depends on its version.
     const std::string problem = error.problem().substr(0, error.problem().find(':'));
-    ExpectGoldenMessages("damaged_history", {{"problem", problem}, {"remedy", error.remedy()}});
+    ExpectGoldenMessages("history/damaged_history", {{"problem", problem}, {"remedy", error.remedy()}});
   }
   EXPECT_EQ(ReadTextFile(file_), before);
 }

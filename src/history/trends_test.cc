@@ -111,7 +111,7 @@ TEST(Trends, WithoutAReferenceTheCauseIsUnknown) {
   EXPECT_EQ(report.decision, GateDecision::kFail);
   ASSERT_EQ(report.trends[0].changes.size(), 1U);
   EXPECT_EQ(report.trends[0].changes[0].cause, ChangeCause::kUnknown);
-  ExpectGolden("trends_without_reference", report.notes);
+  ExpectGolden("history/trends_without_reference", report.notes);
 }
 
 TEST(Trends, NamesAnotherDevice) {
@@ -323,7 +323,7 @@ TEST(Trends, WithoutAReferenceTheCauseOfAnOperatorIsUnknown) {
   ASSERT_EQ(base.operators.size(), 1U);
   EXPECT_FALSE(base.operators[0].relative);
   EXPECT_EQ(base.operators[0].changes.at(0).cause, ChangeCause::kUnknown);
-  ExpectGolden("trends_of_changed_operators", base.operators[0].changes.at(0).differs + "\n");
+  ExpectGolden("history/trends_of_changed_operators", base.operators[0].changes.at(0).differs + "\n");
 }
 
 TEST(Trends, UnchangedOperatorsRarelyAlarm) {

@@ -61,11 +61,11 @@ TEST(ParseMask, EqualsShowsOnlyThatLevel) {
 
 TEST(ParseMask, NamesTheProblem) {
   const auto zen3 = [](const std::string& spec) { return MaskProblem(kX86, kZen3, spec); };
-  ExpectGoldenMessages("mask_problems_x86_64", zen3,
+  ExpectGoldenMessages("isa/mask_problems_x86_64", zen3,
                        {"-avx3", "-avx512vnny", "-frobnicate", "-avx512", "-avx512f", "=avx512", "+amx_tile",
                         "-sme2", "-sse2", "avx2", "-avx2,", ",", "-"});
-  ExpectGoldenMessages("mask_problems_aarch64", {{"-sme2 without it", MaskProblem(kArm, {}, "-sme2")},
-                                                 {"-neon", MaskProblem(kArm, kSme2, "-neon")}});
+  ExpectGoldenMessages("isa/mask_problems_aarch64", {{"-sme2 without it", MaskProblem(kArm, {}, "-sme2")},
+                                                     {"-neon", MaskProblem(kArm, kSme2, "-neon")}});
 }
 
 // For any mask on any CPU, a visible feature has all dependencies that the CPU has, and the masked and

@@ -133,7 +133,7 @@ TEST(Messages, RefuseNegativeAndTooLargeCounts) {
   AddProblems<TensorInfo>("TensorInfo", {R"({"shape": [1, -2]})"}, problems);
   AddProblems<BurstReply>("BurstReply", {R"({"cpu_start": -1})"}, problems);
   AddProblems<LoadRequest>("LoadRequest", {R"({"inputs": {"paths": [1]}})"}, problems);
-  ExpectGoldenMessages("protocol_problems", problems);
+  ExpectGoldenMessages("protocol/protocol_problems", problems);
   EXPECT_TRUE(
       json::parse(R"({"target_ns": 1e400})", nullptr, false).is_discarded());  // beyond the parser's limit
   EXPECT_EQ(MessageProblem<BurstRequest>("{}"), "no error");

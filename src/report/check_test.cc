@@ -98,7 +98,7 @@ TEST(Check, NotesUnknownMovedOperators) {
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) match.quantity.estimate.reset();
   const CheckReport check = AssembleCheck(report, {});
   EXPECT_THAT(check.pairs[0].moved, IsEmpty());
-  ExpectGolden("check_of_unknown_operators", check.notes);
+  ExpectGolden("report/check_of_unknown_operators", check.notes);
 }
 
 InstructionsRow MakeCount(const std::string& key, double count, double spread = 0) {
@@ -134,7 +134,7 @@ TEST(Check, InstructionsDecideByTheSpreadOfProcesses) {
   EXPECT_NEAR(*item.verdict.growth, 0.101, 1e-12);
   EXPECT_NEAR(*item.verdict.low, 0.099, 1e-12);
   EXPECT_NEAR(*item.verdict.high, 0.103, 1e-12);
-  ExpectGolden("check_of_uncertain_instructions", item.inconclusive_reason + "\n");
+  ExpectGolden("report/check_of_uncertain_instructions", item.inconclusive_reason + "\n");
 }
 
 TEST(Check, IncomparableInstructionsAreInconclusive) {
@@ -281,7 +281,7 @@ TEST(Check, MissingTracesAreInconclusive) {
   const CheckReport check = AssembleCheck(report, limits);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
   const CheckItem& item = FindItem(check.pairs[0], CheckItem::Kind::kOperator);
-  ExpectGolden("check_without_traces", item.inconclusive_reason + "\n");
+  ExpectGolden("report/check_without_traces", item.inconclusive_reason + "\n");
 }
 
 TEST(Check, EmulatedTimesAreInconclusive) {
@@ -289,7 +289,7 @@ TEST(Check, EmulatedTimesAreInconclusive) {
   for (ExperimentData& data : report.run.experiments) data.emulated = true;
   const CheckReport check = AssembleCheck(report, {});
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  ExpectGolden("check_of_emulated_times", check.pairs[0].items[0].inconclusive_reason + "\n");
+  ExpectGolden("report/check_of_emulated_times", check.pairs[0].items[0].inconclusive_reason + "\n");
   EXPECT_THAT(check.pairs[0].moved, IsEmpty());
 }
 
@@ -339,7 +339,7 @@ TEST(Check, StoredRunsAreUnpairedAndIncludeDrift) {
   const CheckReport drifts = AssembleCheck(Assemble(joined, {}), {});
   EXPECT_EQ(drifts.decision, GateDecision::kInconclusive);
   messages.emplace_back("drift", drifts.pairs[0].items[0].inconclusive_reason);
-  ExpectGoldenMessages("check_of_two_sessions", messages);
+  ExpectGoldenMessages("report/check_of_two_sessions", messages);
   joined.schedule.drift = 0;
   EXPECT_EQ(AssembleCheck(Assemble(joined, {}), {}).decision, GateDecision::kPass);
 }

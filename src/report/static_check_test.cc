@@ -88,9 +88,10 @@ TEST(StaticCheck, UndecidableLimitsFailWithAReason) {
   ASSERT_EQ(macs.decision, GateDecision::kFail);
   const StaticCheck payload = CheckLimit(OpaqueProgram("x"), "macs", 1e12);
   ASSERT_EQ(payload.decision, GateDecision::kFail);
-  ExpectGoldenMessages("undecidable_limits", {{"delegated share", share.items[0].reason},
-                                              {"delegated MACs", macs.items[0].reason},
-                                              {"MACs of an unreadable payload", payload.items[0].reason}});
+  ExpectGoldenMessages("report/undecidable_limits",
+                       {{"delegated share", share.items[0].reason},
+                        {"delegated MACs", macs.items[0].reason},
+                        {"MACs of an unreadable payload", payload.items[0].reason}});
   EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "sme2", 0.5).decision, GateDecision::kFail);
   EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "sme2", 0).decision, GateDecision::kPass);
 }
@@ -101,7 +102,7 @@ TEST(StaticCheck, OtherPayloadsAreInconclusiveUnlessTheRestDecides) {
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
   EXPECT_THAT(FactsWithDecision(check, GateDecision::kInconclusive),
               ElementsAre("delegated", "sme2", "macs"));
-  ExpectGolden("static_check_of_other_payloads", check.items[0].reason + "\n");
+  ExpectGolden("report/static_check_of_other_payloads", check.items[0].reason + "\n");
   EXPECT_EQ(Compare(OpaqueProgram("one"), OpaqueProgram("two")).items[0].decision, GateDecision::kPass)
       << "all of both is delegated";
   const StaticCheck worse = Compare(OpaqueProgram("one"), a);
@@ -165,7 +166,7 @@ TEST(StaticCheck, MissingMethodsFail) {
   EXPECT_EQ(failed->reason, "the candidate has no method `decode`");
   const StaticCheck added = Compare(b, a);
   EXPECT_EQ(added.decision, GateDecision::kPass);
-  ExpectGolden("static_check_of_added_method", added.notes);
+  ExpectGolden("report/static_check_of_added_method", added.notes);
 }
 
 TEST(StaticCheck, LimitsApplyToTheCandidateOnly) {

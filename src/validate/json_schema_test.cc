@@ -61,7 +61,7 @@ TEST(CheckSchema, SupportsEachKeyword) {
   };
   EXPECT_THAT(Problems(json::object(), schema), ElementsAre("n: is missing"));
   EXPECT_THAT(Problems(json::array(), schema), ElementsAre(": must be object, but is a list"));
-  ExpectGoldenMessages("schema_problems",
+  ExpectGoldenMessages("validate/schema_problems",
                        {{"fraction", single_problem({{"n", 2.5}})},
                         {"below minimum", single_problem({{"n", -1}})},
                         {"above maximum", single_problem({{"n", 10}})},

@@ -291,7 +291,7 @@ TEST_F(DamagedRun, RejectsTruncatedManifest) {
       messages.insert(ReplaceAll(error.Message(), folder.string(), "FOLDER"));
     }
   }
-  ExpectGolden("truncated_manifest", std::vector<std::string>(messages.begin(), messages.end()));
+  ExpectGolden("fuzz/truncated_manifest", std::vector<std::string>(messages.begin(), messages.end()));
 }
 
 TEST_F(DamagedRun, ReadsEtdumpsWithoutManifest) {
@@ -306,7 +306,8 @@ TEST_F(DamagedRun, ReadsEtdumpsWithoutManifest) {
     EXPECT_EQ(run.experiments[0].name, "on");
     problems.insert(run.problems.begin(), run.problems.end());
   }
-  ExpectGolden("etdumps_with_truncated_manifest", std::vector<std::string>(problems.begin(), problems.end()));
+  ExpectGolden("fuzz/etdumps_with_truncated_manifest",
+               std::vector<std::string>(problems.begin(), problems.end()));
 }
 
 TEST_F(DamagedRun, KeepsCompleteRowsOfTruncatedLatencyCsv) {

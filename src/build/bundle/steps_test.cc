@@ -29,8 +29,9 @@ TEST(Steps, ErrorsNameTheActionAndTheReason) {
     return "no error";
   };
   const std::string script = "echo fine; echo 'x.cc:1: error: no such thing' >&2; echo later >&2; exit 1";
-  ExpectGoldenMessages("step_errors", {{"failure", error({"sh", "-c", script}, "build it")},
-                                       {"missing program", error({"etprof-no-such-program"}, "be there")}});
+  ExpectGoldenMessages("build/step_errors",
+                       {{"failure", error({"sh", "-c", script}, "build it")},
+                        {"missing program", error({"etprof-no-such-program"}, "be there")}});
 }
 
 TEST(Steps, EndsTheProgramWhenInterrupted) {

@@ -63,7 +63,7 @@ constexpr const char* kFailedConfigure =
     "etprof: exited with 1\n";
 
 TEST(ExtractFailure, ReturnsCMakesErrorsOfTheLastCommand) {
-  ExpectGolden("failed_configure", ExtractFailure(kFailedConfigure, 30) + "\n");
+  ExpectGolden("build/failed_configure", ExtractFailure(kFailedConfigure, 30) + "\n");
   EXPECT_TRUE(IsDownloadFailure(kFailedConfigure));
   // Keeps the first lines if there is no room for all.
   EXPECT_EQ(ExtractFailure(kFailedConfigure, 2),

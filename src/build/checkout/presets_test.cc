@@ -180,7 +180,7 @@ TEST(MergePresets, RefusesFilesItCouldDamage) {
       CollectMessages(MergeError, {"{\"version\": 3,", "", "// mine\n{\"version\": 3}", "[]",
                                    R"({"configurePresets": {}})", R"({"version": "3"})"});
   errors.emplace_back("100000 brackets", MergeError(std::string(100000, '[')));
-  ExpectGoldenMessages("preset_errors", errors);
+  ExpectGoldenMessages("build/preset_errors", errors);
 }
 
 TEST(PresetNames, ListsConfigurePresets) {

@@ -98,7 +98,7 @@ TEST_F(Requirements, ReportsTheMissingRequirement) {
   fs::create_directories(root_ / "executorch-main");
   checkout_.folder = root_ / "executorch-main";
   add("another name of the folder");
-  ExpectGoldenMessages("missing_requirements", missing);
+  ExpectGoldenMessages("build/missing_requirements", missing);
 }
 
 TEST_F(Requirements, PrefersEtprofsPythonIfItHasMoreModules) {
@@ -128,7 +128,7 @@ TEST_F(Requirements, ReportsEmptySubmodules) {
   fs::create_directories(checkout_.folder / "third-party" / "flatcc");
   EXPECT_THAT(MissingSubmodules(checkout_.folder, false),
               ElementsAre("backends/xnnpack/third-party/XNNPACK", "third-party/flatcc"));
-  ExpectGolden("missing_submodules", Missing("native") + "\n");
+  ExpectGolden("build/missing_submodules", Missing("native") + "\n");
   Write("executorch/third-party/flatcc/a", "");
   Write("executorch/backends/xnnpack/third-party/XNNPACK/a", "");
   EXPECT_THAT(MissingSubmodules(checkout_.folder, false), IsEmpty());
@@ -167,7 +167,7 @@ TEST_F(Requirements, IgnoresSubmodulesThatNoRunnerNeeds) {
                   "kernels/optimized/third-party/eigen", "third-party/flatbuffers", "third-party/flatcc",
                   "third-party/gflags", "third-party/json", "third-party/pocketfft"));
   EXPECT_THAT(MissingSubmodules(checkout_.folder, true), testing::Contains("third-party/ao"));
-  ExpectGoldenMessages("all_submodules_missing",
+  ExpectGoldenMessages("build/all_submodules_missing",
                        {{"native", Missing("native")}, {"native with LLMs", Missing("native", true)}});
 }
 

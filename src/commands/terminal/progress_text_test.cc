@@ -62,7 +62,7 @@ TEST(ProgressText, ShowsTheShareOfCleanRuns) {
     update.clean_share = share;
     texts.emplace_back(fmt::format("{}", share), ProgressText(update, 100));
   }
-  ExpectGoldenMessages("progress_with_clean_share", texts);
+  ExpectGoldenMessages("commands/progress_with_clean_share", texts);
   update.clean_share = 0.996;
   EXPECT_EQ(ProgressText(update, 100), ProgressText(MakeUpdate(), 100));
 }

@@ -69,7 +69,7 @@ TEST(TerminalProgress, TerminalHasOneLinePerDevice) {
                                      "ssh:board  connecting"));
     progress.ProgressOfDevice(1)->Message("the connection was lost");
     progress.ProgressOfDevice(1)->Update(FinishedLaunch(4));
-    ExpectGolden("progress_on_terminal", LinesOnTerminal(screen.written));
+    ExpectGolden("commands/progress_on_terminal", LinesOnTerminal(screen.written));
   }
   // Progress is erased, messages stay.
   EXPECT_THAT(LinesOnTerminal(screen.written), testing::ElementsAre("ssh:board: the connection was lost"));
@@ -105,7 +105,7 @@ TEST(TerminalProgress, AppendsLinesWithNamesWithoutATerminal) {
     progress.ProgressOfDevice(1)->Message("ssh:board: pushing model.pte");
     progress.ProgressOfDevice(1)->Message("worse\x1b[2J");
   });
-  ExpectGolden("progress_without_terminal", written);
+  ExpectGolden("commands/progress_without_terminal", written);
 }
 
 TEST(TerminalProgress, SkipsCountedStepsWithoutATerminal) {

@@ -15,7 +15,7 @@ std::string KindName(std::string_view text) {
 }
 
 TEST(RecognizeFile, NamesFilesThatPeopleConfuse) {
-  ExpectGoldenMessages("file_kinds",
+  ExpectGoldenMessages("core/file_kinds",
                        {{"Git LFS", KindName("version https://git-lfs.github.com/spec/v1\noid sha256:0\n")},
                         {"HTML", KindName("\n <!DOCTYPE HTML><title>404")},
                         {"gzip", KindName("\x1f\x8b\x08")},
@@ -41,8 +41,9 @@ TEST(WrongFileKind, NamesTheKindOrTheMissingIdentifier) {
                                       "no ED00 identifier", 4, "give an .etdump file");
     return error.Summary() + " | " + error.Hint();
   };
-  ExpectGoldenMessages("wrong_file_kinds", {{"HTML", message("<html></html>")},
-                                            {"unknown bytes", message("\x01\x02\x03\x04\x05\x06\x07\x08")}});
+  ExpectGoldenMessages(
+      "core/wrong_file_kinds",
+      {{"HTML", message("<html></html>")}, {"unknown bytes", message("\x01\x02\x03\x04\x05\x06\x07\x08")}});
 }
 
 }  // namespace

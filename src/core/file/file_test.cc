@@ -70,7 +70,7 @@ TEST_F(FileTest, AFullDiskIsAnErrorNotASuccess) {
   const std::string message = MessageFrom(
       [&] { WriteFileAtomically(path, [](std::ostream& out) { out.setstate(std::ios::badbit); }); });
   const std::string reason = std::make_error_code(std::errc::io_error).message();
-  ExpectGolden("file_on_full_disk", ReplaceAll(message, reason, "REASON") + "\n");
+  ExpectGolden("core/file_on_full_disk", ReplaceAll(message, reason, "REASON") + "\n");
   EXPECT_FALSE(fs::exists(path));
 }
 
@@ -101,7 +101,7 @@ TEST_F(FileTest, ReportsAMappedFileThatBecameShorter) {
                           MessageFrom([&] { WithFile(path, kMaxTextBytes, read); }));
     EXPECT_EQ(zeros, kSize);
   }
-  ExpectGoldenMessages("changed_files", messages);
+  ExpectGoldenMessages("core/changed_files", messages);
 }
 
 // In the death tests below, a host installs a handler of SIGBUS before or after a file is mapped.
@@ -200,7 +200,7 @@ TEST_F(FileTest, OnlyRegularFilesAreRead) {
     messages.emplace_back("open", MessageFrom([&] { MappedFile::Open(path); }));
     messages.emplace_back("require", MessageFrom([&] { RequireRegularFile(path); }));
   }
-  ExpectGoldenMessages("irregular_files", messages);
+  ExpectGoldenMessages("core/irregular_files", messages);
   ::close(descriptor);
 }
 
@@ -210,8 +210,8 @@ TEST_F(FileTest, RefusesTooLargeFiles) {
   std::error_code error;
   fs::resize_file(path, std::uintmax_t{100} << 30U, error);
   if (error) GTEST_SKIP() << "needs a file system with sparse files";
-  ExpectGoldenMessages("large_files", {{"text", MessageFrom([&] { ReadTextFile(path); })},
-                                       {"mapped file", MessageFrom([&] { MappedFile::Open(path); })}});
+  ExpectGoldenMessages("core/large_files", {{"text", MessageFrom([&] { ReadTextFile(path); })},
+                                            {"mapped file", MessageFrom([&] { MappedFile::Open(path); })}});
 }
 
 }  // namespace

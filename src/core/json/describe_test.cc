@@ -209,7 +209,7 @@ TEST(WrapJson, IsTheSameValueInShortLines) {
   for (int i = 0; i < 100; ++i) value["many"].push_back("word " + std::to_string(i));
   const std::string text = WrapJson(value);
   EXPECT_EQ(nlohmann::ordered_json::parse(text), value);
-  ExpectGolden("wrapped_json", text);
+  ExpectGolden("core/wrapped_json", text);
   std::size_t longest = 0, lines = 0;
   for (std::size_t from = 0, end = 0; (end = text.find('\n', from)) != std::string::npos;
        from = end + 1, ++lines)

@@ -91,7 +91,7 @@ TEST_F(SafetensorsTest, ReportsOneProblemOfAnInvalidFile) {
   add(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
       R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
       8);
-  ExpectGoldenMessages("safetensors_problems", problems);
+  ExpectGoldenMessages("core/safetensors_problems", problems);
 }
 
 TEST_F(SafetensorsTest, RefusesEveryTruncation) {

@@ -38,7 +38,7 @@ TEST(CsvReader, ReadsPlainAndQuotedFields) {
 }
 
 TEST(CsvReader, NamesTheLineOfAProblem) {
-  ExpectGoldenMessages("csv_problems", CsvProblem,
+  ExpectGoldenMessages("core/csv_problems", CsvProblem,
                        {"a,b\n1,2\n3\n", "a,b\n\"x\ny\",2\n1,2,3\n", "a,b\n1,2", "a,b\n1,\"2\n\n\n",
                         "a,b\n1,2\"3\n", "a,b\n1,\"2\"3\n", "a,b\r1,2\n", "a,b\n\n"});
 }

@@ -26,9 +26,9 @@ TEST(AdbDevices, ParsesEveryState) {
   EXPECT_EQ(devices[1].state, "unauthorized");
   EXPECT_EQ(devices[2].state, "offline");
   EXPECT_THAT(devices[3].state, testing::StartsWith("no permissions (missing udev rules?"));
-  ExpectGoldenMessages("adb_states", {{devices[1].state, devices[1].remedy},
-                                      {devices[2].state, devices[2].remedy},
-                                      {devices[3].state, devices[3].remedy}});
+  ExpectGoldenMessages("device/adb_states", {{devices[1].state, devices[1].remedy},
+                                             {devices[2].state, devices[2].remedy},
+                                             {devices[3].state, devices[3].remedy}});
 }
 
 struct AdbText {
@@ -90,7 +90,7 @@ TEST(AdbProblem, FindsTheCauseInEachMessage) {
     EXPECT_EQ(AdbProblem(output), problem);
     remedies.emplace_back(problem, AdbRemedy(problem));
   }
-  ExpectGoldenMessages("adb_problems", remedies);
+  ExpectGoldenMessages("device/adb_problems", remedies);
 }
 
 TEST(AdbDevices, IgnoresOtherOutput) {

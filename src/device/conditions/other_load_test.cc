@@ -268,7 +268,7 @@ TEST(OtherLoad, DescribesLoad) {
   load.machine_cores = 11.7;
   load.cores = 16;
   add("11.7 cores");
-  ExpectGoldenMessages("other_load", texts);
+  ExpectGoldenMessages("device/other_load", texts);
 }
 
 #ifdef __linux__

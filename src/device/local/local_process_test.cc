@@ -219,12 +219,13 @@ TEST_F(LocalProcess, ReportsUnusablePrograms) {
     const std::string message = ReplaceAll(StartErrorMessage(Path("program")), Path("program"), "PROGRAM");
     return ReplaceAll(message, std::string(system.sysname) + " " + system.machine, "SYSTEM");
   };
-  ExpectGoldenMessages("unusable_programs", {{"no file", StartErrorMessage("/no/such/runner")},
-                                             {"no file in PATH", StartErrorMessage("etprof-no-such-program")},
-                                             {"a folder", StartErrorMessage("/tmp")},
-                                             {"not executable", error("text", 0644)},
-                                             {"empty", error("", 0755)},
-                                             {"32-bit Arm", error(elf, 0755)}});
+  ExpectGoldenMessages("device/unusable_programs",
+                       {{"no file", StartErrorMessage("/no/such/runner")},
+                        {"no file in PATH", StartErrorMessage("etprof-no-such-program")},
+                        {"a folder", StartErrorMessage("/tmp")},
+                        {"not executable", error("text", 0644)},
+                        {"empty", error("", 0755)},
+                        {"32-bit Arm", error(elf, 0755)}});
 }
 
 }  // namespace

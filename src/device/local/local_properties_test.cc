@@ -41,7 +41,7 @@ TEST_F(LocalProperties, ReadsPhone) {
   EXPECT_EQ(properties.memory_available, 4000 * 1024);
   EXPECT_EQ(properties.os, "Some Linux 1");
   EXPECT_EQ(properties.virtualization, "");
-  ExpectGolden("local_device_warnings", properties.warnings);
+  ExpectGolden("device/local_device_warnings", properties.warnings);
 }
 
 TEST_F(LocalProperties, NamesEachCpu) {

@@ -46,7 +46,7 @@ TEST(RemoteProperties, ParsesPhone) {
   EXPECT_THAT(phone.features, Contains("sme2"));
   EXPECT_EQ(phone.cores, 2);
   EXPECT_EQ(phone.topology, "1 x 3100 MHz, 1 x 1950 MHz");
-  ExpectGolden("remote_device_warnings", phone.warnings);
+  ExpectGolden("device/remote_device_warnings", phone.warnings);
 }
 
 TEST(RemoteProperties, ParsesMac) {

@@ -66,7 +66,7 @@ TEST(ReadEtdump, NotesANewerVersion) {
   const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
   const Trace trace = ReadEtdump(bytes, "x.etdump");
   ASSERT_EQ(trace.health.GetCount("version_newer"), 1);
-  ExpectGolden("etdump_newer_version", trace.health.entries()[0].explanation + "\n");
+  ExpectGolden("format/etdump_newer_version", trace.health.entries()[0].explanation + "\n");
 }
 
 std::unique_ptr<::etdump::EventT> ProfileEvent(const std::string& name, const std::string& delegate_name,
@@ -357,7 +357,7 @@ TEST(ReadEtdump, FollowsATimeThatIsAlsoAnOffsetInEveryBlock) {
   const std::uint32_t far = 0x7fffffff;
   std::memcpy(name, &far, sizeof far);
   ExpectSameAsSeparateBlocks(bytes, "one leads out of the file");
-  ExpectGolden("etdump_time_as_offset", MessageWithoutOffset(bytes) + "\n");
+  ExpectGolden("format/etdump_time_as_offset", MessageWithoutOffset(bytes) + "\n");
 }
 
 TEST(ReadEtdump, TruncatesVeryLongNames) {
@@ -396,7 +396,7 @@ TEST(ReadEtdump, RefusesAnInferenceOutOfRange) {
   inference.end_time = ~std::uint64_t{0};
   inference.start_time = inference.end_time - 1000;  // both ends would count as 0
   problems.emplace_back("centuries after 0", MessageWithoutOffset(MakeDump({inference})));
-  ExpectGoldenMessages("etdump_inference_out_of_range", problems);
+  ExpectGoldenMessages("format/etdump_inference_out_of_range", problems);
   // A delegate's event with that name is not an inference.
   inference.delegate_debug_id_str = inference.name;
   EXPECT_EQ(MessageFrom(MakeDump({inference})), "no error");
@@ -416,7 +416,7 @@ TEST(ReadEtdump, LimitsTimesSoThatSumsFit) {
   hours.end_time = std::uint64_t{1} << 43;
   EXPECT_EQ(MessageFrom(MakeDump(std::vector<::etdump::ProfileEventT>(128, hours))), "no error");
   const std::vector<std::byte> two_weeks = MakeDump(std::vector<::etdump::ProfileEventT>(129, hours));
-  ExpectGoldenMessages("etdump_sum_out_of_range", {{"129 events", MessageWithoutOffset(two_weeks)}});
+  ExpectGoldenMessages("format/etdump_sum_out_of_range", {{"129 events", MessageWithoutOffset(two_weeks)}});
 }
 
 TEST(ReadEtdump, NamesTheProblemOfAFile) {
@@ -431,7 +431,7 @@ TEST(ReadEtdump, NamesTheProblemOfAFile) {
   const std::vector<flatbuffers::Offset<::etdump::RunData>> runs(1000, run);
   ::etdump::FinishETDumpBuffer(builder, ::etdump::CreateETDump(builder, 0, builder.CreateVector(runs)));
   const std::span shared(builder.GetBufferPointer(), builder.GetSize());
-  ExpectGoldenMessages("etdump_problems",
+  ExpectGoldenMessages("format/etdump_problems",
                        {{"no bytes", MessageFrom({})},
                         {"text", MessageFrom(std::as_bytes(std::span(text)))},
                         {"64 times 1", MessageFrom(std::as_bytes(std::span(noise)))},

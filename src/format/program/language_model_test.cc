@@ -204,7 +204,7 @@ TEST(LanguageModel, ExplainsRejections) {
   add("encoder of tokens, as in T5", MakeWhisper(),
       [](Methods& m) { m[1].values[0] = TensorValue({1, 24}, "int64", 64, true); });
   add("prefill and decoding without a common state", MakeSeparateSteps(), [](Methods&) {});
-  ExpectGoldenMessages("language_model_rejections", rejections);
+  ExpectGoldenMessages("format/language_model_rejections", rejections);
 }
 
 }  // namespace

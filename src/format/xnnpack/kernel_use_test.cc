@@ -41,7 +41,7 @@ TEST(FindKernelUse, ReadsARealLog) {
   const OperatorUse& second = FindOperator(use, "Fully Connected (NC, F32) GEMM #2");
   EXPECT_EQ(second.kernel, "");
   EXPECT_THAT(second.candidates, SizeIs(4));
-  ExpectGolden("kernel_use_of_cut_log", second.reason + "\n");
+  ExpectGolden("format/kernel_use_of_cut_log", second.reason + "\n");
   // For m = 1 XNNPACK logs mr = 1 for the microkernels of 7 rows and of 1 row.
   EXPECT_THAT(FindOperator(use, "Fully Connected (NC, F32) GEMM #1").candidates,
               ElementsAre("xnn_f32_gemm_minmax_ukernel_1x32__avx512f_broadcast",

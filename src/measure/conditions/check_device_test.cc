@@ -179,9 +179,10 @@ TEST(ThreadWarnings, ConsiderHyperthreads) {
   const auto warnings = [&](int threads, const std::string& cpus) {
     return fmt::to_string(fmt::join(ThreadWarnings(ConfigWithThreads({threads}, cpus), four_cpus), " | "));
   };
-  ExpectGoldenMessages("hyperthread_warnings", {{"4 threads on all CPUs", warnings(4, "")},
-                                                {"2 threads on one core", warnings(2, "0,2")},
-                                                {"2 threads on two cores, three CPUs", warnings(2, "0-2")}});
+  ExpectGoldenMessages("measure/conditions/hyperthread_warnings",
+                       {{"4 threads on all CPUs", warnings(4, "")},
+                        {"2 threads on one core", warnings(2, "0,2")},
+                        {"2 threads on two cores, three CPUs", warnings(2, "0-2")}});
 }
 
 }  // namespace

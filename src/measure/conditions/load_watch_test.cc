@@ -129,9 +129,10 @@ TEST(LoadWarnings, HaveAtMostOneSentence) {
   run.experiments[0].threads = 2;  // the two threads need both cores
   const std::vector<std::string> both_cores = LoadWarnings(run);
   EXPECT_THAT(both_cores, SizeIs(1));
-  ExpectGoldenMessages("load_warnings", {{"before", before.at(0)},
-                                         {"during", during.at(0)},
-                                         {"during, if both cores are needed", both_cores.at(0)}});
+  ExpectGoldenMessages("measure/conditions/load_warnings",
+                       {{"before", before.at(0)},
+                        {"during", during.at(0)},
+                        {"during, if both cores are needed", both_cores.at(0)}});
 }
 
 TEST(LoadWarnings, WarnBeforeAMeasurement) {

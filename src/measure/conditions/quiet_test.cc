@@ -85,7 +85,7 @@ TEST_F(QuietTest, OutlastsPausesOfABuild) {
   EXPECT_EQ(quiet.waited_seconds, 7);  // quiet from the sixth second on, for three readings
   EXPECT_EQ(quiet.warning, "");
   EXPECT_LT(quiet.load->CoresUsed(), 0.1);
-  ExpectGolden("waiting_for_quiet", waits_);
+  ExpectGolden("measure/conditions/waiting_for_quiet", waits_);
 }
 
 TEST_F(QuietTest, WaitsForAHotDevice) {
@@ -97,7 +97,7 @@ TEST_F(QuietTest, WaitsForAHotDevice) {
   cool.cpu_celsius = 45;
   seconds_ = {{{}, slowed}, {{}, warm}, {{}, cool}};
   EXPECT_EQ(Wait(10, 45).waited_seconds, 4);
-  ExpectGolden("waiting_for_cooling", waits_);
+  ExpectGolden("measure/conditions/waiting_for_cooling", waits_);
   // Without a limit, only throttling counts.
   now_ = 0;
   EXPECT_EQ(Wait(10).waited_seconds, 3);
@@ -114,7 +114,7 @@ TEST_F(QuietTest, WarnsIfTheDeviceStaysBusy) {
   seconds_ = {{MakeLoad(1.9), {}}};
   const QuietResult quiet = Wait(2);
   EXPECT_EQ(quiet.waited_seconds, 120);
-  ExpectGolden("busy_device", quiet.warning + "\n");
+  ExpectGolden("measure/conditions/busy_device", quiet.warning + "\n");
   EXPECT_EQ(quiet.load->CoresUsed(), 1.9);  // recorded as the load before the measurement
 }
 

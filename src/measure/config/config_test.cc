@@ -71,7 +71,7 @@ TEST(Config, RefusesInvalidExperimentNames) {
     return ParseError(fmt::format(R"({{"model": "/m/a.pte", "experiments": [{{"name": "{}"}}]}})", name));
   };
   // Names of etprof's own files, and names that no folder can have.
-  ExpectGoldenMessages("config_experiment_names", name_error,
+  ExpectGoldenMessages("measure/config/config_experiment_names", name_error,
                        {"manifest.json", "config.json", "Report.MD", "previous", "launches", "a.csv", "x.tmp",
                         ".lock", "", "..", "a/b", ".a", "-x", "a b", "a\\n"});
   EXPECT_EQ(name_error("json"), "no error");
@@ -84,8 +84,9 @@ TEST(Config, RefusesNamesThatMakeFileNamesTooLong) {
                     std::string(model, 'm'), std::string(a, 'a'), std::string(b, 'b')));
   };
   EXPECT_EQ(error(20, 80, 80), "no error");
-  ExpectGoldenMessages("config_long_names", {{"file names of the comparison", error(20, 90, 90)},
-                                             {"file names of the experiment", error(250, 1, 1)}});
+  ExpectGoldenMessages("measure/config/config_long_names",
+                       {{"file names of the comparison", error(20, 90, 90)},
+                        {"file names of the experiment", error(250, 1, 1)}});
 }
 
 TEST(Config, RefusesTooLargeConfigurations) {
@@ -97,10 +98,11 @@ TEST(Config, RefusesTooLargeConfigurations) {
   std::string pairs =
       R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "analysis": {"compare_pairs": [1)";
   for (int i = 0; i < 10'000; ++i) pairs += ",1";
-  ExpectGoldenMessages("config_limits", {{"5 MiB", ParseError(std::string(std::size_t{5} << 20U, '\n'))},
-                                         {"1001 experiments", ParseError(many + "]}")},
-                                         {"2 times 1024 numbers of threads", ParseError(threads + "]}")},
-                                         {"10001 pairs", ParseError(pairs + "]}}")}});
+  ExpectGoldenMessages("measure/config/config_limits",
+                       {{"5 MiB", ParseError(std::string(std::size_t{5} << 20U, '\n'))},
+                        {"1001 experiments", ParseError(many + "]}")},
+                        {"2 times 1024 numbers of threads", ParseError(threads + "]}")},
+                        {"10001 pairs", ParseError(pairs + "]}}")}});
 }
 
 TEST(Config, ComparesThreadsOfOneExperiment) {
@@ -112,7 +114,7 @@ TEST(Config, ComparesThreadsOfOneExperiment) {
 
 TEST(Config, ReportsInvalidConfigurationsInOneLine) {
   ExpectGoldenMessages(
-      "config_files", ParseError,
+      "measure/config/config_files", ParseError,
       {"", "[]", "{\n\"a\": }", R"({"margin": 1e999})", R"({"experiments": [{"name": "a"}]})",
        R"({"model": "", "experiments": [{"name": "a"}]})", R"({"model": "/m/a.pte", "experiments": []})",
        R"({"model": "/m/a\nb.pte", "experiments": [{"name": "a"}]})",
@@ -131,7 +133,7 @@ TEST(Config, ReportsInvalidExperimentsInOneLine) {
     return ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a", )" + keys + "}]}");
   };
   ExpectGoldenMessages(
-      "config_experiments", experiment,
+      "measure/config/config_experiments", experiment,
       {R"("runs": 0)", R"("runs": "many")", R"("runs": 1e300)", R"("threads": [])", R"("threads": [1, 1.0])",
        R"("num_threads": [])", R"("inputs": [])", R"("inputs": "random:x")", R"("cpu_affinity": [])",
        R"("cpu_affinity": "x")", R"("mode": "trace")", R"("env": [])", R"("env": {"A": "x\u0000y"})",
@@ -140,7 +142,7 @@ TEST(Config, ReportsInvalidExperimentsInOneLine) {
   const auto variable = [&](const std::string& name) {
     return experiment(fmt::format(R"("env": {{"{}": "x"}})", name));
   };
-  ExpectGoldenMessages("config_variable_names", variable,
+  ExpectGoldenMessages("measure/config/config_variable_names", variable,
                        {"", "A=B", "A; touch x", "$(x)", "1A", "A B", "ä", "A\\nB", "A\\u0000"});
 }
 
@@ -203,10 +205,11 @@ TEST(Config, NamesFilesThatAreNotModels) {
   };
   const std::string program_text = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.pte");
   EXPECT_EQ(model_error(program_text), "no error");
-  ExpectGoldenMessages("config_models", {{"empty", model_error("")},
-                                         {"2 bytes", model_error("\1\2")},
-                                         {"text", model_error("text")},
-                                         {"200 bytes", model_error(program_text.substr(0, 200))}});
+  ExpectGoldenMessages("measure/config/config_models",
+                       {{"empty", model_error("")},
+                        {"2 bytes", model_error("\1\2")},
+                        {"text", model_error("text")},
+                        {"200 bytes", model_error(program_text.substr(0, 200))}});
 }
 
 TEST(Config, ReadsDevicesOfExperiments) {

@@ -76,7 +76,7 @@ TEST(DeviceGroups, RefusePairsAcrossDevicesAndInvalidNames) {
   const std::string pair = R"("experiments": [{"name": "x", "device": "ssh:a"}, {"name": "y"}],
       "analysis": {"compare_pairs": [{"baseline": "x", "candidate": "y"}]})";
   const std::string experiment = R"("experiments": [{"name": "x"}])";
-  ExpectGoldenMessages("device_groups",
+  ExpectGoldenMessages("measure/config/device_groups",
                        {{"a pair across devices", GroupError(pair)},
                         {"a repeated name", GroupError(experiment, {"ssh:a", "local", "ssh:a"})},
                         {"an unknown device", GroupError(experiment, {"board"})},

@@ -87,10 +87,10 @@ TEST(Suite, ReportsProblems) {
   const auto name_problem = [](const std::string& name) {
     return SuiteProblem(fmt::format(R"({{"models": [{{"name": "{}", "model": "x"}}]}})", name));
   };
-  ExpectGoldenMessages("suite_names", name_problem, {"a/b", "a b", "a,b", ".a", "-a", ""});
+  ExpectGoldenMessages("measure/config/suite_names", name_problem, {"a/b", "a b", "a,b", ".a", "-a", ""});
   EXPECT_EQ(ParseSuite(R"({"models": ["a b,c.pte"]})", "s.json").models[0].name, "a_b_c");
   ExpectGoldenMessages(
-      "suite_problems", SuiteProblem,
+      "measure/config/suite_problems", SuiteProblem,
       {R"({"models": []})", R"({"models": ["a"], "dtype": "fp32"})", R"({"models": ["a", "x/a"]})",
        R"({"models": ["a"], "devices": ["pi5"]})", R"({"models": ["a"], "variants": ["foo=1"]})",
        R"({"models": ["a"], "variants": ["isa=-avx2", "isa=-avx2"]})",

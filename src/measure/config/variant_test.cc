@@ -40,7 +40,7 @@ TEST(Variant, SplitsAtCommasOnlyBeforeKeys) {
 }
 
 TEST(Variant, ReportsProblems) {
-  ExpectGoldenMessages("variant_problems", VariantError,
+  ExpectGoldenMessages("measure/config/variant_problems", VariantError,
                        {"thread=2", "threads=0", "threads=2x", "env=A", "env=A B=1", "cpus=x",
                         "isa=", "-avx2", "", "label=x", "threads=1,threads=2"});
 }

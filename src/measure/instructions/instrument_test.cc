@@ -47,7 +47,7 @@ TEST(FindInstrument, ReportsMissingTools) {
   std::filesystem::permissions(emulator, std::filesystem::perms::owner_all);
   const std::string no_plugins = FindError({{emulator.string(), "runner"}, {}, {}}, true, "/bin/sh");
   ExpectGoldenMessages(
-      "missing_instruments",
+      "measure/instructions/missing_instruments",
       {{"unknown emulator", FindError({{"runner"}, {}, {}}, true, "/bin/sh")},
        {"no plugin", FindError({{"qemu-aarch64", "runner"}, {}, {}}, true, "/no/such.so")},
        {"emulator without plugins", ReplaceAll(no_plugins, emulator.string(), "qemu-aarch64")},

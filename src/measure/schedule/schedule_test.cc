@@ -482,7 +482,7 @@ TEST_F(ScheduleTest, StopsAtTheFirstAnalysisIfPreciseEnough) {
   Pair();
   Run();
   EXPECT_EQ(data[0]->launches.size(), 10u);
-  ExpectGolden("schedule_precise", result.stopped + "\n");
+  ExpectGolden("measure/schedule/schedule_precise", result.stopped + "\n");
   EXPECT_NEAR(EstimatePair(*data[0], *data[1], 0.95)->ratio(), 1.25, 1e-9);
   EXPECT_THAT(warnings, IsEmpty());
 }
@@ -495,7 +495,7 @@ TEST_F(ScheduleTest, StopRuleIgnoresEmulatedExperiments) {
   data[2]->emulated = true;
   Run();
   EXPECT_EQ(data[0]->launches.size(), 10u);
-  ExpectGolden("schedule_precise_except_emulated", result.stopped + "\n");
+  ExpectGolden("measure/schedule/schedule_precise_except_emulated", result.stopped + "\n");
 }
 
 // More launches would not make their times comparable.
@@ -538,7 +538,7 @@ TEST_F(ScheduleTest, StopRuleAddsLaunchesWhileThereIsTime) {
   Run();
   EXPECT_GT(data[0]->launches.size(), 10u);
   EXPECT_LE(result.seconds, 66);
-  ExpectGolden("schedule_out_of_time", HideLaunches(result.stopped));
+  ExpectGolden("measure/schedule/schedule_out_of_time", HideLaunches(result.stopped));
   for (const Launch& launch : data[0]->launches) EXPECT_EQ(launch.bursts.size(), 7u);
 }
 
@@ -552,7 +552,7 @@ TEST_F(ScheduleTest, GivesASlowModelFewerRoundsAndAWarning) {
   EXPECT_GE(data[0]->launches.size(), 2u);
   EXPECT_LT(data[0]->launches.size(), 10u);
   ASSERT_EQ(warnings.size(), 1U);
-  ExpectGolden("schedule_of_slow_model", HideLaunches(warnings[0]));
+  ExpectGolden("measure/schedule/schedule_of_slow_model", HideLaunches(warnings[0]));
 }
 
 TEST_F(ScheduleTest, WarnsAboutFewerLaunchesThanRequested) {
@@ -564,7 +564,7 @@ TEST_F(ScheduleTest, WarnsAboutFewerLaunchesThanRequested) {
   Run();
   EXPECT_LT(data[0]->launches.size(), 40u);
   ASSERT_EQ(warnings.size(), 1U);
-  ExpectGolden("schedule_of_too_many_launches", HideLaunches(warnings[0]));
+  ExpectGolden("measure/schedule/schedule_of_too_many_launches", HideLaunches(warnings[0]));
 }
 
 TEST_F(ScheduleTest, RepeatsAFailedLaunch) {
@@ -576,7 +576,7 @@ TEST_F(ScheduleTest, RepeatsAFailedLaunch) {
   EXPECT_THAT(Statuses(1), ElementsAre("complete", "complete", "failed", "complete", "complete"));
   EXPECT_THAT(Statuses(0), Each("complete"));
   EXPECT_EQ(data[1]->error, "");
-  ExpectGolden("schedule_with_failed_launch", data[1]->warnings);
+  ExpectGolden("measure/schedule/schedule_with_failed_launch", data[1]->warnings);
   EXPECT_EQ(EstimatePair(*data[0], *data[1], 0.95)->launches, 4);
 }
 
@@ -670,7 +670,7 @@ TEST_F(ScheduleTest, AlternatesProcessesIfMemoryIsShort) {
   Run();
   EXPECT_FALSE(result.interleaved);
   EXPECT_EQ(result.rounds, 1);
-  ExpectGolden("schedule_with_little_memory", warnings);
+  ExpectGolden("measure/schedule/schedule_with_little_memory", warnings);
   int running = 0;
   for (const std::string& step : calls) {
     running += step.starts_with("begin") ? 1 : step.starts_with("end") ? -1 : 0;

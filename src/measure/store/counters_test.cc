@@ -71,7 +71,7 @@ TEST(Counters, RoundTripThroughCsv) {
 }
 
 TEST(Counters, GroupsClosedCountersByReason) {
-  ExpectGolden("counter_limits", DescribeCounterLimits(MakeExampleReply()));
+  ExpectGolden("measure/store/counter_limits", DescribeCounterLimits(MakeExampleReply()));
   EXPECT_THAT(DescribeCounterLimits({}), ElementsAre());
 }
 

@@ -142,7 +142,7 @@ TEST_F(RunDirectoryTest, ReportsRowsOfUnknownLaunches) {
   std::vector<Launch> launches;
   std::vector<std::string> problems;
   ReadLatencies(path, launches, problems);
-  ExpectGolden("rows_of_unknown_launches", Join(problems) + "\n");
+  ExpectGolden("measure/store/rows_of_unknown_launches", Join(problems) + "\n");
 }
 
 TEST_F(RunDirectoryTest, SkipsManifestEntriesOfWrongTypes) {
@@ -151,7 +151,7 @@ TEST_F(RunDirectoryTest, SkipsManifestEntriesOfWrongTypes) {
                              "schedule": [], "pairs": [{"baseline": {"experiment": "no"}}], "device": "d"})");
   const RunData run = LoadRunDirectory(folder);
   EXPECT_EQ(run.status, RunData::Status::kUnknown);
-  ExpectGolden("manifest_with_wrong_types", run.problems);
+  ExpectGolden("measure/store/manifest_with_wrong_types", run.problems);
   Write("manifest.json", "{");
   EXPECT_THROW(LoadRunDirectory(folder), Error);  // the folder has no other file
 }
@@ -171,7 +171,7 @@ TEST_F(RunDirectoryTest, LoadsKitLayoutsWithoutJson) {
   EXPECT_EQ(run.model_id, "toy_cnn");
   EXPECT_EQ(run.status, RunData::Status::kUnknown);
   EXPECT_FALSE(run.experiments[3].log.empty());
-  ExpectGolden("run_without_manifest", run.problems);
+  ExpectGolden("measure/store/run_without_manifest", run.problems);
 }
 
 TEST_F(RunDirectoryTest, RejectsOtherFolders) {
@@ -189,7 +189,7 @@ TEST_F(RunDirectoryTest, FindsParentRunOfExperimentFoldersOnly) {
   EXPECT_EQ(FindParentRun(folder / "a/"), std::filesystem::canonical(folder));
   for (const char* other : {"notes", "b", ".", "a/toy_cnn_a_t1.etdump"})
     EXPECT_EQ(FindParentRun(folder / other), "");
-  ExpectGoldenMessages("subfolders_of_run",
+  ExpectGoldenMessages("measure/store/subfolders_of_run",
                        {{"of an experiment", Join(LoadRunDirectory(folder / "a").problems)},
                         {"of something else", Join(LoadRunDirectory(folder / "notes").problems)}});
 }
@@ -202,7 +202,8 @@ TEST_F(RunDirectoryTest, LocksTheFolder) {
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kDeviceFailed);
     const std::string process = fmt::format("process {}", ::getpid());
-    ExpectGolden("locked_run", ReplaceAll(Join({error.Message()}), process, "process PID") + "\n");
+    ExpectGolden("measure/store/locked_run",
+                 ReplaceAll(Join({error.Message()}), process, "process PID") + "\n");
   }
 }
 
@@ -291,7 +292,7 @@ TEST_F(RunDirectoryTest, IgnoresManifestPathsOutsideTheFolder) {
     RecoverRunDirectory(run);
     EXPECT_TRUE(std::filesystem::exists(folder / "outside.etdump"));
   }
-  ExpectGoldenMessages("parts_outside_run", problems);
+  ExpectGoldenMessages("measure/store/parts_outside_run", problems);
   for (const char* name : {"..", "../b", "/tmp/b", "b/c"}) {
     SCOPED_TRACE(name);
     nlohmann::json manifest = {{"status", "running"}, {"config_hash", kHash}, {"model", "/m/toy.pte"}};
@@ -350,7 +351,7 @@ TEST_F(RunDirectoryTest, AcceptsOnlyPartsWithEtprofNames) {
     EXPECT_EQ(Snapshot(folder / "elsewhere"), before);
     EXPECT_TRUE(std::filesystem::exists(run / "mine.etdump"));
   }
-  ExpectGoldenMessages("parts_with_other_names", warnings);
+  ExpectGoldenMessages("measure/store/parts_with_other_names", warnings);
 }
 
 TEST_F(RunDirectoryTest, SkipsAndCountsInvalidNumbers) {
@@ -364,7 +365,7 @@ TEST_F(RunDirectoryTest, SkipsAndCountsInvalidNumbers) {
   Write("manifest.json", manifest.dump());
   const RunData run = LoadRunDirectory(folder);
   EXPECT_EQ(run.experiments[0].threads, 1);
-  ExpectGolden("manifest_with_wrong_numbers", run.problems);
+  ExpectGolden("measure/store/manifest_with_wrong_numbers", run.problems);
 }
 
 TEST_F(RunDirectoryTest, RejectsDeeplyNestedManifests) {
@@ -431,7 +432,7 @@ TEST_F(RunDirectoryTest, KeepsUnreadableParts) {
   CopyEtdump(data.launches[1].etdump_part);
   Write(data.launches[0].etdump_part, "not yet");
   EXPECT_TRUE(MergeParts(folder, "a/toy_a_t1", data));
-  ExpectGolden("unreadable_parts", Join(data.warnings) + "\n");
+  ExpectGolden("measure/store/unreadable_parts", Join(data.warnings) + "\n");
   EXPECT_EQ(data.etdump_runs.size(), 20u);
   EXPECT_EQ(data.launches[0].etdump_part, EtdumpPart("a/toy_a_t1", 0));
   EXPECT_EQ(data.launches[0].traced_runs.size(), 20u);
@@ -520,7 +521,7 @@ TEST_F(RunDirectoryTest, ComparesOutputs) {
   Write("b.st", "junk");
   const std::string unreadable = CompareOutputs(a, b, folder / "a.st", folder / "b.st").note;
   notes.emplace_back("unreadable file", Join({unreadable}));
-  ExpectGoldenMessages("output_notes", notes);
+  ExpectGoldenMessages("measure/store/output_notes", notes);
   b.output_digests[0].info = {"Float", {3}};
   a.output_digests[0].info = {"Half", {1, 2}};
   EXPECT_FALSE(CompareOutputs(a, b, {}, {}).comparable);

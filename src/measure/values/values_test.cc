@@ -127,11 +127,11 @@ TEST(CompareValues, OmitsDecibelsOfNanZerosAndUnreadValues) {
   EXPECT_THAT(States(rows), ElementsAre("different", "different", "different", "not read", "not read"));
   EXPECT_FALSE(rows[0].sqnr_db);
   EXPECT_NEAR(rows[1].sqnr_db.value(), 0, 1e-9);
-  ExpectGoldenMessages("value_notes", {{"NaN in one variant", rows[0].note},
-                                       {"NaN in both variants", rows[1].note},
-                                       {"zeros in the baseline", rows[2].note},
-                                       {"different sizes", rows[3].note},
-                                       {"not read", rows[4].note}});
+  ExpectGoldenMessages("measure/values/value_notes", {{"NaN in one variant", rows[0].note},
+                                                      {"NaN in both variants", rows[1].note},
+                                                      {"zeros in the baseline", rows[2].note},
+                                                      {"different sizes", rows[3].note},
+                                                      {"not read", rows[4].note}});
 }
 
 TEST(CompareValues, OmitsOperatorsOfOnlyOneVariant) {

@@ -207,7 +207,7 @@ TEST(Compare, AllowsForTheIdleTracerOfOneRelease) {
     ASSERT_EQ(unknown.warnings.size(), 1U);
     warnings.emplace_back("unknown cost", unknown.warnings[0]);
   }
-  ExpectGoldenMessages("idle_tracer_warnings", warnings);
+  ExpectGoldenMessages("profile/idle_tracer_warnings", warnings);
 }
 
 // With an added tracer both releases read the clock, so the tracer does not cause the difference.
@@ -386,7 +386,7 @@ TEST(Compare, GivesNoIntervalsIfTheLatencyDrifts) {
   const Profile fast = make_drifting_profile(10'000);
   const Comparison comparison = Compare({"off", &slow, {}}, {"on", &fast, {}});
   EXPECT_FALSE(comparison.latency.estimate.has_value());
-  ExpectGolden("drift_warnings", comparison.warnings);
+  ExpectGolden("profile/drift_warnings", comparison.warnings);
   for (const OperatorMatch& match : comparison.operators) {
     EXPECT_FALSE(match.quantity.estimate.has_value());
     EXPECT_EQ(match.quantity.verdict, stats::Verdict::kInconclusive);
@@ -469,7 +469,7 @@ TEST(Compare, RefusesTimesOfAKernelLogRun) {
   EXPECT_FALSE(comparison.latency.estimate.has_value());
   EXPECT_FALSE(comparison.latency.baseline_ns.has_value());  // not even a quotient of two times
   EXPECT_FALSE(comparison.latency.candidate_ns.has_value());
-  ExpectGolden("kernel_log_warnings", comparison.warnings);
+  ExpectGolden("profile/kernel_log_warnings", comparison.warnings);
 }
 
 TEST(Compare, ListsOperatorsOfOneProfileWithTheirTime) {

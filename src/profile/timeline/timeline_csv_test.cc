@@ -138,7 +138,7 @@ TEST(TimelineCsv, NamesTheProblemAndItsLine) {
   std::string many_events = head;
   for (int i = 0; i < 80; ++i) many_events += "Add #1,0,17000000000\n";
   problems.emplace_back("80 events of 4.7 hours", TimelineProblem(many_events));
-  ExpectGoldenMessages("timeline_csv_problems", problems);
+  ExpectGoldenMessages("profile/timeline_csv_problems", problems);
 }
 
 TEST(TimelineCsv, NotesABackwardEventAndCountsItAsZero) {

@@ -75,7 +75,7 @@ TEST(Contention, DescribesAllRunsIfNoneIsClean) {
 TEST(Contention, ChecksAreInconclusive) {
   const CheckReport check = AssembleCheck(MakeContendedReport(10), CheckLimits{});
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  ExpectGolden("check_of_contended_runs", check.pairs.at(0).items.at(0).inconclusive_reason + "\n");
+  ExpectGolden("report/check_of_contended_runs", check.pairs.at(0).items.at(0).inconclusive_reason + "\n");
 }
 
 // A pair with a speedup of 2.497x in wall time, and these CPU times.

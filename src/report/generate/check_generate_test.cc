@@ -153,7 +153,7 @@ TEST(CheckGenerate, ContendedTestsAreInconclusive) {
     EXPECT_FALSE(item.estimate) << name;
     reasons.emplace_back(name, item.inconclusive_reason);
   }
-  ExpectGoldenMessages("check_of_contended_tests", reasons);
+  ExpectGoldenMessages("report/check_of_contended_tests", reasons);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
 }
 
@@ -238,7 +238,7 @@ TEST(CheckGenerate, OmitsTestsAtOtherPlaces) {
   EXPECT_FALSE(items.contains("pp20"));
   EXPECT_FALSE(items.contains("tg5 @ d10"));
   EXPECT_EQ(items.at("first token").inconclusive_reason, "it was not measured");
-  ExpectGolden("check_of_tests_at_other_places", check.notes);
+  ExpectGolden("report/check_of_tests_at_other_places", check.notes);
   for (ExperimentData& data : candidate.experiments) data.place->at += 1;
   EXPECT_THROW(JoinStoredRuns(baseline, candidate), Error);
 }

@@ -430,7 +430,8 @@ std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::
   }
   if (emulated) return line;
   std::vector<std::vector<double>> launches;
-  for (const auto& [launch, median] : medians.front()) {
+  for (const auto& first : medians.front()) {
+    const int launch = first.first;
     if (!IsInAll(launch, medians)) continue;
     launches.push_back(MapEach(medians, [&](const LaunchValues& step) { return step.at(launch); }));
     line.launch_lines[launch] = stats::FitLine(positions, launches.back());

@@ -257,7 +257,7 @@ TEST(ModelGraph, RefusesHugeGraphs) {
     FAIL() << "it has 1.2 million nodes";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
-    ExpectGolden("huge_model_graph", error.Message() + "\n");
+    ExpectGolden("report/huge_model_graph", error.Message() + "\n");
   }
 }
 

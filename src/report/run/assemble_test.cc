@@ -373,7 +373,7 @@ TEST(Assemble, AcceptsEmptyRuns) {
   const Report report = Assemble(std::move(run), {});
   EXPECT_TRUE(report.comparisons.empty());
   EXPECT_FALSE(report.experiments[0].latency.p50);
-  ExpectGolden("report_of_empty_run", report.warnings);
+  ExpectGolden("report/report_of_empty_run", report.warnings);
 }
 
 TEST(Assemble, PairsOffWithOn) {

@@ -101,7 +101,7 @@ TEST(JoinStoredRuns, WarnsOfTwoFormsOfAModel) {
   const auto warnings = [&](const RunData& other) {
     return fmt::to_string(fmt::join(JoinStoredRuns(baseline, other).warnings, " | "));
   };
-  ExpectGoldenMessages("stored_runs_of_two_forms",
+  ExpectGoldenMessages("report/stored_runs_of_two_forms",
                        {{"two forms", warnings(candidate)}, {"one form", warnings(baseline)}});
 }
 
@@ -141,7 +141,7 @@ TEST(JoinStoredRuns, PairsByNameAndThreads) {
   EXPECT_EQ(joined.experiments[joined.pairs[0].baseline].name, "a");
   EXPECT_EQ(joined.experiments[joined.pairs[0].candidate].name, "a");
   EXPECT_EQ(joined.pairs[1].label, "b");
-  ExpectGolden("stored_runs_of_other_threads", joined.warnings);
+  ExpectGolden("report/stored_runs_of_other_threads", joined.warnings);
 }
 
 TEST(JoinStoredRuns, PairsSingleExperiments) {
@@ -174,7 +174,7 @@ TEST(JoinStoredRuns, RefusesRunsWithoutCommonExperiments) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
-    ExpectGolden("stored_runs_of_other_experiments", error.Message() + "\n");
+    ExpectGolden("report/stored_runs_of_other_experiments", error.Message() + "\n");
   }
 }
 

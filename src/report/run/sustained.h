@@ -44,13 +44,13 @@ struct Sustained {
     const stats::RatioEstimate& estimate;
 
     static void Describe(auto& v) {
-      v("ratio", [](const Change& change) { return change.estimate.ratio(); },
+      v("ratio", [](const Change& value) { return value.estimate.ratio(); },
         {.meaning = "first_ms / last_ms: below 1, it became slower"});
-      v("low", [](const Change& change) { return change.estimate.low(); },
+      v("low", [](const Change& value) { return value.estimate.low(); },
         {.meaning = "lower bound of the ratio"});
-      v("high", [](const Change& change) { return change.estimate.high(); },
+      v("high", [](const Change& value) { return value.estimate.high(); },
         {.meaning = "upper bound of the ratio"});
-      v("confidence", [](const Change& change) { return change.estimate.confidence; },
+      v("confidence", [](const Change& value) { return value.estimate.confidence; },
         {.meaning = "of the interval"});
     }
   };

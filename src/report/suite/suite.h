@@ -196,14 +196,10 @@ struct SuiteVariant {
       {.meaning = "of their data types and devices, averaged within a model first", .min = 0});
     v("geometric_mean", &V::ratio, {.meaning = "baseline / candidate: above 1, the candidate is faster"});
     v("ratio_low",
-      [](const V& variant) {
-        return variant.estimate ? std::optional(variant.estimate->low()) : std::nullopt;
-      },
+      [](const V& value) { return value.estimate ? std::optional(value.estimate->low()) : std::nullopt; },
       {.meaning = "what the next such model may expect on average; null: fewer than two models"});
     v("ratio_high",
-      [](const V& variant) {
-        return variant.estimate ? std::optional(variant.estimate->high()) : std::nullopt;
-      },
+      [](const V& value) { return value.estimate ? std::optional(value.estimate->high()) : std::nullopt; },
       {.meaning = "what the next such model may expect on average; null: fewer than two models"});
     v("verdict", &V::verdict, {.meaning = "of the interval, on the candidate"});
   }

@@ -110,7 +110,7 @@ TEST(CheckJunit, HasACaseForEachPair) {
   EXPECT_DOUBLE_EQ(seconds, 8);
   // The model's unsafe name is escaped. The failure has the message of its first limit, then every limit,
   // the operators that changed or are only in one program, and the number of the others.
-  ExpectGolden("check_junit", RenderCheckJunit(MakeCheck()));
+  ExpectGolden("show/check_junit", RenderCheckJunit(MakeCheck()));
   EXPECT_STREQ(suite.select_node("testcase[4]/error").node().attribute("message").value(),
                "the worker died: \"<x>\"");
 }
@@ -157,7 +157,8 @@ TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
   });
   EXPECT_THAT(all_text, HasSubstr("Softmax"));
   EXPECT_THAT(all_text, Not(HasSubstr("--all")));
-  ExpectGolden("check_screen", GoldenState("short form", text) + GoldenState("long form (--all)", all_text));
+  ExpectGolden("show/check_screen",
+               GoldenState("short form", text) + GoldenState("long form (--all)", all_text));
   for (const int width : {60, 80, 120}) {
     std::istringstream lines(RenderCheck([&](std::ostream& out) {
       RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()),
@@ -170,7 +171,7 @@ TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
 TEST(CheckMarkdown, EveryRowHasAsManyCellsAsTheHeading) {
   const std::string text = RenderCheck(
       [](std::ostream& out) { RenderDocumentMarkdown(show::MakeCheckDocument(MakeCheck()), 2, out); });
-  ExpectGolden("check_page", text);  // names are escaped, and operators that pass are folded
+  ExpectGolden("show/check_page", text);  // names are escaped, and operators that pass are folded
   std::istringstream lines(text);
   std::string line;
   int rows = 0;

@@ -72,7 +72,7 @@ std::vector<show::Table> TablesWithId(const show::Document& document, const std:
 // the tables of categories. The emulated device is called emulated wherever it is named, and has no speedup.
 // Notes say that speedups between devices are unpaired, and that emulated timings are not meaningful.
 TEST(DevicesMarkdown, HasTheKitsCombinedSections) {
-  ExpectGolden("devices_page",
+  ExpectGolden("show/devices_page",
                GoldenState("3 devices, the last emulated", RenderDevicesMarkdown(example::MakeDevices())) +
                    GoldenState("2 models", RenderDevicesMarkdown(MakeTwoModels())));
 }
@@ -147,7 +147,7 @@ TEST(DevicesDocument, EveryModelHasItsSections) {
 // The verdicts of all devices come first, then tables with one row or column per device. Two runs of one
 // device are called runs.
 TEST(DevicesTerminal, ShowsEachDeviceThenAllSideBySide) {
-  ExpectGolden("devices_screen",
+  ExpectGolden("show/devices_screen",
                GoldenState("3 devices, the last emulated", RenderDevicesScreen(example::MakeDevices())) +
                    GoldenState("2 runs of one device", RenderDevicesScreen(MakeTwoRunsOfOneDevice())));
 }

@@ -57,7 +57,7 @@ std::string RenderCsv(const show::Document& document, const std::string& table) 
 TEST(DocumentTerminal, ShortFormCountsOmittedParts) {
   const show::Document document = MakeAllPartsDocument();
   ExpectGolden(
-      "document_screen",
+      "show/document_screen",
       GoldenState("short form", RenderScreen(document, {.report_path = "there"})) +
           GoldenState("long form (--all)", RenderScreen(document, {.all = true, .report_path = ""})) +
           GoldenState("short form in colors",
@@ -127,7 +127,7 @@ TEST(DocumentTerminal, KeepsToItsWidth) {
 TEST(DocumentMarkdown, HasEverythingThatIsNotAvailableElsewhere) {
   const std::string page = RenderPage(MakeAllPartsDocument());
   EXPECT_THAT(page, AllOf(Not(HasSubstr("| small |")), Not(HasSubstr("FLOP"))));
-  ExpectGolden("document_page", page);
+  ExpectGolden("show/document_page", page);
 }
 
 TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
@@ -276,8 +276,8 @@ TEST(MakeCountersDocument, OperatorsByProcessorTimeUnderTheWhole) {
   const std::string page_of_many =
       RenderPage(show::MakeCountersDocument(example::MakeRunWithCounters("many", counters)));
   EXPECT_THAT(page_of_many, AllOf(HasSubstr("op25."), Not(HasSubstr("op4."))));
-  ExpectGolden("counters_page", GoldenState("two operators", page) +
-                                    GoldenState("more operators than a page lists", page_of_many));
+  ExpectGolden("show/counters_page", GoldenState("two operators", page) +
+                                         GoldenState("more operators than a page lists", page_of_many));
 }
 
 TEST(MakeCountersDocument, EmptyForNoCounters) {

@@ -85,10 +85,10 @@ TEST(InspectTerminal, FitsOneScreenAndShowsNamesFromTheExport) {
   const SourceMap sources = MakeSources();
   std::ostringstream named;
   RenderDocumentTerminal(show::MakeInspectDocument(small, "net.pte", nullptr, &sources), {}, named);
-  ExpectGolden("inspect_screen", GoldenState("51 steps and 12 inputs", short_text) +
-                                     GoldenState("51 steps and 12 inputs with --all", full_text) +
-                                     GoldenState("8 steps", RenderProgramScreen(small, {})) +
-                                     GoldenState("8 steps with the names of the export", named.str()));
+  ExpectGolden("show/inspect_screen", GoldenState("51 steps and 12 inputs", short_text) +
+                                          GoldenState("51 steps and 12 inputs with --all", full_text) +
+                                          GoldenState("8 steps", RenderProgramScreen(small, {})) +
+                                          GoldenState("8 steps with the names of the export", named.str()));
 }
 
 TEST(InspectTerminal, KeepsToTheWidthAndToAscii) {

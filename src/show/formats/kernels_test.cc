@@ -41,7 +41,7 @@ TEST(RenderKernelsCsv, HasTheKitsColumnsFirst) {
   EXPECT_THAT(text, testing::StartsWith(
                         "model_id,kernel_name,category,count,dtype,xnn_op,variant,ukernel_shape,arch_chain,"
                         "has_sme,has_sme2,status,"));
-  ExpectGolden("kernels_csv", text);
+  ExpectGolden("show/kernels_csv", text);
   CsvReader reader(text, "x.csv");
   std::vector<std::string_view> fields;
   int rows = 0;
@@ -60,7 +60,7 @@ TEST(RenderKernelsMarkdown, SeparatesProvenFromUnproven) {
   EXPECT_THAT(filtered, testing::StartsWith("# Mine\n"));
   EXPECT_THAT(filtered, Not(HasSubstr("dwconv")));
   EXPECT_THAT(filtered, HasSubstr("gemm"));
-  ExpectGolden("kernels_page", GoldenState("all kernels", text) + GoldenState("filter GEMM", filtered));
+  ExpectGolden("show/kernels_page", GoldenState("all kernels", text) + GoldenState("filter GEMM", filtered));
 }
 
 TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
@@ -72,8 +72,8 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
   EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));
   std::ostringstream default_out;
   RenderDocumentTerminal(show::MakeKernelsDocument(MakeKernelReport()), {}, default_out);
-  ExpectGolden("kernels_screen", GoldenState("100 columns", out.str()) +
-                                     GoldenState("80 columns, no report", default_out.str()));
+  ExpectGolden("show/kernels_screen", GoldenState("100 columns", out.str()) +
+                                          GoldenState("80 columns, no report", default_out.str()));
 }
 
 TEST(RenderKernelsTerminal, NamesAreCompleteOnAPipe) {

@@ -95,7 +95,7 @@ TEST(MakeLadderSections, PageHasTheEffectOfEveryLevel) {
   const Report thread_dependent = MakeLadder(MakeSme2Points());
   EXPECT_FALSE(thread_dependent.ladder->thread_dependent_levels.empty());
   const Report tiny_margin = MakeLadderWithTinyMargin();
-  ExpectGolden("ladder_page",
+  ExpectGolden("show/ladder_page",
                GoldenState("1 and 4 threads",
                            RenderPage(show::MakeLadderSections(thread_dependent), show::Level::kPage)) +
                    GoldenState("tiny margin",
@@ -145,7 +145,7 @@ TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
   answers += GoldenState("all levels the same", PrintAnswers(same));
   cells.back().over_below->verdict = stats::Verdict::kContended;
   answers += GoldenState("a contended level", PrintAnswers(same));
-  ExpectGolden("ladder_answers", answers);
+  ExpectGolden("show/ladder_answers", answers);
 }
 
 TEST(MakeLadderSections, NamesTheLevelsThatHaveAnOperator) {
@@ -195,7 +195,7 @@ TEST(RenderLadder, ShowsLevelsGainsAndBars) {
   EXPECT_THAT(unsupported, Not(HasSubstr("\x1b")));
   const std::string emulated = RenderLadderScreen(MakeEmulatedLadder());
   EXPECT_THAT(emulated, Not(HasSubstr("█")));
-  ExpectGolden("ladder_screen",
+  ExpectGolden("show/ladder_screen",
                GoldenState("1 thread", RenderLadderScreen(MakeLadder(OneThread()))) +
                    GoldenState("1 and 4 threads", RenderLadderScreen(MakeLadder(MakeSme2Points()))) +
                    GoldenState("a level that does not run", unsupported) +

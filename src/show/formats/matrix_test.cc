@@ -81,7 +81,7 @@ TEST(RenderMatrix, ShowsSpeedupAndEfficiency) {
   Report slower = MakeThreadSweep();
   SetVerdictsOfOperators(stats::Verdict::kSlower, slower);
   ExpectGolden(
-      "matrix",
+      "show/matrix",
       GoldenState("page", page.str()) + GoldenState("screen", MatrixScreen({})) +
           GoldenState("60 columns", MatrixScreen({.width = 60, .report_path = ""})) +
           GoldenState("60 columns with --all", MatrixScreen({.width = 60, .all = true, .report_path = ""})) +

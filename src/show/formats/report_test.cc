@@ -45,7 +45,7 @@ TEST(ReportScreen, ShowsAnyNumberOfExperiments) {
   Report many = MakeThreeTraces();
   for (int i = 0; i < 6; ++i) many.experiments.push_back(many.experiments.front());
   ExpectGolden(
-      "report_screen",
+      "show/report_screen",
       GoldenState("a pair", Screen(example::MakePair(), {.report_path = "runs/report.md"})) +
           GoldenState("a pair in ASCII", Screen(example::MakePair(), {.ascii = true, .report_path = ""})) +
           GoldenState("a single trace", Screen(example::MakeBare())) +
@@ -79,7 +79,7 @@ TEST(ReportScreen, AllShowsEverything) {
   EXPECT_THAT(short_text, HasSubstr("--all"));
   EXPECT_THAT(full_text, Not(HasSubstr("--all")));
   EXPECT_GT(report.findings.size(), 3U);
-  ExpectGolden("report_screen_all",
+  ExpectGolden("show/report_screen_all",
                GoldenState("short form", short_text) + GoldenState("long form (--all)", full_text));
 }
 
@@ -163,7 +163,7 @@ std::string Brief(const Report& report) {
 
 // The page leads from the verdict with its interval over findings, latencies, and time breakdowns to the
 // conditions. An operator that has another name in the candidate has both names.
-TEST(ReportPage, HasTheSectionsOfAComparison) { ExpectGolden("report_page", Page(example::MakePair())); }
+TEST(ReportPage, HasTheSectionsOfAComparison) { ExpectGolden("show/report_page", Page(example::MakePair())); }
 
 TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
   const Report pair = example::MakePair();
@@ -172,7 +172,7 @@ TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
   EXPECT_THAT(text, HasSubstr(ToText(show::MakeFindingTexts(pair, pair.findings.front()).text,
                                      show::LatencyRange(pair))
                                   .substr(0, 20)));
-  ExpectGolden("report_short_page",
+  ExpectGolden("show/report_short_page",
                GoldenState("a pair", text) + GoldenState("a single trace", Brief(example::MakeBare())));
   EXPECT_LT(text.size(), Page(pair).size() / 4);
   // Every folded part is closed.

@@ -153,7 +153,7 @@ TEST_F(BundledProgramTest, RefusesInvalidFiles) {
   add("data type qint8");
   file_.program.clear();
   add("no program");
-  ExpectGoldenMessages("bundled_program_problems", problems);
+  ExpectGoldenMessages("format/bundled_program_problems", problems);
 }
 
 TEST_F(BundledProgramTest, RefusesTruncatedFiles) {

@@ -277,7 +277,7 @@ TEST(ProgramReader, RefusesInvalidPrograms) {
   add("17 dimensions", [](auto& p) { FirstTensor(p).sizes.assign(17, 1); });
   add("planned buffer of -1 bytes", [](auto& p) { p.execution_plan[0]->non_const_buffer_sizes = {0, -1}; });
   problems.emplace_back("100 million arguments", ReadProblem(MakeProgramWithSharedArguments()));
-  ExpectGoldenMessages("program_problems", problems);
+  ExpectGoldenMessages("format/program_problems", problems);
   EXPECT_EQ(ProgramProblem([](auto& p) { FirstTensor(p).sizes = {0, 0x7fffffff}; }), "accepted");
 }
 
@@ -357,7 +357,7 @@ TEST(XnnGraphReader, RefusesTruncatedPayloadsAndInvalidOffsets) {
     damaged[at + 3] = 0xff;
     problems.emplace_back(fmt::format("byte {} of the header is 255", at + 3), PayloadProblem(damaged));
   }
-  ExpectGoldenMessages("xnn_payload_problems", problems);
+  ExpectGoldenMessages("format/xnn_payload_problems", problems);
 }
 
 std::string GraphProblem(const xnn::XNNGraphT& graph) {
@@ -403,7 +403,7 @@ TEST(XnnGraphReader, RefusesInvalidReferences) {
   EXPECT_EQ(GraphProblem(graph), "accepted");
   graph.xnodes.push_back(std::make_unique<xnn::XNodeT>());
   add("empty node");
-  ExpectGoldenMessages("xnn_graph_problems", problems);
+  ExpectGoldenMessages("format/xnn_graph_problems", problems);
 }
 
 }  // namespace

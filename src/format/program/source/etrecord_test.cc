@@ -144,7 +144,7 @@ TEST(Etrecord, RefusesOtherFiles) {
   };
   const std::string half(std::size_t{129} << 20U, ' ');
   ExpectGoldenMessages(
-      "etrecord_problems",
+      "format/etrecord_problems",
       {{"no file", EtrecordProblem("/no/such.etrecord")},
        {"a folder", EtrecordProblem(fs::temp_directory_path())},
        {"no edge program", problem({{"debug_handle_map", "{}"}})},

@@ -101,7 +101,7 @@ TEST_F(ForeignLayoutTest, CompletesKitManifestFromFiles) {
   EXPECT_EQ(run.pairs[0].baseline, 1u);
   EXPECT_EQ(run.pairs[0].candidate, 0u);
   EXPECT_EQ(run.pairs[0].label, "what it brings");
-  ExpectGolden("foreign_layout_problems", run.problems);
+  ExpectGolden("measure/store/foreign_layout_problems", run.problems);
 }
 
 TEST_F(ForeignLayoutTest, UsesTimelineIfEtdumpIsMissing) {

@@ -234,7 +234,7 @@ TEST(JoinProgram, DoesNotJoinAmbiguousOperators) {
   const ProgramJoin join = JoinProgram(profile, program, program.methods[0], &sources);
   const OperatorSource& abs = FindSource(profile, join, "Abs (NC) #1");
   EXPECT_EQ(abs.join, Join::kNone);
-  ExpectGolden("join_of_ambiguous_operator", abs.reason + "\n");
+  ExpectGolden("profile/join_of_ambiguous_operator", abs.reason + "\n");
   EXPECT_FALSE(abs.place.has_value());
 }
 
@@ -340,7 +340,7 @@ TEST(JoinProgram, RejectsAnotherProgram) {
   Profile another_delegate = MakeDelegateProfile({"Add (ND) #1"});
   another_delegate.operators[2].backend = "VulkanBackend";
   const ProgramJoin delegate_join = JoinProgram(another_delegate, program, program.methods[0], nullptr);
-  ExpectGoldenMessages("join_with_another_program",
+  ExpectGoldenMessages("profile/join_with_another_program",
                        {{"another kernel", join.problem}, {"another delegate", delegate_join.problem}});
 }
 

@@ -83,7 +83,7 @@ Report MakeReportWithDistantBins() {
 TEST(LatencyPlot, DrawsEveryRunOnOneAxis) {
   const Report single_time = MakeReportWithLatencies({{"one", {5'000'000, 5'000'000}}});
   ExpectGolden(
-      "latency_plot",
+      "show/latency_plot",
       GoldenState("two variants, runs beyond the axis", DrawLatencies(MakeReportWithTwoVariants(), 66)) +
           GoldenState("merged bins", DrawLatencies(MakeReportWithDistantBins(), 60)) +
           GoldenState("a single time", DrawLatencies(single_time, 80)));
@@ -256,10 +256,10 @@ TEST(RooflineTerminal, ChartIsAboveItsTable) {
   RenderDocumentTerminal(document, {}, short_form);
   RenderDocumentTerminal(document, {.all = true, .report_path = ""}, long_form);
   EXPECT_THAT(long_form.str(), Not(HasSubstr("--all")));
-  ExpectGolden("roofline_plot", GoldenState("operators at their roof", DrawRowsAtTheirCeiling().text) +
-                                    GoldenState("operators in one place", DrawRowsInOnePlace().text) +
-                                    GoldenState("short form of the section", short_form.str()) +
-                                    GoldenState("long form of the section (--all)", long_form.str()));
+  ExpectGolden("show/roofline_plot", GoldenState("operators at their roof", DrawRowsAtTheirCeiling().text) +
+                                         GoldenState("operators in one place", DrawRowsInOnePlace().text) +
+                                         GoldenState("short form of the section", short_form.str()) +
+                                         GoldenState("long form of the section (--all)", long_form.str()));
 }
 
 }  // namespace

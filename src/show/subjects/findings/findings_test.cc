@@ -823,7 +823,7 @@ TEST(Findings, TextsNameNumbersCausesAndRemedies) {
       PrintFinding<TracedSpeedupDiscrepancy>(MakeReportWithSpeedupAndSlowTraces()));
   add("traced speedup, only traced runs",
       PrintFinding<TracedSpeedupDiscrepancy>(MakeTracedReportWithSpeedup()));
-  ExpectGolden("findings", texts);
+  ExpectGolden("show/findings", texts);
 }
 
 TEST(Findings, AreEmptyForAnEmptyRun) { EXPECT_TRUE(Assemble({}, {}).findings.empty()); }

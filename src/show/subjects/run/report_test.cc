@@ -225,7 +225,7 @@ TEST(MakeReportDocument, NotesReportThePrecisionAndTheRuns) {
   add("runs, some disturbed", disturbed, "runs");
   disturbed.experiments[1].clean_runs = 0;
   add("runs, all disturbed", disturbed, "runs");
-  ExpectGolden("report_notes", notes);
+  ExpectGolden("show/report_notes", notes);
 }
 
 // Latencies of disturbed runs are marked in the latency table.
@@ -487,7 +487,7 @@ TEST(FactorsText, NamesBothFactors) {
   factors.candidate_peak = factors.baseline_peak;
   factors.baseline_share_of_peak = 0.2;
   const auto text = [](const Report& report) { return FactorsText(report.comparisons[0]); };
-  ExpectGolden("speedup_factors",
+  ExpectGolden("show/speedup_factors",
                GoldenState("better use of twice the peak", text(MakeReportWithFactors(0.85))) +
                    GoldenState("worse use of twice the peak", text(MakeReportWithFactors(0.3))) +
                    GoldenState("the same use of twice the peak", text(MakeReportWithFactors(0.371))) +
