@@ -146,7 +146,7 @@ TEST(RunsToDetect, LargerChangesNeedFewerRuns) {
   EXPECT_EQ(RunsToDetect(change_points, 1e-5, 0.05), std::nullopt);
 }
 
-TEST(ChangePValues, OneOfManyIsSignificant) {
+TEST(ChangePValues, AChangeAmongManySeriesIsSignificant) {
   CommitSeries series;
   std::vector<std::vector<RunLaunches>> all_series;
   for (int i = 0; i < 60; ++i) all_series.push_back(series.Stepped(30, i == 17 ? 18 : 99, 0.05));

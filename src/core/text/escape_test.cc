@@ -17,13 +17,13 @@ TEST(EscapeToOneLine, KeepsTextAndEscapesUnsafeCharacters) {
   EXPECT_EQ(EscapeToOneLine("a\n\tb"), "a\\x0a\\x09b");
   EXPECT_EQ(EscapeToOneLine("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
   EXPECT_EQ(EscapeToOneLine(std::string("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(EscapeToOneLine("\u009b31m"), "\\u009b31m");               // C1's CSI
-  EXPECT_EQ(EscapeToOneLine("\u202eabc\u2066"), "\\u202eabc\\u2066");  // bidirectional
+  EXPECT_EQ(EscapeToOneLine("\u009b31m"), "\\u009b31m");               // the control character CSI
+  EXPECT_EQ(EscapeToOneLine("\u202eabc\u2066"), "\\u202eabc\\u2066");  // bidirectional controls
   EXPECT_EQ(EscapeToOneLine("a\u2028b"), "a\\u2028b");
   EXPECT_EQ(EscapeToOneLine("a\xff\xc3"), "a\\xff\\xc3");
-  EXPECT_EQ(EscapeToOneLine("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
+  EXPECT_EQ(EscapeToOneLine("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // an encoded surrogate
   EXPECT_EQ(EscapeToOneLine("\xef\xbf\xbf"), "\\uffff");
-  EXPECT_EQ(EscapeToOneLine("\xc0\xaf"), "\\xc0\\xaf");  // overlong
+  EXPECT_EQ(EscapeToOneLine("\xc0\xaf"), "\\xc0\\xaf");  // overlong encoding of '/'
   EXPECT_EQ(EscapeToOneLine(""), "");
 }
 
@@ -32,7 +32,7 @@ TEST(EscapeLines, KeepsLinesButNoColor) {
   EXPECT_EQ(EscapeLines("\x1b[32mfaster\x1b[0m"), "\\x1b[32mfaster\\x1b[0m");
 }
 
-TEST(EscapeMarkdown, RendersAsTheText) {
+TEST(EscapeMarkdown, EscapesMarkupMentionsAndLinks) {
   EXPECT_EQ(EscapeMarkdown("x|y<script>\n`z`"), "x\\|y&lt;script&gt; \\`z\\`");
   EXPECT_EQ(EscapeMarkdown("a\u202e\x1b"), "a\\u202e\\x1b");
   EXPECT_EQ(EscapeMarkdown("@octocat a@b.c @ @"), "@<!-- -->octocat a@<!-- -->b.c @ @");
@@ -60,7 +60,7 @@ TEST(SafeFileName, CannotLeaveItsFolder) {
   EXPECT_EQ(SafeFileName("größe.v2"), "größe.v2");
 }
 
-TEST(JsonText, IsTheSameValueWithoutUnsafeCharacters) {
+TEST(JsonText, EscapesUnsafeCharactersAndKeepsTheValue) {
   const json value = {{"a\u202e", "\x7f\u009b\n µ 漢 😀\u2028"}};
   for (const int indent : {-1, 2}) {
     const std::string text = JsonText(value, indent);
@@ -73,7 +73,7 @@ TEST(JsonText, IsTheSameValueWithoutUnsafeCharacters) {
   EXPECT_EQ(JsonText(json("a\xff")), "\"a\ufffd\"");
 }
 
-// The output of an EscapingBuffer that gets `text` in pieces of this length.
+// The output of an EscapingBuffer that receives `text` in pieces of `piece` bytes.
 std::string EscapedInPieces(const std::string& text, std::size_t piece) {
   std::ostringstream sink;
   {
@@ -85,7 +85,7 @@ std::string EscapedInPieces(const std::string& text, std::size_t piece) {
   return sink.str();
 }
 
-TEST(EscapingBuffer, PassesOnlyOwnColorsForAllPieceLengths) {
+TEST(EscapingBuffer, EscapesAllButEtprofsColorsForAllPieceLengths) {
   std::string text;
   std::string expected;
   for (int i = 0; i < 1000; ++i) {
@@ -94,7 +94,7 @@ TEST(EscapingBuffer, PassesOnlyOwnColorsForAllPieceLengths) {
   }
   for (const std::size_t piece : {1U, 2U, 3U, 5U, 7U, 4096U, 100'000U})
     EXPECT_EQ(EscapedInPieces(text, piece), expected + "\n");
-  EXPECT_EQ(EscapedInPieces("a\xe6\xbc", 1), "a\\xe6\\xbc\n");  // cut
+  EXPECT_EQ(EscapedInPieces("a\xe6\xbc", 1), "a\\xe6\\xbc\n");  // a truncated character
 }
 
 }  // namespace

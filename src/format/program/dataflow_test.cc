@@ -86,7 +86,7 @@ Method MakeMethodWithLists() {
   return method;
 }
 
-TEST(Dataflow, FollowsListsOfTensors) {
+TEST(Dataflow, IncludesTensorsInListsOfAKernel) {
   const Method method = MakeMethodWithLists();
   Instruction kernel;
   kernel.kind = Instruction::Kind::kKernel;

@@ -134,7 +134,7 @@ Program MakeWhisper() {
   return program;
 }
 
-TEST(LanguageModel, TakesTheOutputsOfAnEncoder) {
+TEST(LanguageModel, AcceptsTheOutputsOfAnEncoder) {
   const LanguageModel model = FindLanguageModel(MakeWhisper());
   ASSERT_EQ(model.rejection, "");
   EXPECT_TRUE(model.steps[0].takes_features);

@@ -35,7 +35,7 @@ XnnGraph MakeTwoNodeGraph() {
   return graph;
 }
 
-TEST(Tensors, AreInTheOrderOfANodesArguments) {
+TEST(Tensors, KeepTheOrderOfTheArguments) {
   OperatorTensors tensors = GetTensors(std::vector<std::size_t>{0}, MakeTwoNodeGraph());
   ASSERT_EQ(tensors.inputs.size(), 2U);
   EXPECT_FALSE(tensors.inputs[0].constant);

@@ -35,7 +35,7 @@ XnnNode MakeNode(const std::string& type, std::uint32_t values) {
   return node;
 }
 
-TEST(Work, CountsMacsOfFullyConnectedLayers) {
+TEST(Work, CountsAFullyConnectedLayer) {
   XnnNode node = MakeNode("XNNFullyConnected", 3);
   EXPECT_EQ(CountMacs(node, MakeWorkGraph({{1, 128, 256}, {512, 256}, {1, 128, 512}})), 128 * 256 * 512);
   node.flags = 1;  // the filter is [in, out]
@@ -43,7 +43,7 @@ TEST(Work, CountsMacsOfFullyConnectedLayers) {
   EXPECT_EQ(CountMacs(node, MakeWorkGraph({{1}, {256}, {1}})), std::nullopt);
 }
 
-TEST(Work, CountsMacsOfConvolutions) {
+TEST(Work, CountsConvolutions) {
   XnnNode node = MakeNode("XNNConv2d", 3);
   EXPECT_EQ(CountMacs(node, MakeWorkGraph({{}, {}, {}})), std::nullopt);
   node.convolution.emplace();
@@ -57,7 +57,7 @@ TEST(Work, CountsMacsOfConvolutions) {
   EXPECT_EQ(CountMacs(node, graph), 2 * 9 * 9 * 8 * 3 * 2 * 5);
 }
 
-TEST(Work, CountsMacsOfMatrixProducts) {
+TEST(Work, CountsMatrixProducts) {
   EXPECT_EQ(
       CountMacs(MakeNode("XNNBatchMatrixMultiply", 3), MakeWorkGraph({{4, 6, 5}, {4, 5, 7}, {4, 6, 7}})),
       4 * 6 * 5 * 7);
@@ -105,7 +105,7 @@ struct CallMethod {
   std::optional<std::int64_t> macs() const { return CountMacs(method.instructions[0], method); }
 };
 
-TEST(Work, CountsMacsOfPortableKernels) {
+TEST(Work, CountsPortableKernels) {
   EXPECT_EQ(CallMethod("aten::mm.out", {{3, 4}, {4, 5}, {3, 5}}).macs(), 60);
   EXPECT_EQ(CallMethod("aten::bmm.out", {{2, 3, 4}, {2, 4, 5}, {2, 3, 5}}).macs(), 120);
   EXPECT_EQ(CallMethod("aten::addmm.out", {{5}, {3, 4}, {4, 5}, {}, {}, {3, 5}}).macs(), 60);
@@ -117,7 +117,7 @@ TEST(Work, CountsMacsOfPortableKernels) {
   EXPECT_EQ(CallMethod("aten::mm.out", {{3, 4}}).macs(), std::nullopt);
 }
 
-TEST(Work, CountsMacsOfTransposedPortableConvolutions) {
+TEST(Work, DependsOnWhetherAPortableConvolutionIsTransposed) {
   CallMethod call("aten::convolution.out",
                   {{2, 6, 9, 9}, {6, 4, 3, 2}, {}, {}, {}, {}, {}, {}, {}, {2, 8, 19, 18}});
   EXPECT_EQ(call.macs(), std::nullopt);  // argument 6, the flag `transposed`, has no value

@@ -362,7 +362,7 @@ TEST_F(ScheduleTest, ExcludesRunsThatWaited) {
 }
 
 // An interval that is narrow during the measurement and wide in the report would mislead the user.
-TEST_F(ScheduleTest, ProgressShowsWhatWaitingAddsToTheInterval) {
+TEST_F(ScheduleTest, ProgressShowsHowWaitingWidensTheInterval) {
   Add("a", 5'000'000).wait = [](std::size_t, std::size_t run) { return run % 2 == 0 ? 4'000'000 : 0; };
   Add("b", 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
   Pair();

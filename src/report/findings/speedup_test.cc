@@ -82,7 +82,7 @@ bool HasFactors(const std::function<void(SpeedupExample&)>& change) {
 
 // The baseline reaches 20 of 40 MACs per ns, the candidate 80 of 120: the speedup of 4x is 3x peak and 1.33x
 // better use.
-TEST(FactorSpeedup, IsPeakTimesUse) {
+TEST(FactorSpeedup, IsTheProductOfPeakAndUseRatios) {
   const auto factors = FindFactors([](SpeedupExample&) {});
   ASSERT_TRUE(factors.has_value());
   EXPECT_EQ(factors->dtype, "fp32");
@@ -99,7 +99,7 @@ TEST(FactorSpeedup, IsPeakTimesUse) {
 }
 
 // If the peak grows more than the speed, it is used worse: 4x is 8x peak and half the use.
-TEST(FactorSpeedup, UseCanFall) {
+TEST(FactorSpeedup, AllowsALowerShareOfThePeak) {
   const auto factors =
       FindFactors([](SpeedupExample& e) { e.peaks_on()[1] = MakeComputePeak("avx512f", "fp32", 320e9); });
   ASSERT_TRUE(factors.has_value());

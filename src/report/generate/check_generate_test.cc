@@ -111,7 +111,7 @@ TEST(CheckGenerate, FailsOnlySlowerTests) {
   }
 }
 
-TEST(CheckGenerate, LimitsOfItsOwn) {
+TEST(CheckGenerate, FirstTokenHasASeparateLimit) {
   CheckLimits limits;
   limits.first_token_slowdown = 0.2;
   EXPECT_EQ(SimulatedPair({{"first token", 0.1}}).Check(limits).decision, GateDecision::kPass);
@@ -157,7 +157,7 @@ TEST(CheckGenerate, ContendedTestsAreInconclusive) {
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
 }
 
-TEST(CheckGenerate, NothingMeasuredIsInconclusive) {
+TEST(CheckGenerate, MissingMeasurementsAreInconclusive) {
   SimulatedPair empty({});
   for (ExperimentData& data : empty.run.experiments) data.launches.clear();
   const CheckReport check = empty.Check();
@@ -228,7 +228,7 @@ TEST(CheckGenerate, StoredRunsAreUnpaired) {
   EXPECT_THAT(NamesWithDecision(check(0.05), GateDecision::kPass), ElementsAre("cache"));
 }
 
-TEST(CheckGenerate, OmitsTestsAtOtherPlaces) {
+TEST(CheckGenerate, ExcludesTestsWithUnmatchedSteps) {
   auto [baseline, candidate] = SplitIntoRuns(SimulatedPair({}));
   candidate.experiments[1].place->tokens = 2;  // one of the two parts of pp20
   candidate.experiments[3].place->at = 13;

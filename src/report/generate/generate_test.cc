@@ -127,7 +127,7 @@ TEST(GenerationReport, ComparesTestsOfSeveralParts) {
             stats::Verdict::kContended);
 }
 
-TEST(GenerationReport, HasNoLineWhereTimesBend) {
+TEST(GenerationReport, HasNoLineForNonlinearTimes) {
   const auto line = [](double last) {
     const Report report =
         MakeReportOfSteps({MakeStepExperiment("a", "tg1", 1, 0, 1, {1e6, 1.01e6}),
@@ -449,7 +449,7 @@ TEST(GenerationReport, NamesTheKernelsOfWatchedSteps) {
   EXPECT_TRUE(MakeGenerationReport(MakeReportOfSteps(steps))->sides[0].kernels.empty());
 }
 
-TEST(GenerationReport, IsAbsentWithoutSteps) {
+TEST(GenerationReport, IsAbsentWithoutStepsOfTests) {
   ExperimentData data = MakeStepExperiment("a", "tg3", 1, 0, 3, {9e6, 9e6});
   data.place.reset();
   EXPECT_FALSE(MakeGenerationReport(MakeReportOfSteps({data})));

@@ -83,7 +83,7 @@ TEST(Matrix, JoinsComparisonsWithOneBaseline) {
   EXPECT_EQ(matrix.costs[0].load.verdict, stats::Verdict::kSame);
 }
 
-TEST(Matrix, HasTheBaselinesTimesBesideACandidateWithoutTrace) {
+TEST(Matrix, KeepsTheBaselinesTimesIfACandidateHasNoTrace) {
   for (const bool one_is_traced : {true, false}) {
     RunData run;
     std::vector<std::optional<Profile>> profiles;

@@ -207,7 +207,7 @@ TEST(Assemble, NamesTheReleaseThatChangedAndNoOther) {
   }
 }
 
-TEST(Assemble, JudgesReleasesTogetherAndOtherPairsAlone) {
+TEST(Assemble, AdjustsReleasesTogetherAndOtherPairsSeparately) {
   const Report two = AssembleReleases(2, 1, 1);
   const Report many = AssembleReleases(21, 1, 1);
   const auto width = [](const Report& report) { return *report.comparisons[0].half_width; };

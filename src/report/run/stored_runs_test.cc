@@ -39,7 +39,7 @@ std::vector<std::string> ListMismatches(const RunData& a, const RunData& b) {
   return names;
 }
 
-TEST(FindMismatches, FindsNoneInEqualRuns) {
+TEST(FindMismatches, FindsNoMismatchInEqualRuns) {
   EXPECT_THAT(ListMismatches(MakeRun({"a"}), MakeRun({"a"})), IsEmpty());
 }
 
@@ -72,7 +72,7 @@ TEST(FindMismatches, NamesEachMismatch) {
               ElementsAre("device", "runner", "isa", "threads", "cpus", "governor"));
 }
 
-TEST(FindMismatches, IgnoresOtherFormsOfTheModel) {
+TEST(FindMismatches, IgnoresTheModelsBackendAndDataType) {
   RunData baseline = MakeRun({"a"});
   RunData candidate = baseline;
   baseline.experiments[0].model = "before/net_xnnpack_fp32.pte";
@@ -93,7 +93,7 @@ TEST(FindMismatches, IgnoresOtherFormsOfTheModel) {
   EXPECT_THAT(with_model(""), IsEmpty());
 }
 
-TEST(JoinStoredRuns, WarnsOfTwoFormsOfAModel) {
+TEST(JoinStoredRuns, WarnsOfDifferentBackendsOrDataTypes) {
   RunData baseline = MakeRun({"a"});
   RunData candidate = baseline;
   baseline.experiments[0].model = "net_xnnpack_fp32.pte";

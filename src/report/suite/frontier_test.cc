@@ -80,7 +80,7 @@ std::vector<std::string> FindPlaces(const std::vector<SettingTruth>& truths) {
   return FindPlaces(suite);
 }
 
-TEST(Frontier, LeavesOutDominatedSettings) {
+TEST(Frontier, ExcludesDominatedSettings) {
   EXPECT_THAT(FindPlaces({{}, {.latency = 0.8}}), ElementsAre("fp32, s1", "yes"));
   EXPECT_THAT(FindPlaces({{}, {.memory = 1.2}}), ElementsAre("yes", "fp32, s0"));
   EXPECT_THAT(FindPlaces({{.sqnr = {{"example", 42}}}, {.program = "b2"}}), ElementsAre("yes", "fp32, s0"));
@@ -156,7 +156,7 @@ TEST(Frontier, ComparesCellsOfOneModelAndDevice) {
 }
 
 // "As good" allows 1% and 1 dB, so three settings may each dominate the next one.
-TEST(Frontier, KeepsACircle) {
+TEST(Frontier, KeepsACycleOfDominatingSettings) {
   const SettingTruth a = {.latency = 1, .memory = 0.993, .sqnr = {{"example", 40}}, .program = "a"},
                      b = {.latency = 1.014, .memory = 0.986, .sqnr = {{"example", 40.9}}, .program = "b"},
                      c = {.latency = 1.007, .memory = 1, .sqnr = {{"example", 41.5}}, .program = "c"};
@@ -167,7 +167,7 @@ TEST(Frontier, KeepsACircle) {
 }
 
 // Sixteen equal settings: the error rate is at most 5%, for what is dominated and for what is called fastest.
-TEST(Frontier, EqualSettingsStayAndNoneWins) {
+TEST(Frontier, EqualSettingsStayAndTie) {
   constexpr int kTrials = 400;
   std::mt19937_64 random{49};
   int dominated = 0, won = 0, won_in_search = 0;

@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<double> kX = {0, 640, 1280, 1920};
 
-TEST(Line, FitsByLeastSquares) {
+TEST(Line, MinimizesTheSquares) {
   // By hand: x 0 1 2, y 1 3 4: slope 1.5, intercept 7/6.
   const Line line = FitLine(std::vector<double>{0, 1, 2}, std::vector<double>{1, 3, 4});
   EXPECT_DOUBLE_EQ(line.slope, 1.5);
@@ -22,7 +22,7 @@ TEST(Line, FitsByLeastSquares) {
   EXPECT_THROW(FitLine(std::vector<double>{1, 2}, std::vector<double>{1}), std::invalid_argument);
 }
 
-TEST(Line, LinesOfPartsAddUpToTheLineOfTheSum) {
+TEST(Line, PartsAddUpToTheLineOfTheirSum) {
   Random random(5);
   std::vector<double> total(kX.size());
   Line sum;

@@ -34,7 +34,7 @@ TEST(ExportNotes, AreNamesAndHintsOfEachMethod) {
   EXPECT_TRUE(sources.methods.at("other").hints.empty());
 }
 
-TEST(ExportNotes, AreEmptyForOtherFiles) {
+TEST(ExportNotes, AreIgnoredForAnotherFile) {
   for (const char* const text :
        {"", "{", "[]", R"json({"methods": 3})json", R"json({"hints": {"forward": 1}})json"})
     EXPECT_TRUE(ReadNotes(text).methods.empty()) << text;

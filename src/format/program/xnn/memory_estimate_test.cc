@@ -211,7 +211,7 @@ TEST(PackedBytes, CountWeightsAndABiasPerChannel) {
   EXPECT_EQ(PackedBytes(half.node, half.graph), 64 * (32 + 1) * 2);
 }
 
-TEST(PackedBytes, CountWeightsAndBiasOfConvolutions) {
+TEST(PackedBytes, CountConvolutions) {
   Layer layer({64, 3, 3, 16});
   layer.node.type = "XNNConv2d";
   layer.node.convolution.emplace();
@@ -250,7 +250,7 @@ TEST(RepackedBytes, CountSharedWeights) {
   EXPECT_EQ(RepackedBytes(method, program), 0);
 }
 
-TEST(PackedBytes, AreUnknownForOtherBackends) {
+TEST(PackedBytes, AreUnknownForAnotherBackend) {
   Method method;
   EXPECT_EQ(PackedBytes(method, {}), 0);
   method.delegates.emplace_back();

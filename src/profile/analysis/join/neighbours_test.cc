@@ -149,12 +149,12 @@ std::size_t CountClampEdges(std::uint32_t count) {
   return ListCallEdges(nodes, {count}, executed).size();
 }
 
-TEST(Neighbors, AreUnknownIfThereAreTooManyAlignments) {
+TEST(Neighbors, AreUnknownForTooManyAlignments) {
   EXPECT_EQ(CountClampEdges(16), 14U);
   EXPECT_EQ(CountClampEdges(400), 0U);
 }
 
-TEST(Neighbors, IncludeOperatorsThatXnnpackInserted) {
+TEST(Neighbors, IncludeInsertedOperators) {
   const std::vector<Node> product = {{"XNNAbs", {0}, {1}},
                                      {"XNNSin", {0}, {2}},
                                      {"XNNBatchMatrixMultiply", {1, 2}, {3}},
