@@ -259,10 +259,10 @@ Bundle BuildBundle(const BundleOptions& options) {
   if (bundle.folder.filename().empty()) bundle.folder = bundle.folder.parent_path();
   RequireBundleFolder(bundle.folder);
   bundle.manifest.target = Name(target);
-  bundle.manifest.executorch = InstalledExecutorch(options.checkout);
+  bundle.manifest.executorch = QueryExecutorchVersion(options.checkout);
   const std::string& version = bundle.manifest.executorch;
-  const fs::path wheel = is_cross_build ? Aarch64Wheel(options.checkout, version, options.progress)
-                                        : InstalledWheel(options.checkout);
+  const fs::path wheel = is_cross_build ? FetchAarch64Wheel(options.checkout, version, options.progress)
+                                        : FindInstalledWheel(options.checkout);
   const fs::path runner = BuildRunner(options, toolchain);
   const Contents contents =
       kOnMac ? CollectMachOContents(runner, wheel / "lib") : CollectElfContents(toolchain, runner, wheel);

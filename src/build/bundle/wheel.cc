@@ -65,15 +65,15 @@ void UnpackWheel(const std::string& python, const fs::path& wheel, const fs::pat
   RunStep({python, "-m", "zipfile", "-e", wheel.string(), folder.string()}, "unpack the wheel", interrupted);
 }
 
-std::string InstalledExecutorch(const fs::path& checkout) {
+std::string QueryExecutorchVersion(const fs::path& checkout) {
   return QueryMetadata(checkout, "m.version('executorch')");
 }
 
-fs::path InstalledWheel(const fs::path& checkout) {
+fs::path FindInstalledWheel(const fs::path& checkout) {
   return QueryMetadata(checkout, "m.distribution('executorch').locate_file('executorch')");
 }
 
-std::optional<fs::path> FetchedAarch64Wheel(const fs::path& checkout, const std::string& version) {
+std::optional<fs::path> FindFetchedAarch64Wheel(const fs::path& checkout, const std::string& version) {
   const fs::path folder = WheelFolder(checkout);
   fs::path package = folder / "executorch";
   if (!Exists(folder / fmt::format("executorch-{}.dist-info", version)) || !Exists(package / "lib"))
@@ -81,8 +81,9 @@ std::optional<fs::path> FetchedAarch64Wheel(const fs::path& checkout, const std:
   return package;
 }
 
-fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, const StepProgress& progress) {
-  if (const auto fetched = FetchedAarch64Wheel(checkout, version)) return *fetched;
+fs::path FetchAarch64Wheel(const fs::path& checkout, const std::string& version,
+                           const StepProgress& progress) {
+  if (const auto fetched = FindFetchedAarch64Wheel(checkout, version)) return *fetched;
   const fs::path folder = WheelFolder(checkout);
   fs::path package = folder / "executorch";
   const std::string requirement = "executorch==" + version;

@@ -21,19 +21,20 @@ void FetchWheel(const std::string& python, const std::string& requirement,
 void UnpackWheel(const std::string& python, const std::filesystem::path& wheel,
                  const std::filesystem::path& folder, const std::function<bool()>& interrupted);
 
-// The version of the executorch wheel in the checkout's .venv, such as "1.5.1". Throws Error (kDeviceFailed).
-std::string InstalledExecutorch(const std::filesystem::path& checkout);
+// Queries the version of the executorch wheel in the checkout's .venv, such as "1.5.1". Throws Error
+// (kDeviceFailed).
+std::string QueryExecutorchVersion(const std::filesystem::path& checkout);
 
-// The folder .../executorch of the wheel in the checkout's .venv. Throws Error (kDeviceFailed).
-std::filesystem::path InstalledWheel(const std::filesystem::path& checkout);
+// Finds the folder .../executorch of the wheel in the checkout's .venv. Throws Error (kDeviceFailed).
+std::filesystem::path FindInstalledWheel(const std::filesystem::path& checkout);
 
-// The folder .../executorch of that version's wheel for aarch64 Linux, below build/wheels/linux-aarch64;
-// absent: the folder is missing or incomplete.
-std::optional<std::filesystem::path> FetchedAarch64Wheel(const std::filesystem::path& checkout,
-                                                         const std::string& version);
-// Returns FetchedAarch64Wheel. If that is absent, first fetches the wheel by pip (as configured) and unpacks
-// it. Throws Error (kDeviceFailed).
-std::filesystem::path Aarch64Wheel(const std::filesystem::path& checkout, const std::string& version,
-                                   const StepProgress& progress);
+// Finds the folder .../executorch of that version's wheel for aarch64 Linux, below
+// build/wheels/linux-aarch64; absent: the folder is missing or incomplete.
+std::optional<std::filesystem::path> FindFetchedAarch64Wheel(const std::filesystem::path& checkout,
+                                                             const std::string& version);
+// Returns FindFetchedAarch64Wheel. If that is absent, first fetches the wheel by pip (as configured) and
+// unpacks it. Throws Error (kDeviceFailed).
+std::filesystem::path FetchAarch64Wheel(const std::filesystem::path& checkout, const std::string& version,
+                                        const StepProgress& progress);
 
 }  // namespace etprof

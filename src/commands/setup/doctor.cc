@@ -260,7 +260,7 @@ Check CheckAarch64Wheel(const fs::path& root, const PythonPackages& packages) {
   const auto executorch = packages.versions.find("executorch");
   if (executorch != packages.versions.end()) {
     const std::string& version = executorch->second;
-    if (const auto wheel = FetchedAarch64Wheel(root, version))
+    if (const auto wheel = FindFetchedAarch64Wheel(root, version))
       return Ok("aarch64 wheel", fmt::format("{}, {}", version, wheel->parent_path().string()));
   }
   return Warning("aarch64 wheel", "not fetched yet", "etprof build --target fetches it by pip, 18 MB");
