@@ -198,7 +198,7 @@ std::string PaceText(const ReportExperiment& experiment) {
                      PercentText(share));
 }
 
-std::string CostVerdict(const StartupCost& cost) {
+std::string CostChangeText(const StartupCost& cost) {
   if (!cost.estimate) return "";
   if (cost.verdict == stats::Verdict::kSame) return "same";
   return Differs(cost.verdict) ? SignedPercentText(1 / cost.estimate->ratio() - 1) : "";
@@ -206,7 +206,7 @@ std::string CostVerdict(const StartupCost& cost) {
 
 constexpr double kMaxChange = 100;  // bounds of a change beyond this limit carry no information
 
-std::string CostInterval(const StartupCost& cost) {
+std::string CostIntervalText(const StartupCost& cost) {
   if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return kUndefined;
   // The change is candidate over baseline and the estimate baseline over candidate, so the ends are swapped.
   const double low = 1 / cost.estimate->high() - 1;

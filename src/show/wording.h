@@ -73,10 +73,10 @@ std::string IntervalText(const TimeComparison& quantity);
 
 // For a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1%)".
 std::string PaceText(const ReportExperiment& experiment);
-// The change of a cost: "+29%", "same"; empty if inconclusive.
-std::string CostVerdict(const StartupCost& cost);
-// The interval of a cost's change, from the candidate's minimum to its maximum: "[−2.9%, −1.9%]", or "—".
-std::string CostInterval(const StartupCost& cost);
+// The change of a startup cost: "+29%", "same"; empty if inconclusive.
+std::string CostChangeText(const StartupCost& cost);
+// The interval of that change, from the candidate's minimum to its maximum: "[−2.9%, −1.9%]", or "—".
+std::string CostIntervalText(const StartupCost& cost);
 
 // "10 launches x 7 rounds", "10 interleaved launches x 7 rounds"; "" if not paired.
 std::string SampleText(const Comparison& comparison, bool interleaved = false);

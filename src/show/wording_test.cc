@@ -96,25 +96,25 @@ StartupCost Cost(double low, double high, stats::Verdict verdict) {
 // A ratio is baseline over candidate, a change candidate over baseline; the change must be within its
 // interval.
 TEST(Costs, ChangesAreWithinTheirIntervals) {
-  const StartupCost more = Cost(0.74, 0.98, stats::Verdict::kSlower);  // the ratio is 0.852
-  EXPECT_EQ(CostVerdict(more), "+17%");
-  EXPECT_EQ(CostInterval(more), "[+2.0%, +35%]");
-  const StartupCost less = Cost(1.0354, 1.3168, stats::Verdict::kFaster);  // the ratio is 1.1676
-  EXPECT_EQ(CostVerdict(less), "−14%");
-  EXPECT_EQ(CostInterval(less), "[−24%, −3.4%]");
-  const StartupCost slightly = Cost(0.965, 0.973, stats::Verdict::kSlower);
-  EXPECT_EQ(CostVerdict(slightly), "+3.2%");
-  EXPECT_EQ(CostInterval(slightly), "[+2.8%, +3.6%]");
+  const StartupCost increase = Cost(0.74, 0.98, stats::Verdict::kSlower);  // the ratio is 0.852
+  EXPECT_EQ(CostChangeText(increase), "+17%");
+  EXPECT_EQ(CostIntervalText(increase), "[+2.0%, +35%]");
+  const StartupCost decrease = Cost(1.0354, 1.3168, stats::Verdict::kFaster);  // the ratio is 1.1676
+  EXPECT_EQ(CostChangeText(decrease), "−14%");
+  EXPECT_EQ(CostIntervalText(decrease), "[−24%, −3.4%]");
+  const StartupCost small_increase = Cost(0.965, 0.973, stats::Verdict::kSlower);
+  EXPECT_EQ(CostChangeText(small_increase), "+3.2%");
+  EXPECT_EQ(CostIntervalText(small_increase), "[+2.8%, +3.6%]");
 }
 
 TEST(Costs, UnknownChangesAreEmpty) {
-  EXPECT_EQ(CostVerdict(Cost(0.9, 1.1, stats::Verdict::kInconclusive)), "");
-  EXPECT_EQ(CostInterval(Cost(0.89, 1.09, stats::Verdict::kInconclusive)), "[−8.3%, +12%]");
-  EXPECT_EQ(CostVerdict(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "same");
-  EXPECT_EQ(CostInterval(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "[−0.4%, 0%]");
-  EXPECT_EQ(CostInterval(Cost(1e-9, 2, stats::Verdict::kInconclusive)), kUndefined);
-  EXPECT_EQ(CostInterval(Cost(1.9, 2.1, stats::Verdict::kEmulated)), kUndefined);
-  EXPECT_EQ(CostInterval(StartupCost()), kUndefined);
+  EXPECT_EQ(CostChangeText(Cost(0.9, 1.1, stats::Verdict::kInconclusive)), "");
+  EXPECT_EQ(CostIntervalText(Cost(0.89, 1.09, stats::Verdict::kInconclusive)), "[−8.3%, +12%]");
+  EXPECT_EQ(CostChangeText(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "same");
+  EXPECT_EQ(CostIntervalText(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "[−0.4%, 0%]");
+  EXPECT_EQ(CostIntervalText(Cost(1e-9, 2, stats::Verdict::kInconclusive)), kUndefined);
+  EXPECT_EQ(CostIntervalText(Cost(1.9, 2.1, stats::Verdict::kEmulated)), kUndefined);
+  EXPECT_EQ(CostIntervalText(StartupCost()), kUndefined);
 }
 
 TEST(RoundToUnits, AddUpToTheRoundedSum) {

@@ -74,7 +74,7 @@ void AddCosts(const Matrix& matrix, const char* name, StartupCost StartupCosts::
   Row& row = table.AddRow(name, OptionalCell<T>((matrix.costs.front().*member).baseline));
   row.level = Level::kPage;
   for (const StartupCosts& costs : matrix.costs)
-    row.Add(OptionalCell<T>((costs.*member).candidate), CostVerdict(costs.*member));
+    row.Add(OptionalCell<T>((costs.*member).candidate), CostChangeText(costs.*member));
 }
 
 }  // namespace

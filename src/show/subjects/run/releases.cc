@@ -106,7 +106,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
   };
   const auto cost_change = [&](StartupCost StartupCosts::*cost) {
     return pair_cell(
-        [=](const ReportComparison& pair) { return KnownTextCell(CostVerdict(pair.costs.*cost)); });
+        [=](const ReportComparison& pair) { return KnownTextCell(CostChangeText(pair.costs.*cost)); });
   };
   const auto latency = [](const ReportComparison& pair) -> const TimeComparison& {
     return pair.comparison.latency;
