@@ -21,13 +21,13 @@
 namespace etprof {
 namespace {
 
-struct XnnElement {
+struct ElementTypeNames {
   std::string_view xnnpack, safetensors;
   bool is_scaled = false;  // the elements are quantized
 };
-constexpr XnnElement kXnnElements[] = {{"fp32", "F32"},        {"fp16", "F16"},       {"bf16", "BF16"},
-                                       {"int32", "I32"},       {"qint8", "I8", true}, {"quint8", "U8", true},
-                                       {"qint32", "I32", true}};
+constexpr ElementTypeNames kElementTypeNames[] = {
+    {"fp32", "F32"},       {"fp16", "F16"},        {"bf16", "BF16"},       {"int32", "I32"},
+    {"qint8", "I8", true}, {"quint8", "U8", true}, {"qint32", "I32", true}};
 
 // Identifies a delegate call of the run by chain, instruction, and occurrence.
 using CallKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
@@ -66,8 +66,8 @@ Profile MakeDelegateProfile(const std::vector<protocol::OperatorValue>& values, 
 void DescribeElements(const DataType& type, const XnnQuantization* quantization, DescribedValue& described) {
   if (!type.bits || *type.bits % 8 != 0) return;
   described.element_bytes = *type.bits / 8;
-  const auto* const element = std::ranges::find(kXnnElements, type.name, &XnnElement::xnnpack);
-  if (element == std::end(kXnnElements)) return;
+  const auto* const element = std::ranges::find(kElementTypeNames, type.name, &ElementTypeNames::xnnpack);
+  if (element == std::end(kElementTypeNames)) return;
   described.dtype = element->safetensors;
   described.has_numbers = !element->is_scaled;
   if (!element->is_scaled || quantization == nullptr || !quantization->scale) return;
