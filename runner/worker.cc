@@ -186,7 +186,7 @@ class Worker {
   void MoveTo(const std::optional<protocol::StepPlace>& place) {
     if (place) place_ = place;
     if (!place_) return;
-    SetPlace(RequireModel(), *place_);
+    PrepareStep(RequireModel(), *place_);
     RequireModel().SelectTracer(*place_);
   }
 

@@ -193,7 +193,7 @@ std::int64_t TokenAt(std::int64_t position, std::int64_t vocabulary) {
                                    static_cast<std::uint64_t>(std::max<std::int64_t>(1, vocabulary)));
 }
 
-void SetPlace(Model& model, const protocol::StepPlace& place) {
+void PrepareStep(Model& model, const protocol::StepPlace& place) {
   const std::vector<std::int64_t> tokens = DrawTokens(place.at, place.tokens, Vocabulary(model));
   if (place.method.empty()) {
     SetStep(model, tokens, place.at);

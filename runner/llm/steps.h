@@ -14,8 +14,8 @@ namespace etprof::runner {
 // machine. Repeating a step at any position therefore does not change the cache.
 std::int64_t TokenAt(std::int64_t position, std::int64_t vocabulary);
 
-// Prepares the model for runs at a place. Throws Error (kUsage) if no method takes such a step.
-void SetPlace(Model& model, const protocol::StepPlace& place);
+// Prepares the model for runs of a step. Throws Error (kUsage) if no method takes such a step.
+void PrepareStep(Model& model, const protocol::StepPlace& place);
 
 // Runs the tokens of the positions from 0 to `upto`, in chunks of at most `chunk`.
 protocol::FillReply Fill(Model& model, const protocol::FillRequest& request);

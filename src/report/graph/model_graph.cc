@@ -146,7 +146,7 @@ class GraphBuilder {
     new_node.outputs = MakeTensors(flow.written);
     if (kind == Kind::kMove) return node;
     for (std::size_t i = 0; i < flow.written.size(); ++i) SetWriter(flow.written[i], {node, i});
-    SetPlace(new_node, places_.FindKernelPlace(instruction, method_));
+    SetSourcePlace(new_node, places_.FindKernelPlace(instruction, method_));
     return node;
   }
 
@@ -205,7 +205,7 @@ class GraphBuilder {
       }
       new_node.work = ComputeWork(std::vector<std::size_t>{xnn_node.index}, graph);
       new_node.kleidiai = FindKleidiaiUse(xnn_node, graph);
-      SetPlace(new_node, places_.FindNodePlace(xnn_node, graph));
+      SetSourcePlace(new_node, places_.FindNodePlace(xnn_node, graph));
     }
     for (const std::uint32_t output : graph.outputs) {
       const auto writer = written.find(output);
@@ -214,7 +214,7 @@ class GraphBuilder {
     }
   }
 
-  void SetPlace(ModelNode& node, const SourcePlaces::PlaceMatch& match) {
+  void SetSourcePlace(ModelNode& node, const SourcePlaces::PlaceMatch& match) {
     node.between = match.between;
     if (match.place) {
       const SourcePlace& place = places_.places()[*match.place];

@@ -93,7 +93,7 @@ class Joiner {
     SetShapes(ShapeDynamism(*instruction, method_), source);
     source.kleidiai = FindKleidiaiUse(*instruction, method_);
     source.not_delegated_reason = NotDelegatedReason(*instruction, method_);
-    SetPlace(places_.FindKernelPlace(*instruction, method_), source);
+    SetSourcePlace(places_.FindKernelPlace(*instruction, method_), source);
     source.hint = places_.FindHint(source.debug_handles);
   }
 
@@ -113,7 +113,7 @@ class Joiner {
     if (shapes != ProgramTensor::Shape::kStatic) source.work = Work{};
   }
 
-  static void SetPlace(SourcePlaces::PlaceMatch found, OperatorSource& source) {
+  static void SetSourcePlace(SourcePlaces::PlaceMatch found, OperatorSource& source) {
     source.debug_handles = std::move(found.debug_handles);
     source.place = found.place;
     source.between = found.between;
@@ -135,7 +135,7 @@ class Joiner {
     if (delegate.backend == delegates::kOpenvino.backend) {
       for (const std::size_t op : operators) {
         if (const auto layer = delegates::ParseOpenvinoLayer(profile_.operators[op].name))
-          SetPlace(places_.FindLayerPlace(layer->node, method_), result_.operators[op]);
+          SetSourcePlace(places_.FindLayerPlace(layer->node, method_), result_.operators[op]);
       }
     }
     if (!delegate.graph) return set_reason(fmt::format("the payload of {} is not read", delegate.backend));
@@ -181,7 +181,7 @@ class Joiner {
       source.tensors.inputs = source.tensors.outputs;
       source.identity = NodeIdentity{};  // the clamp is only a part of the node
     }
-    SetPlace(places_.FindNodePlace(graph.nodes[*op.node], graph), source);
+    SetSourcePlace(places_.FindNodePlace(graph.nodes[*op.node], graph), source);
     for (const std::size_t candidate : op.candidates) {
       if (candidate == *op.node) continue;
       const SourcePlaces::PlaceMatch candidate_place = places_.FindNodePlace(graph.nodes[candidate], graph);
