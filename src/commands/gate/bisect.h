@@ -30,7 +30,7 @@ struct BisectOptions : MeasureRequest {
     v("built_runner", &O::built_runner,
       {.meaning = "Runner that COMMAND builds, relative to the checkout", .value = "FILE"});
     v("model", &O::model, {.meaning = "Model to measure with every runner", .value = "FILE"});
-    DescribeCommon(v);
+    DescribeBasicOptions(v);
     DescribeModel(v);
   }
 };

@@ -400,7 +400,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
   std::vector<std::string> allowed_options = ViewOptionNames();
   allowed_options.insert(allowed_options.end(), {"path", "--baseline", "--candidate", "--require-conclusive",
                                                  "--thresholds", "--junit", "--github-summary", "--help"});
-  ExcludeOthers(app, is_static, allowed_options);
+  ExcludeOtherOptions(app, is_static, allowed_options);
   return [arguments] { return RunCheck(*arguments); };
 }
 

@@ -17,9 +17,10 @@ namespace etprof {
 inline constexpr double kInstructionGrowth = 0.01;
 
 struct CheckOptions : MeasureRequest {
-  // Two models, folders of models, or configurations (measured now), or two results directories. A single
-  // path is a configuration or a results directory with pairs of its own. `baseline` and `candidate` name the
-  // two as well. If the baseline is a model, the candidate may be a variant of it ("isa=-avx2").
+  // The positional arguments: the baseline and the candidate, both of which are models, folders of models,
+  // configurations, or results directories. A single path is a configuration or a results directory that
+  // contains pairs. `baseline` and `candidate` are the same inputs as named options. If the baseline is a
+  // model, the candidate may be a variant of the model ("isa=-avx2").
   std::vector<std::string> paths;
   std::string baseline, candidate;
   CheckLimits limits;  // all limits except for the two below, whose defaults depend on other options
@@ -28,7 +29,7 @@ struct CheckOptions : MeasureRequest {
   std::optional<double> max_instruction_growth;
   std::optional<double> budget;                 // seconds for all pairs together
   std::vector<std::string> allowed_mismatches;  // from MismatchNames(), for two stored runs
-  std::optional<double> drift;                  // as ScheduleData::drift
+  std::optional<double> drift;                  // standard deviation, as in ScheduleData::drift
   bool generate = false;  // the models are language models, measured as by `etprof generate`
   TokenTests tests;       // with `generate`
 
@@ -79,7 +80,7 @@ struct CheckOptions : MeasureRequest {
        .max = 1,
        .percent = true});
     v("budget", &O::budget, NumberOption("Time limit in seconds for all pairs together", 0.1, 1e7, "S"));
-    DescribeCommon(v);
+    DescribeBasicOptions(v);
     DescribeModel(v);
     DescribeInstructions(v);
     DescribeWatch(v);

@@ -61,7 +61,7 @@ void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options) {
             "Check the limits in this file (docs/guides/ci.md)");
 }
 
-void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& allowed_names) {
+void ExcludeOtherOptions(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& allowed_names) {
   for (CLI::Option* option : app.get_options()) {
     const bool is_allowed =
         option == flag ||

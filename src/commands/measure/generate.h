@@ -54,7 +54,7 @@ struct GenerateOptions : MeasureRequest {
     v("model", &G::model);
     v("vs", &G::vs, {.or_single = true});
     TokenTests::DescribeIn(v, "generate");
-    DescribeCommon(v);
+    DescribeBasicOptions(v);
     DescribePrecision(v);
     DescribeModel(v);
     DescribeWatch(v);

@@ -45,7 +45,7 @@ struct ProfileOptions : MeasureRequest {
   static void Describe(auto& v) {
     v("model", &ProfileOptions::model);
     v("vs", &ProfileOptions::vs, {.or_single = true});
-    DescribeCommon(v);
+    DescribeBasicOptions(v);
     DescribePrecision(v);
     DescribeModel(v);
     DescribeKind(v);
@@ -62,7 +62,7 @@ struct RunOptions : MeasureRequest {
     v("config", &RunOptions::config);
     v("text", &RunOptions::text);
     v("only", &RunOptions::only, {.meaning = "measure these experiments only", .or_single = true});
-    DescribeCommon(v);
+    DescribeBasicOptions(v);
     DescribeKind(v);
     DescribeHistory(v);
   }
@@ -73,7 +73,7 @@ struct LadderOptions : MeasureRequest {
 
   static void Describe(auto& v) {
     v("model", &LadderOptions::model);
-    DescribeCommon(v);
+    DescribeBasicOptions(v);
     DescribePrecision(v);
     DescribeModel(v);
     DescribeHistory(v);
@@ -103,7 +103,7 @@ struct VersionsOptions : MeasureRequest {
            "releases that were verified)",
        .or_single = true,
        .value = "V,.."});
-    DescribeCommon(v);
+    DescribeBasicOptions(v);
     DescribePrecision(v);
     DescribeModel(v);
     DescribeKind(v);

@@ -34,7 +34,7 @@ struct MeasureRequest : DeviceOptions {
   std::string FirstDevice() const { return devices.empty() ? "local" : devices.front(); }
   // Describe the options, grouped by the commands that accept them. Their meanings are also the help of the
   // command line.
-  static void DescribeCommon(auto& v) {
+  static void DescribeBasicOptions(auto& v) {
     using M = MeasureRequest;
     v("max_seconds", &M::max_seconds, NumberOption("Time limit in seconds", 0.1, 1e6, "S"));
     v("launches", &M::launches, NumberOption("Process launches of each experiment", 2, 1e4, "L"));
