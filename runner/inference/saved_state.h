@@ -18,7 +18,8 @@ class SavedState {
  public:
   using Arena = std::pair<std::byte*, std::size_t>;
   using Copy = std::vector<std::vector<std::byte>>;  // contents of the arenas
-  // A step that changes the same blocks whenever it begins with the same state: method, tokens, position.
+  // Method, number of tokens, and position. Equal steps that begin with the same state change the same
+  // blocks.
   using Step = std::tuple<std::string, std::size_t, std::int64_t>;
 
   // Saves the initial contents, which Restore() and Reset() restore.
@@ -27,12 +28,13 @@ class SavedState {
   // Restores the initial contents. From now on each run continues with the state of the previous run, until
   // Save() or SetSaved().
   void Reset();
-  // Save the current contents, or set the saved contents. From now on they are restored before each run.
+  // Save() saves the current contents; SetSaved() replaces the saved contents. From now on, Restore()
+  // restores the saved contents.
   void Save() { SetSaved(CopyContents()); }
   void SetSaved(Copy saved);
   const Copy& saved() const { return saved_; }
 
-  void Restore();  // call before a run
+  void Restore();  // must be called before each run
   void RecordRun(const Step& step);
 
  private:

@@ -96,7 +96,8 @@ TEST_F(PowerModeScriptsTest, SetAndRestoreSettings) {
 
 TEST_F(PowerModeScriptsTest, KeepTheSettingsThatWereSavedFirst) {
   SetMode("unconstrained-boost");
-  EXPECT_EQ(SetMode("app-developer").settings[1].before, "3");  // not the 15 of the other mode
+  EXPECT_EQ(SetMode("app-developer").settings[1].before,
+            "3");  // the original value, not the 15 that the first mode set
   Restore();
   EXPECT_EQ(Settings(), kBefore);
 }

@@ -21,7 +21,7 @@ const std::uint8_t* AsBytes(const void* table) { return static_cast<const std::u
 
 }  // namespace
 
-// Records the use of each byte from a block's table on.
+// Records what each byte of a block is used for. Byte 0 is the first byte of the block's table.
 class BlockPattern::Builder {
  public:
   enum Kind : std::uint8_t { kNone, kSame, kVtable, kTime };

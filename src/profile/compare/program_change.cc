@@ -36,7 +36,7 @@ std::string UnifiedTypeName(std::string type) {
   return type;
 }
 
-// The shapes without constants and data types.
+// Formats the shapes of the tensors, without data types. Constants are left out.
 std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
   OperatorTensors shapes;
   for (OperatorTensor tensor : tensors) {
@@ -51,7 +51,8 @@ std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
 
 std::string TextOrNone(const std::string& text) { return text.empty() ? "none" : text; }
 
-// Absent if `index` is absent, or if the program does not have the operator.
+// Describes the operator with this index for FindProgramChange. The result is absent if `index` is absent, or
+// if the program does not have the operator.
 std::optional<ChangedNode> MakeChangedNode(const Profile& profile, const std::optional<std::size_t>& index) {
   if (!index || !IsOperator(profile.operators[*index])) return std::nullopt;
   const Operator& op = profile.operators[*index];
