@@ -12,7 +12,8 @@
 namespace etprof {
 namespace {
 
-// Differences of SQNR up to this count as none, as in the export's check (python/etprof/exporting/check.py).
+// SQNR values that differ by at most this count as equal, as in the export's check
+// (python/etprof/exporting/check.py).
 constexpr double kSqnrMarginDb = 1;
 constexpr double kFrontierConfidence = 0.95;
 
@@ -21,8 +22,7 @@ struct FrontierPoint {
   SuiteSetting* setting;
 };
 
-// A comparison of two points. Its ratios are those of the first over the second: `kFaster` is better for the
-// second.
+// A comparison of two points. Ratios are first / second, so `kFaster` means that the second point is better.
 struct PointPair {
   std::size_t first = 0, second = 0;
   std::optional<stats::RatioEstimate> latency, memory;
@@ -51,7 +51,8 @@ PointPair ComparePoints(const std::vector<FrontierPoint>& points, std::size_t fi
   return pair;
 }
 
-// The order of two settings: `greater` means that the second is better, `unordered` that this is undecided.
+// The order of two points in one property: greater if the second is better, unordered if undecided.
+
 using Ordering = std::partial_ordering;
 
 Ordering ToOrdering(stats::Verdict verdict) {
@@ -89,21 +90,21 @@ bool Dominates(const std::vector<Ordering>& orderings) {
          std::ranges::any_of(orderings, [](Ordering ordering) { return ordering > 0; });
 }
 
-// Sets the places of one model's points on one device.
-void PlacePoints(const std::vector<FrontierPoint>& points, const std::vector<PointPair>& pairs) {
+// Sets the frontier status of all points of one model on one device.
+void SetFrontierStatus(const std::vector<FrontierPoint>& points, const std::vector<PointPair>& pairs) {
   const std::size_t count = points.size();
-  // Keyed by the dominated point and the dominating point.
-  std::vector<std::vector<bool>> below(count, std::vector<bool>(count));
+  // dominated_by[i][j]: point j dominates point i.
+  std::vector<std::vector<bool>> dominated_by(count, std::vector<bool>(count));
   for (const PointPair& pair : pairs) {
     const std::vector<Ordering> orderings = {
         ToOrdering(pair.latency_verdict), ToOrdering(pair.memory_verdict),
         CompareSqnr(*points[pair.first].setting, *points[pair.second].setting)};
-    below[pair.first][pair.second] = Dominates(orderings);
-    below[pair.second][pair.first] =
+    dominated_by[pair.first][pair.second] = Dominates(orderings);
+    dominated_by[pair.second][pair.first] =
         Dominates(MapEach(orderings, [](Ordering ordering) { return 0 <=> ordering; }));
   }
-  // "As good" has a tolerance, so a circle of points may each dominate the next: all of them stay.
-  std::vector<std::vector<bool>> reaches = below;
+  // "As good" has a tolerance, so points may dominate each other in a cycle. All points of a cycle stay.
+  std::vector<std::vector<bool>> reaches = dominated_by;
   for (std::size_t via = 0; via < count; ++via) {
     for (std::size_t from = 0; from < count; ++from) {
       for (std::size_t to = 0; to < count && reaches[from][via]; ++to)
@@ -112,13 +113,13 @@ void PlacePoints(const std::vector<FrontierPoint>& points, const std::vector<Poi
   }
   for (std::size_t i = 0; i < count; ++i) {
     SuiteSetting& setting = *points[i].setting;
-    setting.place = SettingPlace::kFrontier;
+    setting.frontier_status = FrontierStatus::kFrontier;
     const SuiteSetting* fastest = nullptr;
     for (std::size_t by = 0; by < count; ++by) {
-      if (!below[i][by] || reaches[by][i]) continue;
+      if (!dominated_by[i][by] || reaches[by][i]) continue;
       if (fastest != nullptr && *fastest->latency_ns <= *points[by].setting->latency_ns) continue;
       fastest = points[by].setting;
-      setting.place = SettingPlace::kDominated;
+      setting.frontier_status = FrontierStatus::kDominated;
       setting.dominated_by = SuiteSettingName(points[by].cell->dtype, *fastest);
     }
   }
@@ -134,7 +135,7 @@ void FindFrontier(SuiteReport& suite, double false_discovery, double margin) {
   std::map<std::pair<std::string, std::string>, PointGroup> groups;  // keyed by model and device
   for (SuiteCellReport& cell : suite.cells) {
     for (SuiteSetting& setting : cell.settings) {
-      if (setting.place != SettingPlace::kExcluded && setting.latency_ns && !cell.emulated)
+      if (setting.frontier_status != FrontierStatus::kExcluded && setting.latency_ns && !cell.emulated)
         groups[{cell.model, cell.device}].points.push_back({&cell, &setting});
     }
   }
@@ -150,7 +151,7 @@ void FindFrontier(SuiteReport& suite, double false_discovery, double margin) {
     }
   }
   stats::UpdateVerdicts(claims, false_discovery, margin);
-  for (const auto& [name, group] : groups) PlacePoints(group.points, group.pairs);
+  for (const auto& [name, group] : groups) SetFrontierStatus(group.points, group.pairs);
 }
 
 std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
@@ -171,7 +172,7 @@ std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::ve
     for (const SuiteCellReport& cell_report : report.cells) {
       if (cell_report.model != model || cell_report.device != cell.device) continue;
       for (const SuiteSetting& setting : cell_report.settings) {
-        if (setting.place == SettingPlace::kFrontier && &setting != baseline->settings.data())
+        if (setting.frontier_status == FrontierStatus::kFrontier && &setting != baseline->settings.data())
           candidates.push_back(&setting);
       }
     }

@@ -12,17 +12,22 @@ namespace etprof {
 // all three, and measurably better in at least one.
 //
 // Latency and memory are compared by the intervals of all pairs, adjusted together for the false discovery
-// rate: "as good" is an interval within `margin`, "better" one beyond 1. So ties and undecided settings stay
-// on the frontier. SQNR has no interval: it is compared input by input, on those that both exports were
-// checked with, and differs if it differs by more than 1 dB on all of them. A program equals itself. An
-// unknown value is neither as good as any other value nor better.
+// rate: a setting is as good if the interval lies within `margin`, and better if the interval excludes 1. So
+// ties and undecided settings stay on the frontier. SQNR has no interval: it is compared for each input with
+// which both exports were checked, and differs if it differs by more than 1 dB for all of these inputs. The
+// SQNR of one program is equal in all settings. An unknown value is neither as good as another value nor
+// better.
+
 void FindFrontier(SuiteReport& suite, double false_discovery, double margin);
 
-// The maximum number of settings of a frontier that are measured again: the fastest.
+// The maximum number of settings of a frontier that are measured again. The fastest settings are chosen.
+
 inline constexpr std::size_t kMaxConfirmed = 4;
 
-// Plans one cell per frontier to measure it again: the first of the `cells` of its model and device, with the
-// fastest other settings of the frontier as variants. A frontier without other settings has no cell.
+// Makes one cell for each frontier that is measured again. Its baseline is the unmodified model of the first
+// of `cells` with this model and device, and its variants are the fastest other settings of the frontier. A
+// frontier without other settings gets no cell.
+
 std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
                                          const SuiteReport& report);
 

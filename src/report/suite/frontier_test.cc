@@ -63,46 +63,47 @@ SuiteCellReport MeasureSettings(const std::vector<SettingTruth>& truths, std::mt
   return cell;
 }
 
-std::vector<std::string> FindPlaces(SuiteReport& suite) {
+std::vector<std::string> ListFrontier(SuiteReport& suite) {
   FindFrontier(suite, 0.05, 0.01);
-  std::vector<std::string> places;
+  std::vector<std::string> statuses;
   for (const SuiteCellReport& cell : suite.cells) {
     for (const SuiteSetting& setting : cell.settings)
-      places.push_back(setting.dominated_by.empty() ? GetName(setting.place) : setting.dominated_by);
+      statuses.push_back(setting.dominated_by.empty() ? GetName(setting.frontier_status)
+                                                      : setting.dominated_by);
   }
-  return places;
+  return statuses;
 }
 
-std::vector<std::string> FindPlaces(const std::vector<SettingTruth>& truths) {
+std::vector<std::string> ListFrontier(const std::vector<SettingTruth>& truths) {
   std::mt19937_64 random{1};
   SuiteReport suite;
   suite.cells = {MeasureSettings(truths, random, 0.001)};
-  return FindPlaces(suite);
+  return ListFrontier(suite);
 }
 
 TEST(Frontier, ExcludesDominatedSettings) {
-  EXPECT_THAT(FindPlaces({{}, {.latency = 0.8}}), ElementsAre("fp32, s1", "yes"));
-  EXPECT_THAT(FindPlaces({{}, {.memory = 1.2}}), ElementsAre("yes", "fp32, s0"));
-  EXPECT_THAT(FindPlaces({{.sqnr = {{"example", 42}}}, {.program = "b2"}}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(ListFrontier({{}, {.latency = 0.8}}), ElementsAre("fp32, s1", "yes"));
+  EXPECT_THAT(ListFrontier({{}, {.memory = 1.2}}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(ListFrontier({{.sqnr = {{"example", 42}}}, {.program = "b2"}}), ElementsAre("yes", "fp32, s0"));
   // The fastest of those that dominate it is named.
-  EXPECT_THAT(FindPlaces({{}, {.latency = 0.8}, {.latency = 0.7}}),
+  EXPECT_THAT(ListFrontier({{}, {.latency = 0.8}, {.latency = 0.7}}),
               ElementsAre("fp32, s2", "fp32, s2", "yes"));
 }
 
 TEST(Frontier, KeepsTradesAndTies) {
-  EXPECT_THAT(FindPlaces({{}, {.latency = 0.8, .memory = 1.2}}), ElementsAre("yes", "yes"));
-  EXPECT_THAT(FindPlaces({{}, {.latency = 0.8, .sqnr = {{"example", 38}}, .program = "b2"}}),
+  EXPECT_THAT(ListFrontier({{}, {.latency = 0.8, .memory = 1.2}}), ElementsAre("yes", "yes"));
+  EXPECT_THAT(ListFrontier({{}, {.latency = 0.8, .sqnr = {{"example", 38}}, .program = "b2"}}),
               ElementsAre("yes", "yes"));
-  EXPECT_THAT(FindPlaces({{}, {}, {}}), ElementsAre("yes", "yes", "yes"));
-  EXPECT_THAT(FindPlaces({{}, {.latency = 0.995, .memory = 1.005}}), ElementsAre("yes", "yes"))
+  EXPECT_THAT(ListFrontier({{}, {}, {}}), ElementsAre("yes", "yes", "yes"));
+  EXPECT_THAT(ListFrontier({{}, {.latency = 0.995, .memory = 1.005}}), ElementsAre("yes", "yes"))
       << "within 1%";
-  EXPECT_THAT(FindPlaces({{}, {.sqnr = {{"example", 39.1}}, .program = "b2"}}), ElementsAre("yes", "yes"))
+  EXPECT_THAT(ListFrontier({{}, {.sqnr = {{"example", 39.1}}, .program = "b2"}}), ElementsAre("yes", "yes"))
       << "less than 1 dB";
 }
 
 TEST(Frontier, ComparesSqnrInputByInput) {
   const auto second = [](CheckedSqnr sqnr, CheckedSqnr of_first = {{"example", 40}, {"held-out 1", 30}}) {
-    return FindPlaces(
+    return ListFrontier(
         {{.sqnr = std::move(of_first)}, {.latency = 0.8, .sqnr = std::move(sqnr), .program = "b2"}})[0];
   };
   EXPECT_EQ(second({{"example", 41.5}, {"held-out 1", 32}}), "fp32, s1");
@@ -116,8 +117,8 @@ TEST(Frontier, ComparesSqnrInputByInput) {
   EXPECT_EQ(second({{"example", INFINITY}}, {{"example", INFINITY}}), "fp32, s1");
   EXPECT_EQ(second({{"example", INFINITY}}), "fp32, s1");
   // A program equals itself, also if its SQNR is not known.
-  EXPECT_THAT(FindPlaces({{.sqnr = {}}, {.latency = 0.8, .sqnr = {}}}), ElementsAre("fp32, s1", "yes"));
-  EXPECT_THAT(FindPlaces({{.sqnr = {}, .program = ""}, {.latency = 0.8, .sqnr = {}, .program = ""}}),
+  EXPECT_THAT(ListFrontier({{.sqnr = {}}, {.latency = 0.8, .sqnr = {}}}), ElementsAre("fp32, s1", "yes"));
+  EXPECT_THAT(ListFrontier({{.sqnr = {}, .program = ""}, {.latency = 0.8, .sqnr = {}, .program = ""}}),
               ElementsAre("yes", "yes"));
 }
 
@@ -127,13 +128,13 @@ TEST(Frontier, IgnoresUnknownValues) {
   suite.cells = {MeasureSettings({{}, {.latency = 0.8}, {.latency = 0.7}}, random, 0.001)};
   SuiteReport contended = suite, no_memory = suite, excluded = suite, emulated = suite;
   contended.cells[0].settings[2].latency_ns.reset();
-  EXPECT_THAT(FindPlaces(contended), ElementsAre("fp32, s1", "yes", "unknown"));
+  EXPECT_THAT(ListFrontier(contended), ElementsAre("fp32, s1", "yes", "unknown"));
   for (SettingPair& pair : no_memory.cells[0].setting_pairs) pair.memory.reset();
-  EXPECT_THAT(FindPlaces(no_memory), ElementsAre("yes", "yes", "yes"));
-  excluded.cells[0].settings[2].place = SettingPlace::kExcluded;
-  EXPECT_THAT(FindPlaces(excluded), ElementsAre("fp32, s1", "yes", "excluded"));
+  EXPECT_THAT(ListFrontier(no_memory), ElementsAre("yes", "yes", "yes"));
+  excluded.cells[0].settings[2].frontier_status = FrontierStatus::kExcluded;
+  EXPECT_THAT(ListFrontier(excluded), ElementsAre("fp32, s1", "yes", "excluded"));
   emulated.cells[0].emulated = true;
-  EXPECT_THAT(FindPlaces(emulated), ElementsAre("unknown", "unknown", "unknown"));
+  EXPECT_THAT(ListFrontier(emulated), ElementsAre("unknown", "unknown", "unknown"));
 }
 
 // Cells are measured one after the other: drift between them is no difference. Other models and devices are
@@ -146,13 +147,13 @@ TEST(Frontier, ComparesCellsOfOneModelAndDevice) {
   };
   SuiteReport suite;
   suite.cells = {MeasureSettings({{}}, random, 0.001), int8(0.97)};
-  EXPECT_THAT(FindPlaces(suite), ElementsAre("yes", "yes"));
+  EXPECT_THAT(ListFrontier(suite), ElementsAre("yes", "yes"));
   suite.cells = {MeasureSettings({{}}, random, 0.001), int8(0.8)};
   // Memory of processes that were not interleaved has no drift.
-  EXPECT_THAT(FindPlaces(suite), ElementsAre("int8, s0", "yes"));
+  EXPECT_THAT(ListFrontier(suite), ElementsAre("int8, s0", "yes"));
   suite.cells[1].device = "ssh:b";
   for (SuiteCellReport& cell : suite.cells) cell.settings[0].dominated_by.clear();
-  EXPECT_THAT(FindPlaces(suite), ElementsAre("yes", "yes"));
+  EXPECT_THAT(ListFrontier(suite), ElementsAre("yes", "yes"));
 }
 
 // "As good" allows 1% and 1 dB, so three settings may each dominate the next one.
@@ -160,10 +161,10 @@ TEST(Frontier, KeepsACycleOfDominatingSettings) {
   const SettingTruth a = {.latency = 1, .memory = 0.993, .sqnr = {{"example", 40}}, .program = "a"},
                      b = {.latency = 1.014, .memory = 0.986, .sqnr = {{"example", 40.9}}, .program = "b"},
                      c = {.latency = 1.007, .memory = 1, .sqnr = {{"example", 41.5}}, .program = "c"};
-  EXPECT_THAT(FindPlaces({a, b}), ElementsAre("yes", "fp32, s0"));
-  EXPECT_THAT(FindPlaces({b, c}), ElementsAre("yes", "fp32, s0"));
-  EXPECT_THAT(FindPlaces({c, a}), ElementsAre("yes", "fp32, s0"));
-  EXPECT_THAT(FindPlaces({a, b, c}), ElementsAre("yes", "yes", "yes"));
+  EXPECT_THAT(ListFrontier({a, b}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(ListFrontier({b, c}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(ListFrontier({c, a}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(ListFrontier({a, b, c}), ElementsAre("yes", "yes", "yes"));
 }
 
 // Sixteen equal settings: the error rate is at most 5%, for what is dominated and for what is called fastest.
@@ -178,7 +179,8 @@ TEST(Frontier, EqualSettingsStayAndTie) {
     search.confirmations = {{.cell = suite.cells[0]}};
     DecideSuite(suite);
     const auto& settings = suite.cells[0].settings;
-    dominated += std::ranges::count(settings, SettingPlace::kFrontier, &SuiteSetting::place) < 16 ? 1 : 0;
+    dominated +=
+        std::ranges::count(settings, FrontierStatus::kFrontier, &SuiteSetting::frontier_status) < 16 ? 1 : 0;
     // The five fastest are measured again; the refuted claim compares the fastest one in the same launches.
     suite.confirmations = {{.cell = MeasureSettings(std::vector<SettingTruth>(5), random, 0.03)}};
     DecideConfirmations(suite, 0.05, 0.01);
@@ -229,20 +231,20 @@ TEST(Confirmation, PlansTheFastestOfTheFrontier) {
                                         {0, "int8", "local", {"threads=2"}, "/out/runs/net/int8/local"},
                                         {1, "fp32", "local", {}, "/out/runs/other/fp32/local"}};
   SuiteReport report;
-  const auto add = [&](const char* model, const char* dtype, std::vector<SettingPlace> places) {
+  const auto add = [&](const char* model, const char* dtype, std::vector<FrontierStatus> statuses) {
     SuiteCellReport& cell = report.cells.emplace_back();
     cell.model = model;
     cell.dtype = dtype;
     cell.device = "local";
-    for (const SettingPlace place : places) {
+    for (const FrontierStatus status : statuses) {
       SuiteSetting& setting = cell.settings.emplace_back();
-      setting.place = place;
+      setting.frontier_status = status;
       setting.program = std::string("/") + dtype + ".pte";
       setting.latency_ns = 1e6 * static_cast<double>(10 - report.cells.size() - cell.settings.size());
       if (cell.settings.size() > 1) setting.variant = "threads=" + std::to_string(cell.settings.size());
     }
   };
-  using enum SettingPlace;
+  using enum FrontierStatus;
   add("net", "fp32", {kFrontier, kFrontier, kDominated});
   add("net", "int8", {kFrontier, kFrontier, kUnknown, kExcluded});
   add("other", "fp32", {kFrontier});
@@ -252,7 +254,7 @@ TEST(Confirmation, PlansTheFastestOfTheFrontier) {
   EXPECT_EQ(planned[0].folder, "/out/confirmed/net/local");
   EXPECT_THAT(planned[0].variants, ElementsAre("threads=2,model=/int8.pte", "threads=2", "model=/int8.pte"));
   report.cells.clear();
-  add("net", "fp32", std::vector<SettingPlace>(8, kFrontier));
+  add("net", "fp32", std::vector<FrontierStatus>(8, kFrontier));
   planned = PlanConfirmations(config, cells, report);
   ASSERT_THAT(planned, testing::SizeIs(1));
   EXPECT_THAT(planned[0].variants, ElementsAre("threads=8", "threads=7", "threads=6", "threads=5"));

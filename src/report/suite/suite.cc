@@ -211,12 +211,13 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
     SuiteSetting& setting = cell.settings.back();
     setting.variant = cell.pairs[i].variant;
     const ExperimentData &data = experiment.Data(report), &as_it_is = unmodified.Data(report);
-    if (data.isa != as_it_is.isa || data.period != as_it_is.period) setting.place = SettingPlace::kExcluded;
+    if (data.isa != as_it_is.isa || data.period != as_it_is.period)
+      setting.frontier_status = FrontierStatus::kExcluded;
   }
   for (std::size_t second = 1; second < experiments.size(); ++second) {
     for (std::size_t first = 0; first < second; ++first) {
-      if (cell.settings[first].place == SettingPlace::kExcluded ||
-          cell.settings[second].place == SettingPlace::kExcluded)
+      if (cell.settings[first].frontier_status == FrontierStatus::kExcluded ||
+          cell.settings[second].frontier_status == FrontierStatus::kExcluded)
         continue;
       const ExperimentPair sides{report.run, *experiments[first], *experiments[second]};
       const Comparison comparison = CompareLatencies(sides);

@@ -14,7 +14,7 @@
 
 namespace etprof {
 
-// The results of `etprof suite`, without wording.
+// The results of `etprof suite` as data; show/ contains the texts.
 
 // A variant compared with the unmodified model in one cell.
 struct SuitePair {
@@ -54,18 +54,18 @@ struct SuiteOperator {
 
 // The position of a setting relative to the Pareto frontier of its model on its device
 // (report/suite/frontier.h).
-enum class SettingPlace {
+enum class FrontierStatus {
   kUnknown,  // it has no latency, or its CPU was emulated
   kFrontier,
   kDominated,
-  kExcluded,  // its CPU features are masked, or it rests between runs: nothing that a user can choose
+  kExcluded,  // its CPU features are masked, or it pauses between runs: a user cannot choose such a setting
 };
 template <>
-inline constexpr const char* kNames<SettingPlace>[] = {"unknown", "yes", "no", "excluded"};
+inline constexpr const char* kNames<FrontierStatus>[] = {"unknown", "yes", "no", "excluded"};
 
 // One way to run a cell's program: as it is, or with a variant's settings.
 struct SuiteSetting {
-  std::string variant = {};  // as the suite has it; "": as it is
+  std::string variant = {};  // as in the suite's file; "": the unmodified model
   std::string label = {};
   std::optional<double> latency_ns = {};  // median; absent if contended
   std::optional<LatencyInterval> interval = {};
@@ -76,10 +76,10 @@ struct SuiteSetting {
   std::filesystem::path program = {};
   std::string program_sha256 = {};                             // "": not known
   std::vector<double> launch_medians = {}, launch_peaks = {};  // ns, bytes
-  SettingPlace place = SettingPlace::kUnknown;
+  FrontierStatus frontier_status = FrontierStatus::kUnknown;
   std::string dominated_by = {};  // name of the fastest setting that dominates it
 
-  // The lowest of any inputs; absent: not known.
+  // The lowest SQNR over all inputs; absent: not known.
   std::optional<double> LowestSqnr() const {
     std::optional<double> lowest;
     for (const auto& [inputs, db] : sqnr) lowest = std::min(lowest.value_or(db), db);
@@ -102,14 +102,15 @@ struct SuiteSetting {
     v("load_ms", &S::load_ns,
       {.meaning = "of program and method, median over launches", .min = 0, .scale = 1e6});
     v("load_interval", &S::load_interval, {.meaning = "of the load; null: fewer than five launches"});
-    v("frontier", &S::place,
+    v("frontier", &S::frontier_status,
       {.meaning = "whether no other setting of the model on the device is as good or better in latency, "
                   "SQNR, and peak memory, and measurably better in one"});
     v("dominated_by", &S::dominated_by, {.meaning = "a setting that is; null: none", .or_null = true});
   }
 };
 
-// A comparison of two interleaved settings of a cell. A ratio above 1 means that the second needs less.
+// A comparison of two interleaved settings of a cell. A ratio above 1 means that the second setting is faster
+// or uses less memory.
 struct SettingPair {
   std::size_t first = 0, second = 0;  // indices into SuiteCellReport::settings
   TimeComparison latency = {};
@@ -223,8 +224,9 @@ struct SuiteDtype {
   }
 };
 
-// A frontier that was measured again: the model as it is and the fastest settings, interleaved, in launches
-// other than those that found the frontier.
+// A frontier that was measured again: the model as it is and the fastest settings, interleaved, in new
+// launches, since those that selected the settings favor them.
+
 struct SuiteConfirmation {
   SuiteCellReport cell;
   std::string fastest = {};  // label of a setting; "": none is measurably faster than the model as it is

@@ -156,7 +156,7 @@ TEST(SuiteReport, AddsPairsAndSlowestOperatorsOfARun) {
   EXPECT_EQ(cell.settings[0].variant, "");
   EXPECT_EQ(cell.settings[1].variant, "isa=-avx2");
   EXPECT_GT(*cell.settings[1].latency_ns, *cell.settings[0].latency_ns) << "off against on";
-  EXPECT_EQ(cell.settings[1].place, SettingPlace::kExcluded) << "an app cannot mask features";
+  EXPECT_EQ(cell.settings[1].frontier_status, FrontierStatus::kExcluded) << "an app cannot mask features";
   EXPECT_THAT(cell.setting_pairs, SizeIs(0));
   SuiteCellReport threads;
   FillSuiteCell(example::MakePair(), {"threads=2"}, threads);

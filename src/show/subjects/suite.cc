@@ -218,18 +218,19 @@ class SuiteDocument {
         return std::ranges::any_of(cell.settings, matches);
       });
     };
-    if (suite_.confirmations.empty() &&
-        any([](const SuiteSetting& setting) { return setting.place == SettingPlace::kDominated; }))
+    if (suite_.confirmations.empty() && any([](const SuiteSetting& setting) {
+          return setting.frontier_status == FrontierStatus::kDominated;
+        }))
       section.AddText(
           "These launches found the frontier, so they name no winner: `\"confirm\": true` in the "
           "suite's file measures it again.");
     if (any([](const SuiteSetting& setting) {
-          return setting.sqnr.empty() && setting.place == SettingPlace::kFrontier;
+          return setting.sqnr.empty() && setting.frontier_status == FrontierStatus::kFrontier;
         }))
       section.AddText(
           "A setting without SQNR is compared only with those of the same program: it neither "
           "dominates others nor is dominated.");
-    if (any([](const SuiteSetting& setting) { return setting.place == SettingPlace::kExcluded; }))
+    if (any([](const SuiteSetting& setting) { return setting.frontier_status == FrontierStatus::kExcluded; }))
       section.AddText(
           "Settings with other CPU features or with rests between runs are no choices, and take no part.");
     return section;
@@ -296,10 +297,11 @@ class SuiteDocument {
   }
 
   static Cell PlaceCell(const SuiteSetting& setting) {
-    if (setting.place == SettingPlace::kExcluded) return "";
-    return Cell(etprof::GetName(setting.place), setting.place == SettingPlace::kFrontier  ? Tone::kGood
-                                                : setting.place == SettingPlace::kUnknown ? Tone::kUnknown
-                                                                                          : Tone::kPlain);
+    if (setting.frontier_status == FrontierStatus::kExcluded) return "";
+    return Cell(etprof::GetName(setting.frontier_status),
+                setting.frontier_status == FrontierStatus::kFrontier  ? Tone::kGood
+                : setting.frontier_status == FrontierStatus::kUnknown ? Tone::kUnknown
+                                                                      : Tone::kPlain);
   }
 
   // One row for each way to run a program.
