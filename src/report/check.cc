@@ -23,10 +23,12 @@ namespace etprof {
 namespace {
 
 constexpr double kQuotientRounding =
-    1e-12;  // tolerance for quotients of counts, so that 1100 is not more than 10% above 1000
+    1e - 12;  // relative tolerance, so that 1100 does not exceed 1000 by more than 10%
+
 constexpr double kConfidence = 0.95;  // confidence of the unadjusted estimates; the gate uses its own level
 
-// Decides about counts by their bounds, without a test: they are exact except for these.
+// A count with its smallest and largest value in any process. Counts have no other noise, so their bounds
+// decide, without a statistical test.
 struct CountBounds {
   double value = 0, lowest = 0, highest = 0;
 };
@@ -81,9 +83,9 @@ class CheckAssembler {
     MakeNamesUnique(result_.pairs);
     for (std::size_t pair = 0; pair < result_.pairs.size(); ++pair) AddItems(pair);
     DecideClaimsOfPairs();
-    FindMoved();
-    FindCounted();
-    FindProven();
+    FindTimeChanges();
+    FindCountChanges();
+    FindObservedOperators();
     DecidePairs();
     return std::move(result_);
   }
@@ -297,16 +299,16 @@ class CheckAssembler {
     }
   }
 
-  void FindCounted() {
+  void FindCountChanges() {
     ForEachMatchedRows(&ExperimentData::instructions,
                        [&](const Part& part, const OperatorMatch& match, const Operator& op,
                            const InstructionsRow& a, const InstructionsRow& b) {
                          if (!IsOperator(op) || (a.lowest <= b.highest && b.lowest <= a.highest)) return;
-                         result_.pairs[part.pair].counted.push_back(
+                         result_.pairs[part.pair].count_changes.push_back(
                              {op.name, a.key, FindOrigin(match, part), a.instructions, b.instructions});
                        });
     for (CheckPair& pair : result_.pairs) {
-      std::ranges::stable_sort(pair.counted, std::greater(), [](const CountedOperator& op) {
+      std::ranges::stable_sort(pair.count_changes, std::greater(), [](const OperatorCountChange& op) {
         return std::abs(op.candidate - op.baseline);
       });
     }
@@ -368,14 +370,14 @@ class CheckAssembler {
     result_.pairs[pair].items.push_back(std::move(item));
   }
 
-  // The baseline's operator if both variants have it.
+  // Finds the baseline's operator; null: only one variant has the operator.
   static const Operator* FindOperator(const OperatorMatch& match, const Part& part) {
     const auto& profile = (match.baseline ? part.sides.baseline : part.sides.candidate).profile;
     const std::size_t op = match.baseline ? *match.baseline : match.candidate.value_or(0);
     return profile && op < profile->operators.size() ? &profile->operators[op] : nullptr;
   }
 
-  // The candidate's origin if both variants have the operator, since the candidate is the model under
+  // Finds the candidate's origin if both variants have the operator, since the candidate is the model under
   // development.
   static OperatorOrigin FindOrigin(const OperatorMatch& match, const Part& part) {
     OperatorOrigin origin{.test = part.test};
@@ -424,7 +426,7 @@ class CheckAssembler {
     }
   }
 
-  void FindMoved() {
+  void FindTimeChanges() {
     std::vector<stats::RatioEstimate> estimates;
     std::vector<std::pair<const Part*, const OperatorMatch*>> tested_operators;
     for (const Part& part : parts_) {
@@ -459,30 +461,30 @@ class CheckAssembler {
       const auto& [part, match] = tested_operators[i];
       const Operator& op = *FindOperator(*match, *part);
       const stats::RatioEstimate& estimate = verdicts[i].estimate;
-      result_.pairs[part->pair].moved.push_back(
+      result_.pairs[part->pair].time_changes.push_back(
           {op.name, KeyText(op.key), FindOrigin(*match, *part),
            estimate.baseline().value_or(match->quantity.baseline_ns.value_or(0)),
            estimate.candidate().value_or(match->quantity.candidate_ns.value_or(0)),
            std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high), std::expm1(-estimate.log_low)});
     }
     for (CheckPair& pair : result_.pairs) {
-      std::ranges::stable_sort(pair.moved, std::greater(), [](const MovedOperator& op) {
+      std::ranges::stable_sort(pair.time_changes, std::greater(), [](const OperatorTimeChange& op) {
         return std::abs(op.candidate_ns - op.baseline_ns);
       });
     }
   }
 
-  void FindProven() {
+  void FindObservedOperators() {
     const auto rows = [&](const ExperimentData& data) { return FindWatchedRows(report_.watched, data); };
     ForEachMatchedRows(rows, [&](const Part& part, const OperatorMatch&, const Operator& op,
                                  const WatchedRow& a, const WatchedRow& b) {
       if (a.code.empty() || b.code.empty()) return;
-      result_.pairs[part.pair].proven.push_back(
-          {op.name, a.key, part.test, MakeProvenSide(a), MakeProvenSide(b)});
+      result_.pairs[part.pair].observed.push_back(
+          {op.name, a.key, part.test, MakeObservedSide(a), MakeObservedSide(b)});
     });
   }
 
-  static ProvenOperator::Side MakeProvenSide(const WatchedRow& row) {
+  static ObservedOperator::Side MakeObservedSide(const WatchedRow& row) {
     return {row.code, row.kleidiai && row.Kernel() != nullptr ? row.Kernel()->name : ""};
   }
 

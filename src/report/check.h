@@ -12,7 +12,7 @@
 
 namespace etprof {
 
-// The results of `etprof check`, without wording.
+// The results of `etprof check` as data; show/ contains the texts.
 
 // Allowed relative growth: 0.02 for +2 %. Absent: not checked.
 struct CheckLimits {
@@ -81,7 +81,7 @@ struct CheckItem {
     return IsMemory() ? "bytes" : kind == Kind::kInstructions ? "instructions" : "ns";
   }
   bool IsMemory() const { return kind == Kind::kPeakMemory || kind == Kind::kCache; }
-  // Returns whether bounds decide the claim, not a test, since counts are exact.
+  // Whether bounds decide the item instead of a test, since counts are exact.
 
   bool IsCounted() const { return kind == Kind::kInstructions || kind == Kind::kCache; }
   // MoreLaunchesMayDecideClaim (profile/compare/gate.h) for this claim.
@@ -112,7 +112,7 @@ inline constexpr const char* kNames<CheckItem::Kind>[] = {"latency",     "prefil
 
 // An operator whose time differs significantly; the false discovery rate is controlled over the operators of
 // all pairs.
-struct MovedOperator {
+struct OperatorTimeChange {
   std::string name, key;
   OperatorOrigin origin;
   double baseline_ns = 0, candidate_ns = 0;  // self times, as in CheckItem
@@ -120,7 +120,7 @@ struct MovedOperator {
 
   static constexpr const char* kSchemaName = "moved";
   static void Describe(auto& v) {
-    using M = MovedOperator;
+    using M = OperatorTimeChange;
     v("name", &M::name, {.meaning = "as ExecuTorch's Inspector shows it"});
     v("key", &M::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
     v.Flat(&M::origin);
@@ -133,23 +133,23 @@ struct MovedOperator {
 };
 
 // An operator whose numbers of instructions differ by more than the counts vary.
-struct CountedOperator {
+struct OperatorCountChange {
   std::string name, key;
   OperatorOrigin origin;
   double baseline = 0, candidate = 0;  // instructions of one run
 
   static constexpr const char* kSchemaName = "counted";
   static void Describe(auto& v) {
-    v("name", &CountedOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
-    v("key", &CountedOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
-    v.Flat(&CountedOperator::origin);
-    v("baseline", &CountedOperator::baseline, {.meaning = "instructions of one run", .min = 0});
-    v("candidate", &CountedOperator::candidate, {.meaning = "instructions of one run", .min = 0});
+    v("name", &OperatorCountChange::name, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("key", &OperatorCountChange::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v.Flat(&OperatorCountChange::origin);
+    v("baseline", &OperatorCountChange::baseline, {.meaning = "instructions of one run", .min = 0});
+    v("candidate", &OperatorCountChange::candidate, {.meaning = "instructions of one run", .min = 0});
   }
 };
 
 // The code that computed an operator in both variants, as observed by the runner (--watch).
-struct ProvenOperator {
+struct ObservedOperator {
   struct Side {
     std::string code;    // WatchedRow::code: "AVX-512", "SME2"
     std::string kernel;  // name of the KleidiAI kernel; "": a kernel of XNNPACK
@@ -167,12 +167,12 @@ struct ProvenOperator {
 
   static constexpr const char* kSchemaName = "proven";
   static void Describe(auto& v) {
-    v("name", &ProvenOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
-    v("key", &ProvenOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
-    v("test", &ProvenOperator::test,
+    v("name", &ObservedOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("key", &ObservedOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v("test", &ObservedOperator::test,
       {.meaning = "of a language model's operator: the test that ran it", .omit_if_empty = true});
-    v("baseline", &ProvenOperator::baseline, {.meaning = "what computed it"});
-    v("candidate", &ProvenOperator::candidate, {.meaning = "what computed it"});
+    v("baseline", &ObservedOperator::baseline, {.meaning = "what computed it"});
+    v("candidate", &ObservedOperator::candidate, {.meaning = "what computed it"});
   }
 };
 
@@ -186,11 +186,11 @@ struct CheckPair {
   std::string
       error;  // why the pair could not be measured, so that `decision` is meaningless; empty: measured
   std::vector<CheckItem> items;
-  std::vector<MovedOperator> moved;      // by decreasing difference in time
-  std::vector<CountedOperator> counted;  // by decreasing difference
+  std::vector<OperatorTimeChange> time_changes;    // by decreasing difference in time
+  std::vector<OperatorCountChange> count_changes;  // by decreasing difference
   // Operators that the other variant lacks, with their time, by decreasing time.
   std::vector<std::string> only_baseline, only_candidate;
-  std::vector<ProvenOperator> proven;  // operators that were watched in both variants
+  std::vector<ObservedOperator> observed;  // operators that were watched in both variants
 
   std::string_view Result() const { return error.empty() ? GetName(decision) : "error"; }
 
@@ -210,15 +210,16 @@ struct CheckPair {
       {.meaning = "of all its checks; `error`: it could not be measured", .choices = kGateResults});
     v("error", &C::error, {.meaning = "why it could not be measured", .or_null = true});
     v("checks", &C::items, {.meaning = "one for each claim"});
-    v("moved_operators", &C::moved, {.meaning = "whose time differs significantly, by falling difference"});
-    v("counted_operators", &C::counted,
+    v("moved_operators", &C::time_changes,
+      {.meaning = "whose time differs significantly, by falling difference"});
+    v("counted_operators", &C::count_changes,
       {.meaning = "whose number of instructions differs (--instructions), by falling difference",
        .omit_if_empty = true});
     v("only_in_baseline", &C::only_baseline,
       {.meaning = "operators that the other side lacks, with their time"});
     v("only_in_candidate", &C::only_candidate,
       {.meaning = "operators that the other side lacks, with their time"});
-    v("proven_kernels", &C::proven,
+    v("proven_kernels", &C::observed,
       {.meaning = "of operators that were watched on both sides (--watch)", .omit_if_empty = true});
   }
 };

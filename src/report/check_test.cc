@@ -60,15 +60,15 @@ TEST(Check, SlowerCandidatesFailAndNameTheOperators) {
   const CheckPair& pair = check.pairs[0];
   EXPECT_NEAR(*pair.items[0].verdict.growth, 5.0 / 2 - 1, 0.01);
   EXPECT_GT(*pair.items[0].verdict.low, 0.02);
-  ASSERT_THAT(pair.moved, SizeIs(1));  // all others take the same time in both variants
-  EXPECT_THAT(pair.moved[0].name, HasSubstr("Convolution"));
-  EXPECT_NEAR(pair.moved[0].growth, 3, 0.02);
-  EXPECT_LE(pair.moved[0].low, pair.moved[0].growth);
-  EXPECT_GE(pair.moved[0].high, pair.moved[0].growth);
-  EXPECT_NEAR(pair.moved[0].candidate_ns - pair.moved[0].baseline_ns, 3e6, 1e4);
+  ASSERT_THAT(pair.time_changes, SizeIs(1));  // all others take the same time in both variants
+  EXPECT_THAT(pair.time_changes[0].name, HasSubstr("Convolution"));
+  EXPECT_NEAR(pair.time_changes[0].growth, 3, 0.02);
+  EXPECT_LE(pair.time_changes[0].low, pair.time_changes[0].growth);
+  EXPECT_GE(pair.time_changes[0].high, pair.time_changes[0].growth);
+  EXPECT_NEAR(pair.time_changes[0].candidate_ns - pair.time_changes[0].baseline_ns, 3e6, 1e4);
 }
 
-TEST(Check, MovedOperatorsHaveTheOriginOfTheCandidate) {
+TEST(Check, TimeChangesHaveTheOriginOfTheCandidate) {
   Report report = MakeExample(1, 0);
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     Profile& profile = *report.experiments[i].profile;
@@ -83,21 +83,21 @@ TEST(Check, MovedOperatorsHaveTheOriginOfTheCandidate) {
   CheckLimits limits;
   limits.operator_slowdown = 0.05;
   const CheckReport check = AssembleCheck(report, limits);
-  const MovedOperator& moved = check.pairs[0].moved.at(0);
-  EXPECT_EQ(moved.origin.layer, "layer_of_off");
-  EXPECT_EQ(moved.origin.Source(), "net.py:68");
+  const OperatorTimeChange& change = check.pairs[0].time_changes.at(0);
+  EXPECT_EQ(change.origin.layer, "layer_of_off");
+  EXPECT_EQ(change.origin.Source(), "net.py:68");
   for (const CheckItem& item : check.pairs[0].items) {
     const bool known = item.name.starts_with("Convolution");
     EXPECT_EQ(item.origin.Source(), known ? "net.py:68" : "") << item.name;
   }
 }
 
-TEST(Check, NotesUnknownMovedOperators) {
+TEST(Check, NotesOperatorsWithoutTimeChangeTests) {
   Report report = MakeExample(1, 0);
   EXPECT_THAT(AssembleCheck(report, {}).notes, IsEmpty());
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) match.quantity.estimate.reset();
   const CheckReport check = AssembleCheck(report, {});
-  EXPECT_THAT(check.pairs[0].moved, IsEmpty());
+  EXPECT_THAT(check.pairs[0].time_changes, IsEmpty());
   ExpectGolden("report/check_of_unknown_operators", check.notes);
 }
 
@@ -159,9 +159,9 @@ TEST(Check, ListsOperatorsWithChangedInstructions) {
   }
   CheckLimits limits;
   limits.instruction_growth = 0.1;
-  const std::vector<CountedOperator> counted = AssembleCheck(report, limits).pairs.at(0).counted;
-  ASSERT_FALSE(counted.empty());  // excludes operators that differ by less than their spread
-  for (const CountedOperator& op : counted) {
+  const std::vector<OperatorCountChange> changes = AssembleCheck(report, limits).pairs.at(0).count_changes;
+  ASSERT_FALSE(changes.empty());  // excludes operators that differ by less than their spread
+  for (const OperatorCountChange& op : changes) {
     EXPECT_THAT(op.name, HasSubstr("Convolution"));
     EXPECT_EQ(op.candidate - op.baseline, 50);
   }
@@ -219,8 +219,8 @@ TEST(Check, ShownTimesMatchTheGrowth) {
       kinds.insert(item.kind);
     }
     EXPECT_THAT(kinds, SizeIs(4));
-    EXPECT_THAT(check.pairs[0].moved, Not(IsEmpty()));
-    for (const MovedOperator& op : check.pairs[0].moved)
+    EXPECT_THAT(check.pairs[0].time_changes, Not(IsEmpty()));
+    for (const OperatorTimeChange& op : check.pairs[0].time_changes)
       EXPECT_NEAR(op.candidate_ns / op.baseline_ns - 1, op.growth, 1e-9) << op.name;
   };
   const RunData stored = run;
@@ -290,7 +290,7 @@ TEST(Check, EmulatedTimesAreInconclusive) {
   const CheckReport check = AssembleCheck(report, {});
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
   ExpectGolden("report/check_of_emulated_times", check.pairs[0].items[0].inconclusive_reason + "\n");
-  EXPECT_THAT(check.pairs[0].moved, IsEmpty());
+  EXPECT_THAT(check.pairs[0].time_changes, IsEmpty());
 }
 
 TEST(Check, FailedExperimentsAreErrors) {

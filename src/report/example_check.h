@@ -44,7 +44,7 @@ inline CheckReport MakeCheck() {
   CheckPair& slow = check.pairs[1];
   slow.items.push_back(MakeItem(CheckItem::Kind::kPeakMemory, 0.001, GateDecision::kPass));
   slow.items.push_back(MakeItem(CheckItem::Kind::kOperator, 0.001, GateDecision::kPass));
-  slow.moved.push_back(
+  slow.time_changes.push_back(
       {"Convolution (NHWC, F32) IGEMM #1", "forward/1/backend/0", {}, 1e6, 4e6, 3, 2.9, 3.1});
   slow.only_candidate = {"Copy #3 (0.100 ms)"};
   check.notes = {"two sessions"};

@@ -156,7 +156,7 @@ struct PackedKernels {
 };
 
 // Watched runs observed different code in the matrix multiplications of the two variants.
-struct ProvenCode {
+struct ObservedCode {
   static constexpr std::string_view kKind = "kernel_evidence";
   std::vector<std::string> baseline = {}, candidate = {};  // classes of code, without duplicates
   std::int64_t operators = 0;                              // number of operators of the candidate
@@ -281,7 +281,7 @@ struct Finding {
   using Details =
       std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
                    finding::DataMoved, finding::DelegateOverhead, finding::SlowerOperators, finding::FirstRun,
-                   finding::UnknownOperators, finding::PackedKernels, finding::ProvenCode,
+                   finding::UnknownOperators, finding::PackedKernels, finding::ObservedCode,
                    finding::NamesContradicted, finding::NotOnKleidiai, finding::Fp16ComputedAsFp32,
                    finding::BelowRoofline, finding::LatencyStep, finding::LatencyTrend,
                    finding::LatencyLevels, finding::Contended, finding::CpuTimeDiscrepancy,

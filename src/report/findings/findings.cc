@@ -154,7 +154,7 @@ class Finder {
     }
     if (baseline.kernel_evidence.empty() != candidate.kernel_evidence.empty())
       Add(0, finding::PackedKernels{!candidate.kernel_evidence.empty()});
-    AddProvenCode(sides);
+    AddObservedCode(sides);
   }
 
   // Returns whether the pair's runs waited mostly for a quota, not for other processes.
@@ -175,7 +175,7 @@ class Finder {
     return throttled > 0 && throttled >= waited / 2;
   }
 
-  void AddProvenCode(const ExperimentPair& sides) {
+  void AddObservedCode(const ExperimentPair& sides) {
     const auto matrix_code = [&](const ExperimentData& data, std::int64_t& operators) {
       std::set<std::string> classes;
       for (const WatchedRow& row : FindWatchedRows(report_.watched, data)) {
@@ -190,9 +190,9 @@ class Finder {
     const std::set<std::string> baseline_code = matrix_code(sides.BaselineData(), baseline_operators),
                                 candidate_code = matrix_code(sides.CandidateData(), candidate_operators);
     if (baseline_code.empty() || candidate_code.empty() || baseline_code == candidate_code) return;
-    Add(0, finding::ProvenCode{{baseline_code.begin(), baseline_code.end()},
-                               {candidate_code.begin(), candidate_code.end()},
-                               candidate_operators});
+    Add(0, finding::ObservedCode{{baseline_code.begin(), baseline_code.end()},
+                                 {candidate_code.begin(), candidate_code.end()},
+                                 candidate_operators});
   }
 
   // Reports if the speedup in CPU time differs from that in wall time by more than its interval.

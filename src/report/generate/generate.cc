@@ -492,7 +492,7 @@ void AddKernels(const Report& report, const ExperimentData& data, GenerationSide
   if (is_listed) return;
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
   for (const WatchedRow& row : FindWatchedRows(report.watched, data)) {
-    const ProvenFunction* const kernel = row.Kernel();
+    const ObservedFunction* const kernel = row.Kernel();
     if (kernel == nullptr || !MultipliesMatrices(row.name)) continue;
     ++counts[{row.kleidiai ? kernel->name : "", row.code}];
   }

@@ -50,8 +50,9 @@ void AddReason(const Profile& profile, std::size_t op, const std::optional<proto
                MatrixKernelRow& row) {
   if (row.ran == Kernels::kSme) return;
   if (row.ran == Kernels::kKleidiai) {
-    row.reason = row.proven.empty() ? "dynamically quantized (QP8): the name does not say whether with SME2"
-                                    : NoSmeReason(isa);
+    row.reason = row.observed_code.empty()
+                     ? "dynamically quantized (QP8): the name does not say whether with SME2"
+                     : NoSmeReason(isa);
     return;
   }
   if (!profile.program) {
@@ -102,17 +103,17 @@ std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
     row.ran = *ran;
     const auto proof = watched_by_key.find(KeyText(profile.operators[op].key));
     if (proof != watched_by_key.end() && !proof->second->code.empty() && row.ran != Kernels::kPortable) {
-      row.proven = proof->second->code;
-      row.ran = !proof->second->kleidiai        ? Kernels::kXnnpack
-                : row.proven.starts_with("SME") ? Kernels::kSme
-                                                : Kernels::kKleidiai;
+      row.observed_code = proof->second->code;
+      row.ran = !proof->second->kleidiai               ? Kernels::kXnnpack
+                : row.observed_code.starts_with("SME") ? Kernels::kSme
+                                                       : Kernels::kKleidiai;
       // QP8 implies KleidiAI but not the instructions.
       row.contradicts = *ran == Kernels::kKleidiai ? row.ran == Kernels::kXnnpack : row.ran != *ran;
     }
     AddReason(profile, op, isa, row);
     auto found = std::ranges::find_if(rows, [&](const MatrixKernelRow& other) {
-      return std::tie(other.ran, other.proven, other.contradicts, other.reason, other.change) ==
-             std::tie(row.ran, row.proven, row.contradicts, row.reason, row.change);
+      return std::tie(other.ran, other.observed_code, other.contradicts, other.reason, other.change) ==
+             std::tie(row.ran, row.observed_code, row.contradicts, row.reason, row.change);
     });
     if (found == rows.end()) found = rows.insert(found, std::move(row));
     found->operators.push_back(op);
@@ -127,7 +128,7 @@ std::vector<std::string> ListSmeOperators(const Profile& profile, std::span<cons
   std::map<std::size_t, bool> observed_sme;  // keyed by observed operator: whether it ran with SME
   for (const MatrixKernelRow& row : rows) {
     for (const std::size_t op : row.operators)
-      if (!row.proven.empty()) observed_sme[op] = row.ran == Kernels::kSme;
+      if (!row.observed_code.empty()) observed_sme[op] = row.ran == Kernels::kSme;
   }
   std::map<std::string, std::int64_t> types;
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {

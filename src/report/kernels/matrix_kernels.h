@@ -16,11 +16,11 @@
 namespace etprof {
 
 // Operators that multiply matrices (convolutions, fully connected, batch matrix multiplication), grouped by
-// the microkernels that ran: as proven by a watched run, else as implied by the operators' names. The program
+// the microkernels that ran: as observed in a watched run, else as implied by the operators' names. The program
 // may show the reason if they are not KleidiAI's.
 struct MatrixKernelRow {
   KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kXnnpack;
-  std::string proven;                  // class of their code in a watched run (--watch); "": not observed
+  std::string observed_code;           // class of their code in a watched run (--watch); "": not observed
   bool contradicts = false;            // the names contradict the observed code
   std::string reason;                  // one clause: reason why no SME kernels ran; "": kSme
   std::string change;                  // change of the export that enables KleidiAI's kernels; "": not known
@@ -31,7 +31,7 @@ struct MatrixKernelRow {
     using R = MatrixKernelRow;
     v("kernels", &R::ran,
       {.meaning = "KleidiAI's for SME and SME2 (`sme`), KleidiAI's, XNNPACK's own, or a portable kernel"});
-    v("proven", &R::proven,
+    v("proven", &R::observed_code,
       {.meaning = "the class of their code in a watched run; null: not watched", .or_null = true});
     v("contradicts", &R::contradicts, {.meaning = "their names say otherwise than what was seen to run"});
     v("why", &R::reason,

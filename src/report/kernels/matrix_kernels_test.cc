@@ -118,7 +118,7 @@ TEST(FindMatrixKernels, ObservationsOverrideNames) {
   auto rows = FindMatrixKernels(on, std::nullopt, MakeWatchedRows(as_named));
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kSme);
-  EXPECT_EQ(rows[0].proven, "SME");
+  EXPECT_EQ(rows[0].observed_code, "SME");
   EXPECT_FALSE(rows[0].contradicts);
   EXPECT_THAT(ListSmeOperators(on, rows), Contains("Convolution (NHWC, PF32) IGEMM (3 operators)"));
 
@@ -126,7 +126,7 @@ TEST(FindMatrixKernels, ObservationsOverrideNames) {
   rows = FindMatrixKernels(on, std::nullopt, MakeWatchedRows(other));
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kXnnpack);
-  EXPECT_EQ(rows[0].proven, "NEON");
+  EXPECT_EQ(rows[0].observed_code, "NEON");
   EXPECT_TRUE(rows[0].contradicts);
   EXPECT_THAT(ListSmeOperators(on, rows), Not(Contains(HasSubstr("GEMM"))));
   // Observed SME kernels are listed even if no name implies them.

@@ -97,10 +97,10 @@ std::optional<double> ThreadUse::SpeedupOverOne() const {
   return static_cast<double>(fastest_alone_ns) / static_cast<double>(fastest_parallel_ns);
 }
 
-std::vector<const ProvenFunction*> WatchedRow::Kernels() const {
+std::vector<const ObservedFunction*> WatchedRow::Kernels() const {
   for (const bool tasks : {false, true}) {
-    std::vector<const ProvenFunction*> found;
-    for (const ProvenFunction& function : functions) {
+    std::vector<const ObservedFunction*> found;
+    for (const ObservedFunction& function : functions) {
       if (function.is_task == tasks && (tasks || function.code == code || IsKleidiaiKernel(function.name)))
         found.push_back(&function);
     }
@@ -109,10 +109,10 @@ std::vector<const ProvenFunction*> WatchedRow::Kernels() const {
   return {};
 }
 
-const ProvenFunction* WatchedRow::Kernel() const {
-  const std::vector<const ProvenFunction*> kernels = Kernels();
+const ObservedFunction* WatchedRow::Kernel() const {
+  const std::vector<const ObservedFunction*> kernels = Kernels();
   const auto computes = std::ranges::find_if(
-      kernels, [](const ProvenFunction* function) { return IsKleidiaiKernel(function->name); });
+      kernels, [](const ObservedFunction* function) { return IsKleidiaiKernel(function->name); });
   if (computes != kernels.end()) return *computes;
   return kernels.empty() ? nullptr : kernels.front();
 }
@@ -129,7 +129,8 @@ std::vector<WatchedRow> MakeWatchedRows(const WatchData& watch) {
     row.name = op.name;
     for (const protocol::WatchedCalls& calls : op.functions) {
       const auto index = static_cast<std::size_t>(calls.function);
-      ProvenFunction function{FunctionName(reply.functions[index]), codes[index], calls.is_task, calls.calls};
+      ObservedFunction function{FunctionName(reply.functions[index]), codes[index], calls.is_task,
+                                calls.calls};
       for (std::int64_t& count : function.calls)
         count = std::llround(static_cast<double>(count) /
                              static_cast<double>(std::max<std::int64_t>(op.runs, 1)));
@@ -137,7 +138,7 @@ std::vector<WatchedRow> MakeWatchedRows(const WatchData& watch) {
       if (isa::CodeRank(function.code) > isa::CodeRank(row.code)) row.code = function.code;
       row.functions.push_back(std::move(function));
     }
-    std::ranges::stable_sort(row.functions, {}, [](const ProvenFunction& function) {
+    std::ranges::stable_sort(row.functions, {}, [](const ObservedFunction& function) {
       return std::tuple(function.is_task, -isa::CodeRank(function.code), -function.Calls());
     });
     row.threads = {op.time_ns, op.parallel_ns,         op.regions,          op.threads,
@@ -195,7 +196,7 @@ std::optional<std::vector<AllocationChange>> ChangedAllocations(const protocol::
   return changes;
 }
 
-PlacedWatch::PlacedWatch(const protocol::WatchedTimeline& timeline) {
+WatchSpans::WatchSpans(const protocol::WatchedTimeline& timeline) {
   std::vector<Nanoseconds> open_ends;
   for (const protocol::WatchedSpan& span : timeline.spans) {
     while (!open_ends.empty() && open_ends.back() <= span.begin_ns) open_ends.pop_back();

@@ -19,7 +19,7 @@
 namespace etprof {
 
 // A function that computed an operator, as observed by the runner.
-struct ProvenFunction {
+struct ObservedFunction {
   std::string name;
   std::string code;  // CodeClass::name of the highest class in the function and its direct callees
   bool is_task = false;
@@ -34,7 +34,7 @@ struct ProvenFunction {
 
   static constexpr const char* kSchemaName = "proven_function";
   static void Describe(auto& v) {
-    using F = ProvenFunction;
+    using F = ObservedFunction;
     v("name", &F::name, {.meaning = "its symbol; \"code at 0x100c40\" where the library has none for it"});
     v("code", &F::code,
       {.meaning = "the highest class of instructions, of it and of what it calls directly"});
@@ -95,14 +95,14 @@ struct WatchedRow {
   std::string name;
   std::string code;  // highest class of its functions; empty: not observed
   bool kleidiai = false;
-  std::vector<ProvenFunction> functions;
+  std::vector<ObservedFunction> functions;
   ThreadUse threads;
 
   // The functions that computed the operator: the callees of tasks with the highest class, else the tasks
   // themselves.
-  std::vector<const ProvenFunction*> Kernels() const;
+  std::vector<const ObservedFunction*> Kernels() const;
   // The most informative of Kernels(): a KleidiAI kernel that computes, else the first. Null: not observed.
-  const ProvenFunction* Kernel() const;
+  const ObservedFunction* Kernel() const;
 
   static constexpr const char* kSchemaName = "watched_row";
   static void Describe(auto& v) {
@@ -161,7 +161,7 @@ std::optional<std::vector<AllocationChange>> ChangedAllocations(const protocol::
                                                                 const protocol::MemoryReport& candidate);
 
 // A watched run with nested spans for a timeline. Times are nanoseconds since its begin.
-struct PlacedWatch {
+struct WatchSpans {
   // Operators nest by their times, and end within the operator that contains them.
   struct Span {
     std::size_t op = 0;  // index into WatchReply::operators
@@ -175,7 +175,7 @@ struct PlacedWatch {
   std::vector<Span> spans;
   std::vector<Slice> slices;  // ordered by begin
 
-  explicit PlacedWatch(const protocol::WatchedTimeline& timeline);  // `timeline` must outlive this object
+  explicit WatchSpans(const protocol::WatchedTimeline& timeline);  // `timeline` must outlive this object
 };
 
 // Indices into Profile::operators by KeyText.

@@ -62,7 +62,7 @@ TEST(MakeWatchedRows, CalleesOfTasksAreKernels) {
   EXPECT_EQ(rows[0].key, "forward/3/backend/2");
   EXPECT_EQ(rows[0].code, "FMA3");
   ASSERT_EQ(rows[0].Kernels().size(), 1U);
-  const ProvenFunction& kernel = *rows[0].Kernels()[0];
+  const ObservedFunction& kernel = *rows[0].Kernels()[0];
   EXPECT_EQ(kernel.name, "code at 0x1000");
   EXPECT_EQ(kernel.calls, (std::vector<std::int64_t>{8, 8}));  // per run
   EXPECT_EQ(kernel.Calls(), 16);

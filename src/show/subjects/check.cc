@@ -61,12 +61,12 @@ std::string PassingOperatorsText(const CheckPair& pair) {
   return passing == 1 ? "1 operator passes" : fmt::format("{} operators pass", passing);
 }
 
-Text ChangedOperatorText(const MovedOperator& op) {
+Text ChangedOperatorText(const OperatorTimeChange& op) {
   return FormatText("{}: {} -> {}, {}", AppendOrigin(op.name, op.origin), Duration{op.baseline_ns},
                     Duration{op.candidate_ns}, Change{op.growth, op.low, op.high});
 }
 
-Text InstructionsText(const CountedOperator& op) {
+Text InstructionsText(const OperatorCountChange& op) {
   const std::string change =
       op.baseline > 0 ? ChangeText(op.candidate / op.baseline - 1) : std::string("new");
   return FormatText("{}: {} -> {} instructions, {}", AppendOrigin(op.name, op.origin), Amount(op.baseline),
@@ -75,7 +75,7 @@ Text InstructionsText(const CountedOperator& op) {
 
 // One line per operator that changed, then the operators that only one variant has.
 std::vector<Text> ChangedOperatorLines(const CheckPair& pair) {
-  std::vector<Text> lines = MapEach(pair.moved, ChangedOperatorText);
+  std::vector<Text> lines = MapEach(pair.time_changes, ChangedOperatorText);
   for (const std::string& op : pair.only_baseline) lines.push_back("only in the baseline: " + op);
   for (const std::string& op : pair.only_candidate) lines.push_back("only in the candidate: " + op);
   return lines;
@@ -84,17 +84,17 @@ std::vector<Text> ChangedOperatorLines(const CheckPair& pair) {
 // "Convolution (NHWC, F32) IGEMM #2: FMA3 -> AVX-512"; a single line if nothing differs.
 std::vector<Text> KernelChangeLines(const CheckPair& pair) {
   std::vector<Text> lines;
-  const auto text = [](const ProvenOperator::Side& side) {
+  const auto text = [](const ObservedOperator::Side& side) {
     return side.code + (side.kernel.empty() ? "" : fmt::format(" ({})", side.kernel));
   };
-  for (const ProvenOperator& op : pair.proven) {
+  for (const ObservedOperator& op : pair.observed) {
     if (op.baseline != op.candidate)
       lines.push_back(fmt::format("{}: {} -> {}", AppendOrigin(op.name, {.test = op.test}), text(op.baseline),
                                   text(op.candidate)));
   }
-  if (lines.empty() && !pair.proven.empty()) {
+  if (lines.empty() && !pair.observed.empty()) {
     lines.push_back(fmt::format("none: {} ran the same class of code in both variants",
-                                CountedText(pair.proven.size(), "operator")));
+                                CountedText(pair.observed.size(), "operator")));
   }
   return lines;
 }
@@ -137,8 +137,9 @@ Section MakeCheckSection(const CheckPair& pair) {
   const auto add = [&](const char* title, const std::vector<Text>& lines) {
     section.AddUnlessEmpty(List{title, {lines.begin(), lines.end()}, kScreenChanges});
   };
-  add(pair.moved.empty() ? "operators of one variant" : "operators that changed", ChangedOperatorLines(pair));
-  add("operators whose instructions changed", MapEach(pair.counted, InstructionsText));
+  add(pair.time_changes.empty() ? "operators of one variant" : "operators that changed",
+      ChangedOperatorLines(pair));
+  add("operators whose instructions changed", MapEach(pair.count_changes, InstructionsText));
   add("kernels that differ, proven", KernelChangeLines(pair));
   List inconclusive{"inconclusive"};
   for (const CheckItem& item : pair.items) {
@@ -183,7 +184,7 @@ std::string DecisionDetails(const CheckPair& pair) {
     for (const Text& line : lines) text += "  " + ToText(line, {}) + "\n";
   };
   add("operators that changed:\n", ChangedOperatorLines(pair));
-  add("operators whose instructions changed:\n", MapEach(pair.counted, InstructionsText));
+  add("operators whose instructions changed:\n", MapEach(pair.count_changes, InstructionsText));
   add("kernels that differ, proven:\n", KernelChangeLines(pair));
   return text + PairingText(pair) + "\n";
 }
@@ -200,10 +201,10 @@ std::vector<TestSuite::Line> FailedModelLines(const CheckPair& pair) {
     if (item.verdict.decision == pair.decision) add(item.origin, ItemLine(item));
   }
   if (!lines.empty()) return lines;
-  for (const MovedOperator& op : pair.moved) {
+  for (const OperatorTimeChange& op : pair.time_changes) {
     if (op.growth > 0) add(op.origin, ToText(ChangedOperatorText(op), {}));
   }
-  for (const CountedOperator& op : pair.counted) {
+  for (const OperatorCountChange& op : pair.count_changes) {
     if (op.candidate > op.baseline) add(op.origin, ToText(InstructionsText(op), {}));
   }
   return lines;

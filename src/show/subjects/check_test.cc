@@ -19,7 +19,7 @@ std::string NameInFailureMessage(const OperatorOrigin& origin) {
   item.name = "Add (ND) #1";
   item.origin = origin;
   item.verdict.decision = GateDecision::kFail;
-  pair.moved.push_back({"Add (ND) #1", "forward/0/backend/0", origin, 1e6, 2e6, 1, 0.9, 1.1});
+  pair.time_changes.push_back({"Add (ND) #1", "forward/0/backend/0", origin, 1e6, 2e6, 1, 0.9, 1.1});
   const TestSuite::Case test_case = MakeTestSuite(check).cases.at(0);
   EXPECT_EQ(test_case.lines.size(), origin.frame ? 1U : 0U);
   for (const TestSuite::Line& line : test_case.lines) EXPECT_EQ(line.text, test_case.message);

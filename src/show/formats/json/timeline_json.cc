@@ -72,13 +72,13 @@ struct TimelineRunJson {
 struct WatchedRunJson {
   const protocol::WatchReply& reply;
   std::vector<std::size_t> operators;  // index into the timeline's operators, by span
-  PlacedWatch placed = PlacedWatch(*reply.timeline);
+  WatchSpans placed = WatchSpans(*reply.timeline);
 
   static constexpr const char* kSchemaName = "watched_run";
   static void Describe(auto& v) {
     using J = const WatchedRunJson&;
-    using Span = PlacedWatch::Span;
-    using Slice = PlacedWatch::Slice;
+    using Span = WatchSpans::Span;
+    using Slice = WatchSpans::Slice;
     v("op", &WatchedRunJson::operators, {.meaning = "index of `operators`, by span"});
     v("depth", [](J json) { return MapEach(json.placed.spans, &Span::depth); }, {.meaning = "likewise"});
     v("times",

@@ -237,8 +237,8 @@ class ExperimentWriter {
         writer_.AddProcess((data_.label.empty() ? data_.name : data_.label) + ", watched");
     const TrackId method_thread = writer_.AddThread(process, watch.method);
     const auto to_time = [&](Nanoseconds offset) { return RelativeTime(timeline.begin_ns + offset); };
-    const PlacedWatch placed(timeline);
-    for (const PlacedWatch::Span& span : placed.spans)
+    const WatchSpans placed(timeline);
+    for (const WatchSpans::Span& span : placed.spans)
       writer_.Slice(method_thread, static_cast<int>(span.depth), get_kind_id(span.op), to_time(span.begin),
                     to_time(span.end), {});
     for (std::int64_t thread = 0; thread < watch.reply.threads; ++thread) {

@@ -319,14 +319,14 @@ class FindingFormatter {
             "watched run (--watch) saw what was called, that counts"};
   }
 
-  FindingTexts operator()(const finding::ProvenCode& proven) const {
-    return {
-        fmt::format("Proven: {} {} code in {}, and {} code in {}.",
-                    CountedText(proven.operators, "matrix multiplication ran", "matrix multiplications ran"),
-                    fmt::join(proven.candidate, " and "), experiment_.label,
-                    fmt::join(proven.baseline, " and "), Baseline().label),
-        {},
-        "the runner saw these functions called (--watch); their machine code needs what is named"};
+  FindingTexts operator()(const finding::ObservedCode& observed) const {
+    return {fmt::format(
+                "Proven: {} {} code in {}, and {} code in {}.",
+                CountedText(observed.operators, "matrix multiplication ran", "matrix multiplications ran"),
+                fmt::join(observed.candidate, " and "), experiment_.label,
+                fmt::join(observed.baseline, " and "), Baseline().label),
+            {},
+            "the runner saw these functions called (--watch); their machine code needs what is named"};
   }
 
   FindingTexts operator()(const finding::NamesContradicted& contradiction) const {

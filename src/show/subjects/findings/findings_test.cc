@@ -52,7 +52,7 @@ Report MakeReportOfProfile(Profile profile) {
   return Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
 }
 
-Report MakeReportOfRuns(const std::vector<example::Inference>& runs) {
+Report MakeRunsReport(const std::vector<example::Inference>& runs) {
   return MakeReportOfProfile(Attribute(example::MakeTrace(runs), {}));
 }
 
@@ -103,7 +103,7 @@ TEST(Findings, ReportNoInsignificantShift) {
 Report MakeReportWithDelegateOverhead(std::optional<double> tracer) {
   std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.overhead = 400'000;
-  Report report = MakeReportOfRuns(runs);
+  Report report = MakeRunsReport(runs);
   if (!tracer) return report;
   report.experiments[0].latency_from_trace = false;
   report.experiments[0].tracer = -*tracer;
@@ -128,7 +128,7 @@ TEST(Findings, SubtractTracingOverheadFromDelegates) {
 Report MakeReportOfFirstRun() {
   std::vector<example::Inference> runs = example::MakeInferences(1, 4'000'000);
   runs[0].overhead = 2'000'000;
-  return MakeReportOfRuns(runs);
+  return MakeRunsReport(runs);
 }
 
 // Rounded alone, the groups' times would not add up to the whole: a finding has the digits of the table of
@@ -139,7 +139,7 @@ Report MakeReportWithRoundedGroups() {
     run.delegate = {{"Fully Connected (NC, F32) GEMM #1", 2'565'700},
                     {"Transpose (ND, X32) #1", 1'330'550},
                     {"Add (ND) #1", 1'189'650}};
-  return MakeReportOfRuns(runs);
+  return MakeRunsReport(runs);
 }
 
 // A pair of runners with these compilers; "": the compiler is unknown.
@@ -261,7 +261,7 @@ TEST(Findings, NamePortableOperatorsThatXnnpackCanTake) {
   ASSERT_EQ(portable->delegable.size(), 1U);
   EXPECT_EQ(portable->delegable[0].type, "mean.out");
   // argmax is not in the partitioner's list.
-  const Report other = MakeReportOfRuns(MakeRunsWithKernels({{"argmax.out", 200'001}}));
+  const Report other = MakeRunsReport(MakeRunsWithKernels({{"argmax.out", 200'001}}));
   EXPECT_TRUE(FindDetails<finding::NotDelegated>(other)->delegable.empty());
 }
 
@@ -311,7 +311,7 @@ Report MakeReportWithoutDelegate() {
   std::vector<example::Inference> runs =
       MakeRunsWithKernels({{"mul.out", 3'200'001}, {"linear.out", 300'001}});
   for (example::Inference& run : runs) run.delegate.clear();
-  return MakeReportOfRuns(runs);
+  return MakeRunsReport(runs);
 }
 
 // The advice is then to export with a partitioner, instead of an upper bound.
@@ -386,7 +386,7 @@ TEST(Findings, EstimateTheEffectOfExportHints) {
 Report MakeReportWithInnerTranspose() {
   std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.delegate.push_back({"Add (ND) #1", 1'000});
-  return MakeReportOfRuns(runs);
+  return MakeRunsReport(runs);
 }
 
 TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
@@ -782,9 +782,9 @@ TEST(Findings, TextsNameNumbersCausesAndRemedies) {
       PrintFinding<DataMoved>(MakeReportWithInnerTranspose()));
   add("not delegated, XNNPACK could take it", PrintFinding<NotDelegated>(pair));
   add("not delegated, XNNPACK cannot take it",
-      PrintFinding<NotDelegated>(MakeReportOfRuns(MakeRunsWithKernels({{"argmax.out", 200'001}}))));
+      PrintFinding<NotDelegated>(MakeRunsReport(MakeRunsWithKernels({{"argmax.out", 200'001}}))));
   add("not delegated, of attention",
-      PrintFinding<NotDelegated>(MakeReportOfRuns(MakeRunsWithKernels(
+      PrintFinding<NotDelegated>(MakeRunsReport(MakeRunsWithKernels(
           {{"any.out", 100'001}, {"full_like.out", 50'000}, {"where.self_out", 70'000}}))));
   add("not delegated, divides the model", PrintFinding<NotDelegated>(MakeReportOfTwoDelegates()));
   add("not delegated, no delegate at all", PrintFinding<NotDelegated>(MakeReportWithoutDelegate()));

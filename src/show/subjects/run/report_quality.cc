@@ -220,8 +220,8 @@ Table MakeMatrixKernelsTable(const ReportExperiment& experiment) {
   Table table{.id = "matrix_kernels", .time_range = TimeRange{median, median}};
   table.Fill<MatrixKernelRow>(
       {{Left("kernels"), [](const MatrixKernelRow& row) { return MatrixKernelsText(row.ran); }},
-       {Left("proven"), [](const MatrixKernelRow& row) { return KnownTextCell(row.proven); },
-        std::ranges::any_of(rows, [](const MatrixKernelRow& row) { return !row.proven.empty(); })},
+       {Left("proven"), [](const MatrixKernelRow& row) { return KnownTextCell(row.observed_code); },
+        std::ranges::any_of(rows, [](const MatrixKernelRow& row) { return !row.observed_code.empty(); })},
        {Right("operators").WithDropPriority(2),
         [](const MatrixKernelRow& row) { return Count{row.operators.size()}; }},
        {Right("mean", "self time"), [](const MatrixKernelRow& row) { return Time{row.mean_ns}; }},

@@ -14,11 +14,11 @@ constexpr std::size_t kScreenWatched = 20;
 constexpr std::size_t kMaxNames = 2;
 constexpr std::size_t kScreenCauses = 5;
 
-using Functions = std::vector<const ProvenFunction*>;
+using Functions = std::vector<const ObservedFunction*>;
 
 std::string FunctionNames(const Functions& kernels) {
   std::vector<std::string> names;
-  for (const ProvenFunction* const function : kernels) names.push_back(function->name);
+  for (const ObservedFunction* const function : kernels) names.push_back(function->name);
   const std::size_t unnamed = names.size() > kMaxNames ? names.size() - kMaxNames : 0;
   names.resize(names.size() - unnamed);
   return fmt::format("{}{}", fmt::join(names, ", "),
@@ -27,13 +27,13 @@ std::string FunctionNames(const Functions& kernels) {
 
 std::int64_t CountCalls(const Functions& kernels) {
   std::int64_t calls = 0;
-  for (const ProvenFunction* const function : kernels) calls += function->Calls();
+  for (const ObservedFunction* const function : kernels) calls += function->Calls();
   return calls;
 }
 
 std::int64_t CountThreads(const Functions& kernels) {
   std::int64_t threads = 0;
-  for (const ProvenFunction* const function : kernels) threads = std::max(threads, function->ThreadGroup());
+  for (const ObservedFunction* const function : kernels) threads = std::max(threads, function->ThreadGroup());
   return threads;
 }
 
