@@ -297,7 +297,7 @@ bool IsReference(const SeriesKey& key, const TrendData& series) {
 
 }  // namespace
 
-const std::string& CommitOfRun(const Trend& trend, std::size_t run) { return trend.data.points[run].commit; }
+const std::string& GetCommit(const Trend& trend, std::size_t run) { return trend.data.points[run].commit; }
 
 HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operator_name,
                          const TrendOptions& options) {

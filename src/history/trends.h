@@ -37,7 +37,7 @@ inline constexpr const char* kNames<ChangeCause>[] = {"code", "machine", "device
 
 struct Trend;
 // The commit of a run.
-const std::string& CommitOfRun(const Trend& trend, std::size_t run);
+const std::string& GetCommit(const Trend& trend, std::size_t run);
 
 // A change of the level of a series. Runs are indices into TrendData::points.
 struct TrendChange {
@@ -57,9 +57,8 @@ struct TrendChange {
   static void Describe(auto& v) {
     using C = TrendChange;
     const auto commit = [](std::size_t C::*run) {
-      return [run](const C& change, const Trend& trend) -> const auto& {
-        return CommitOfRun(trend, change.*run);
-      };
+      return
+          [run](const C& change, const Trend& trend) -> const auto& { return GetCommit(trend, change.*run); };
     };
     v("commit", commit(&C::at), {.meaning = "with which the new level most likely begins"});
     v("after", commit(&C::before), {.meaning = "the last that certainly has the old level"});

@@ -23,7 +23,7 @@ struct RunTimes {
 };
 
 // A report on a trace of runs whose operators take `get_times(run)`, counted from 0.
-Report MakeReportOfRuns(std::size_t runs, const std::function<RunTimes(std::size_t)>& get_times) {
+Report MakeRunsReport(std::size_t runs, const std::function<RunTimes(std::size_t)>& get_times) {
   TraceBuilder builder;
   Nanoseconds at = 0;
   for (std::size_t run = 0; run < runs; ++run) {
@@ -53,7 +53,7 @@ std::vector<std::string> ListClassNames(const Report& report) {
 }
 
 TEST(RunClasses, CutsGrowthIntoRanges) {
-  const Report report = MakeReportOfRuns(201, [](std::size_t run) {
+  const Report report = MakeRunsReport(201, [](std::size_t run) {
     return RunTimes{.attention = 100'000 + 40'000 * static_cast<Nanoseconds>(run)};
   });
   EXPECT_THAT(ListClassNames(report),
@@ -68,20 +68,20 @@ TEST(RunClasses, CutsGrowthIntoRanges) {
 
 TEST(RunClasses, FindsDifferentOperators) {
   const Report report =
-      MakeReportOfRuns(60, [](std::size_t run) { return RunTimes{.has_attention = run % 3 == 0}; });
+      MakeRunsReport(60, [](std::size_t run) { return RunTimes{.has_attention = run % 3 == 0}; });
   EXPECT_THAT(ListClassNames(report), ElementsAre("1 operator (40 runs)", "2 operators (19 runs)"));
   EXPECT_NEAR(*report.experiments[0].run_classes[1].latency.p50, 6e6, 100);
 }
 
 TEST(RunClasses, FindsTwoSizes) {
-  const Report report = MakeReportOfRuns(60, [](std::size_t run) {
+  const Report report = MakeRunsReport(60, [](std::size_t run) {
     return RunTimes{.attention = (run % 2 == 0 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run)};
   });
   EXPECT_THAT(ListClassNames(report), ElementsAre("faster (29 runs)", "slower (30 runs)"));
 }
 
 TEST(RunClasses, FindsAChangeOfSize) {
-  const Report report = MakeReportOfRuns(61, [](std::size_t run) {
+  const Report report = MakeRunsReport(61, [](std::size_t run) {
     return RunTimes{.attention = (run < 31 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run % 7)};
   });
   EXPECT_THAT(ListClassNames(report), ElementsAre("runs 2-31", "runs 32-61"));
@@ -89,7 +89,7 @@ TEST(RunClasses, FindsAChangeOfSize) {
 
 // A prefill and decode steps: all operators change, by factors that a slower machine does not cause.
 TEST(RunClasses, FindsTwoSizesOfAllOperators) {
-  const Report report = MakeReportOfRuns(60, [](std::size_t run) {
+  const Report report = MakeRunsReport(60, [](std::size_t run) {
     return run % 4 == 0 ? RunTimes{.linear = 20'000'000, .attention = 30'000'000} : RunTimes{};
   });
   EXPECT_THAT(ListClassNames(report), ElementsAre("faster (45 runs)", "slower (14 runs)"));
@@ -97,7 +97,7 @@ TEST(RunClasses, FindsTwoSizesOfAllOperators) {
 
 // Other processes lengthen a random operator.
 TEST(RunClasses, DisturbedRunsAreNoClass) {
-  const Report report = MakeReportOfRuns(101, [](std::size_t run) {
+  const Report report = MakeRunsReport(101, [](std::size_t run) {
     RunTimes times;
     if (run % 20 == 7) times.attention += 10'000'000;
     if (run % 20 == 17) times.linear += 10'000'000;
@@ -110,7 +110,7 @@ TEST(RunClasses, DisturbedRunsAreNoClass) {
 TEST(RunClasses, EqualWorkHasNoClasses) {
   const auto classes = [](const std::function<double(std::size_t)>& factor_of_linear,
                           const std::function<double(std::size_t)>& factor_of_attention) {
-    return ListClassNames(MakeReportOfRuns(201, [&](std::size_t run) {
+    return ListClassNames(MakeRunsReport(201, [&](std::size_t run) {
       return RunTimes{.linear = static_cast<Nanoseconds>(5e6 * factor_of_linear(run)),
                       .attention = static_cast<Nanoseconds>(1e6 * factor_of_attention(run))};
     }));
@@ -137,8 +137,8 @@ TEST(RunClasses, FewRunsAreOneClass) {
   const auto growing = [](std::size_t run) {
     return RunTimes{.attention = 100'000 + 400'000 * static_cast<Nanoseconds>(run)};
   };
-  EXPECT_THAT(ListClassNames(MakeReportOfRuns(20, growing)), IsEmpty());
-  EXPECT_THAT(ListClassNames(MakeReportOfRuns(21, growing)), Not(IsEmpty()));
+  EXPECT_THAT(ListClassNames(MakeRunsReport(20, growing)), IsEmpty());
+  EXPECT_THAT(ListClassNames(MakeRunsReport(21, growing)), Not(IsEmpty()));
 }
 
 }  // namespace
