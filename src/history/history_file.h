@@ -63,8 +63,7 @@ struct TrendData {
 };
 
 // The history of a project in one SQLite file (docs/guides/history.md). Any number of processes may read and
-// write it at the same time. Each change is written completely or, after a kill or on a full disk, not at
-// all.
+// write it at the same time. Changes are atomic, also if the process is killed or the disk is full.
 class HistoryFile {
  public:
   // Throws if OpenToAdd would throw, as far as that is known without adding, and if any part of the file is

@@ -239,15 +239,15 @@ TEST_F(HistoryFileTest, MergesNewRuns) {
   EXPECT_EQ(merged.CountRuns(), 3);
   const TrendData trend = merged.Trends(filter).at(0);
   const TrendData source = HistoryFile::OpenToRead(other).Trends(filter).at(0);
-  const TrendPoint &ours = trend.points.at(2), &theirs = source.points.at(1);
-  EXPECT_EQ(ours.commit, "c3");
-  EXPECT_EQ(ours.machine, theirs.machine);
-  EXPECT_EQ(ours.conditions.celsius, theirs.conditions.celsius);
-  EXPECT_EQ(ours.model_sha256, theirs.model_sha256);
-  EXPECT_EQ(ours.operators_digest, theirs.operators_digest);
-  ASSERT_EQ(ours.launches.size(), theirs.launches.size());
-  for (std::size_t i = 0; i < ours.launches.size(); ++i)
-    EXPECT_EQ(ours.launches[i].latency, theirs.launches[i].latency);
+  const TrendPoint &merged_point = trend.points.at(2), &source_point = source.points.at(1);
+  EXPECT_EQ(merged_point.commit, "c3");
+  EXPECT_EQ(merged_point.machine, source_point.machine);
+  EXPECT_EQ(merged_point.conditions.celsius, source_point.conditions.celsius);
+  EXPECT_EQ(merged_point.model_sha256, source_point.model_sha256);
+  EXPECT_EQ(merged_point.operators_digest, source_point.operators_digest);
+  ASSERT_EQ(merged_point.launches.size(), source_point.launches.size());
+  for (std::size_t i = 0; i < merged_point.launches.size(); ++i)
+    EXPECT_EQ(merged_point.launches[i].latency, source_point.launches[i].latency);
   EXPECT_EQ(trend.operators.at(0).times.at(2).by_launch, source.operators.at(0).times.at(1).by_launch);
   EXPECT_EQ(trend.accepted.at(0).reason, "known there");
 }
@@ -488,7 +488,7 @@ std::string BigEndian(std::uint32_t value) {
   return bytes;
 }
 
-// A journal as of a killed writer that changes nothing but makes SQLite delete a file
+// A journal like that of a killed writer. It changes no page, but makes SQLite delete a file
 // (https://www.sqlite.org/fileformat2.html#the_rollback_journal).
 std::string JournalThatDeletes(const fs::path& victim, std::uint32_t pages) {
   const std::string magic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", name = victim.string();
@@ -560,7 +560,8 @@ TEST_F(HistoryFileTest, RefusesForeignSchemas) {
   }
 }
 
-// A query as of a file that passes all other checks but keeps SQLite busy.
+// A malicious file may pass all other checks and contain a view that keeps SQLite busy. This query does the
+// same.
 TEST_F(HistoryFileTest, BoundsTheWorkOfAllStatements) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   Database database(file_, Database::Mode::kRead);

@@ -7,7 +7,7 @@
 
 namespace etprof {
 
-// The results of `etprof bisect`, without wording.
+// The results of `etprof bisect` as data; show/ contains the texts.
 
 struct BisectionStep {
   enum class Outcome {

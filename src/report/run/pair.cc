@@ -146,7 +146,7 @@ StartupCosts CompareStartupCosts(const ExperimentPair& sides, bool paired) {
   StartupCosts costs;
   costs.load = {baseline.load, candidate.load};
   costs.first_run = {baseline.first_run, candidate.first_run};
-  // Releases have libraries of different sizes, which are not what a model takes.
+  // Libraries of two releases differ in size, so exclude them from the memory of the model.
   const bool releases = sides.DifferInRelease();
   const auto peak = [&](const ReportExperiment& experiment,
                         const ExperimentData& data) -> std::optional<double> {
