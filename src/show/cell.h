@@ -13,7 +13,8 @@
 
 namespace etprof {
 
-// The kind of a cell's value, which determines its format.
+// The format in which a value is printed.
+
 enum class CellKind {
   kNothing,   // unknown or undefined: "—"
   kText,      // a text
@@ -41,20 +42,21 @@ inline constexpr const char* kNames<CellKind>[] = {"nothing", "text",    "durati
 
 namespace show {
 
-// The places that show a part.
+// Where a part is shown.
 // kBrief: everywhere, including the short form of a page (for a pull request).
 // kDefault: on every screen and page; the short form folds such tables.
 // kPage: on pages, and on screens with --all.
 // kFolded: like kPage, but a page shows it only when it is unfolded.
-enum class Level { kBrief, kDefault, kPage, kFolded };
+enum class Visibility { kBrief, kDefault, kPage, kFolded };
 
-// The judgment of a value, which formats show by color.
+// The meaning of a value for readers. Renderers choose a color for each tone.
+
 enum class Tone { kPlain, kGood, kBad, kUnsure, kUnknown };
 
 }  // namespace show
 
 template <>
-inline constexpr const char* kNames<show::Level>[] = {"brief", "usual", "page", "folded"};
+inline constexpr const char* kNames<show::Visibility>[] = {"brief", "usual", "page", "folded"};
 template <>
 inline constexpr const char* kNames<show::Tone>[] = {"plain", "good", "bad", "unsure", "unknown"};
 
@@ -62,7 +64,7 @@ namespace show {
 
 // Descriptions for JSON (core/json/describe.h): where a part is shown, and a member without a key if it is
 // empty.
-inline constexpr MemberInfo kLevelInfo{
+inline constexpr MemberInfo kVisibilityInfo{
     .meaning =
         "where it is shown: everywhere; on every screen and page (`usual`); on "
         "pages; on a page once it is unfolded"};
@@ -148,8 +150,8 @@ struct Speedup : Interval {
 };
 
 struct Cell : Value {
-  Tone tone = Tone::kPlain;       // kPlain: a speedup has the tone of its verdict
-  Level level = Level::kDefault;  // kPage: screens show it only with --all
+  Tone tone = Tone::kPlain;                      // kPlain: a speedup has the tone of its verdict
+  Visibility visibility = Visibility::kDefault;  // kPage: screens show it only with --all
   // In a printed table (show/formats/printed_table.h), the length of the bar from 0 to 1; absent: no bar.
   std::optional<double> bar = {};
 

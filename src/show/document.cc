@@ -76,7 +76,7 @@ Text JoinTexts(const std::vector<Text>& texts, const char* between) {
 }
 
 Table MakeFactsTable(const Facts& facts) {
-  Table table{facts.id, facts.title, {Left("name", ""), Left("value", "")}, {}, facts.level};
+  Table table{facts.id, facts.title, {Left("name", ""), Left("value", "")}, {}, facts.visibility};
   for (const auto& [name, value] : facts.facts) table.rows.push_back({name, value});
   return table;
 }

@@ -90,7 +90,7 @@ struct Row {
   int depth = 0;  // indentation of the first cell in a tree
   // kPage: screens show it only with --all. kFolded: like kPage, and a page leaves it out if the table
   // has a `hidden_rows_hint`.
-  Level level = Level::kDefault;
+  Visibility visibility = Visibility::kDefault;
 
   Row() = default;
   // NOLINTBEGIN(google-explicit-constructor)
@@ -109,14 +109,15 @@ struct Row {
       {.meaning = "times of `part` rows add up, as printed, to the next `sum`; no key: `plain`",
        .omit_if_empty = true});
     v("depth", UnlessDefault(&Row::depth, 0), {.meaning = "in a tree; no key: 0", .omit_if_empty = true});
-    v("level", UnlessDefault(&Row::level, Level::kDefault),
+    v("level", UnlessDefault(&Row::visibility, Visibility::kDefault),
       {.meaning = "no key: `usual`", .omit_if_empty = true});
   }
 };
 
 struct Table {
-  // The part of a long text that remains: the beginning, the end ("….py:86"), both ends of an operator's name
-  // ("Convolution (NHWC… IGEMM #2"), or the difference between the names of variants ("…fp16", "…int8").
+  // The part of a long text that stays if the text is truncated: the beginning, the end ("….py:86"), both
+  // ends of an operator's name
+  // ("Convolution (NHWC… IGEMM #2"), or the differing part of the names of variants ("…fp16", "…int8").
   enum class Truncation { kKeepBeginning, kKeepEnd, kKeepNameEnds, kKeepDifference };
   struct Column {
     std::string id;     // stable: the column's name in CSV, in snake_case
@@ -126,13 +127,14 @@ struct Table {
     // do not fit go into further tables below.
     int drop_priority = 0;
     bool bars = false;  // for shares and times: a screen with room also draws bars
-    // For texts that are too long. kKeepDifference also shortens the titles of all columns but the first.
+                        // For texts that are too long. kKeepDifference also shortens the titles of all
+                        // columns but the first.
     Truncation truncation = Truncation::kKeepBeginning;
-    int max_width = 0;              // maximum width on a screen, in columns; 0: unlimited
-    bool sums = false;              // for times: the sum over the hidden rows is printed below
-    Level level = Level::kDefault;  // kPage: shown only on pages, and on screens with --all
-    bool wraps = false;             // for the last column: long text wraps into further lines
-    bool never_dropped = false;     // a verdict, or a value that supports it: never dropped
+    int max_width = 0;                             // maximum width on a screen, in columns; 0: unlimited
+    bool sums = false;                             // for times: the sum over the hidden rows is printed below
+    Visibility visibility = Visibility::kDefault;  // kPage: shown only on pages, and on screens with --all
+    bool wraps = false;                            // for the last column: long text wraps into further lines
+    bool never_dropped = false;                    // a verdict, or a value that supports it: never dropped
 
     Column& WithDropPriority(int priority) { return drop_priority = priority, *this; }
     Column& NeverDropped() { return never_dropped = true, *this; }
@@ -142,7 +144,7 @@ struct Table {
     Column& WithBars() { return bars = true, *this; }
     Column& WithWrapping() { return wraps = true, *this; }
     Column& WithMaxWidth(int width) { return max_width = width, *this; }
-    Column& WithLevel(Level column_level) { return level = column_level, *this; }
+    Column& WithVisibility(Visibility column_visibility) { return visibility = column_visibility, *this; }
 
     static void Describe(auto& v) {
       v("id", &Column::id, {.meaning = "the column's name in CSV, too"});
@@ -154,9 +156,10 @@ struct Table {
   std::string title = {};  // "": none
   std::vector<Column> columns = {};
   std::vector<Row> rows = {};  // columns.size() cells each; only CSV shows a table without rows
-  Level level = Level::kDefault;
-  std::size_t screen_rows = SIZE_MAX;        // how many rows a screen shows
-  std::string hidden_rows_hint = {};         // where the hidden rows are; "": nowhere, so pages show all rows
+  Visibility visibility = Visibility::kDefault;
+  std::size_t screen_rows = SIZE_MAX;  // how many rows a screen shows
+  std::string hidden_rows_hint = {};   // where the hidden rows are; "": nowhere, so pages show all rows
+
   std::optional<TimeRange> time_range = {};  // absent: the range of the table's own times
   int min_name_width = 16;    // width of the first column on a narrow screen before others are dropped
   bool units_by_row = false;  // if all values of a row have the same unit, the row's name shows it
@@ -197,7 +200,7 @@ struct Table {
   static void Describe(auto& v) {
     v("id", &Table::id, {.meaning = "tables of one id have the same columns"});
     v("title", &Table::title, kOmittedIfEmpty.WithMeaning("above it"));
-    v("level", &Table::level, kLevelInfo);
+    v("level", &Table::visibility, kVisibilityInfo);
     v("columns", &Table::columns, {.meaning = "from left to right"});
     v("rows", &Table::rows, {.meaning = "from top to bottom"});
     v("usual_rows", UnlessDefault(&Table::screen_rows, SIZE_MAX),
@@ -225,29 +228,29 @@ inline Table::Column VariantColumn(const std::string& id, const std::string& var
 
 struct Paragraph {
   Text text;
-  Level level = Level::kDefault;
+  Visibility visibility = Visibility::kDefault;
 
   static void Describe(auto& v) {
     DescribeText<Paragraph>(v, {.meaning = "without markup"});
-    v("level", &Paragraph::level, kLevelInfo);
+    v("level", &Paragraph::visibility, kVisibilityInfo);
   }
 };
 
 struct List {
   struct Item {
     Text text;
-    std::vector<Text> details;      // shown on pages, and on screens with --all
-    Level level = Level::kDefault;  // kPage: shown only on pages, and on screens with --all
-    std::string table = {};         // id of the table with the numbers, to which a page links
+    std::vector<Text> details;                     // shown on pages, and on screens with --all
+    Visibility visibility = Visibility::kDefault;  // kPage: shown only on pages, and on screens with --all
+    std::string table = {};                        // id of the table with the numbers, to which a page links
 
     // NOLINTBEGIN(google-explicit-constructor)
     Item(const char* item_text) : text(item_text) {}
     Item(const std::string& item_text) : text(item_text) {}
-    Item(Text item_text, std::vector<Text> item_details = {}, Level item_level = Level::kDefault,
-         std::string table_id = "")
+    Item(Text item_text, std::vector<Text> item_details = {},
+         Visibility item_visibility = Visibility::kDefault, std::string table_id = "")
         : text(std::move(item_text)),
           details(std::move(item_details)),
-          level(item_level),
+          visibility(item_visibility),
           table(std::move(table_id)) {}
     // NOLINTEND(google-explicit-constructor)
 
@@ -263,11 +266,11 @@ struct List {
   std::vector<Item> items = {};
   std::size_t screen_items = SIZE_MAX;  // how many items a screen shows
   bool numbered = false;
-  Level level = Level::kDefault;
+  Visibility visibility = Visibility::kDefault;
 
   static void Describe(auto& v) {
     v("title", &List::title, kOmittedIfEmpty.WithMeaning("above it"));
-    v("level", &List::level, kLevelInfo);
+    v("level", &List::visibility, kVisibilityInfo);
     v("numbered", &List::numbered, {.meaning = "the order counts"});
     v("items", &List::items, {.meaning = "from top to bottom"});
     v("usual_items", UnlessDefault(&List::screen_items, SIZE_MAX),
@@ -291,7 +294,7 @@ struct Facts {
   std::string id;     // stable id of the table in CSV
   std::string title;  // "": none
   std::vector<Fact> facts = {};
-  Level level = Level::kDefault;
+  Visibility visibility = Visibility::kDefault;
 
   // Leaves out unknown values ("").
   void Add(std::string name, std::string value) {
@@ -301,7 +304,7 @@ struct Facts {
   static void Describe(auto& v) {
     v("id", &Facts::id, {.meaning = "of the table that they are in CSV"});
     v("title", &Facts::title, kOmittedIfEmpty.WithMeaning("above them"));
-    v("level", &Facts::level, kLevelInfo);
+    v("level", &Facts::visibility, kVisibilityInfo);
     v("facts", &Facts::facts, {.meaning = "names with values; a name may repeat"});
   }
 };
@@ -310,7 +313,7 @@ struct Facts {
 // begin with the letters of their points.
 struct RooflineChart {
   struct Line {  // horizontal at `y`, or rising with slope `y` (y per x)
-    bool horizontal = false;
+    bool is_horizontal = false;
     double y = 0;
     std::string name;
   };
@@ -391,20 +394,20 @@ inline bool IsPicture(const Part& part) {
 
 struct Section {
   std::string title;  // "": none
-  Level level = Level::kDefault;
+  Visibility visibility = Visibility::kDefault;
   std::vector<Part> parts;
 
   Section() = default;
-  Section(std::string section_title, Level section_level, std::vector<Part> section_parts = {})
-      : title(std::move(section_title)), level(section_level), parts(std::move(section_parts)) {}
+  Section(std::string section_title, Visibility section_visibility, std::vector<Part> section_parts = {})
+      : title(std::move(section_title)), visibility(section_visibility), parts(std::move(section_parts)) {}
   Section(std::string section_title, std::vector<Part> section_parts)
-      : Section(std::move(section_title), Level::kDefault, std::move(section_parts)) {}
+      : Section(std::move(section_title), Visibility::kDefault, std::move(section_parts)) {}
 
   // Adds the part, unless it is an empty paragraph, list, table, or list of facts.
   void AddUnlessEmpty(Part part);
   // Adds a paragraph, unless the text is empty.
-  void AddText(Text text, Level text_level = Level::kDefault) {
-    AddUnlessEmpty(Paragraph{std::move(text), text_level});
+  void AddText(Text text, Visibility text_visibility = Visibility::kDefault) {
+    AddUnlessEmpty(Paragraph{std::move(text), text_visibility});
   }
 };
 
@@ -427,7 +430,7 @@ struct Answer {
 struct Note {
   Text text;
   std::string label = "note";  // "precision", "warning"
-  Level level = Level::kDefault;
+  Visibility visibility = Visibility::kDefault;
 };
 
 struct Document {

@@ -14,10 +14,10 @@ namespace etprof {
 
 void RenderDocumentTerminal(const show::Document& document, const TerminalOptions& options,
                             std::ostream& out);
-// Writes Markdown. The title is a heading of `depth` (1: "#"). Parts above `max_level` are left out; kBrief
-// gives the short form.
+// Writes Markdown. The title is a heading of `depth` (1: "#"). Parts above `max_visibility` are left out;
+// kBrief gives the short form.
 void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostream& out,
-                            show::Level max_level = show::Level::kFolded);
+                            show::Visibility max_visibility = show::Visibility::kFolded);
 
 // Writes all tables with the id `table` as one RFC 4180 CSV, each row with the title of its section if any
 // section has one. A unit has its own column next to the value ("baseline", "baseline_unit": ms, bytes), and

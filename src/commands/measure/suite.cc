@@ -457,7 +457,7 @@ show::Document EmptyPlan() {
                      {"at_most", "at most", true}}};
   show::Document document;
   document.title = "etprof suite --dry-run";
-  document.sections = {{"", show::Level::kDefault, {show::Facts{"plan", ""}, std::move(table)}}};
+  document.sections = {{"", show::Visibility::kDefault, {show::Facts{"plan", ""}, std::move(table)}}};
   return document;
 }
 

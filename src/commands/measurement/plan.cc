@@ -305,7 +305,8 @@ show::Section DeviceSection(const PlannedMeasurement& planned) {
   AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
   AddPaths(planned, "model", &ExperimentConfig::model, facts);
   add("into", planned.measurement.config.output_root.string());
-  return {planned.measurement.device, show::Level::kDefault, {std::move(facts), ExperimentsTable(planned)}};
+  return {
+      planned.measurement.device, show::Visibility::kDefault, {std::move(facts), ExperimentsTable(planned)}};
 }
 
 }  // namespace

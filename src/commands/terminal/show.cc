@@ -43,8 +43,8 @@ void ShowBy(const Report& report, View view) {
   if (document.sections.empty())
     document.notes = {{std::string("nothing to show: ") + report_view.empty_reason}};
   for (show::Section& section : document.sections) {
-    if (section.level == show::Level::kPage)
-      section.level = show::Level::kDefault;  // the user asked for this part
+    if (section.visibility == show::Visibility::kPage)
+      section.visibility = show::Visibility::kDefault;  // the user asked for this part
   }
   const std::vector<std::string> tables = TableIds(document);
   if (!view.csv.empty() && tables.empty())

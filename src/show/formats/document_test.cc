@@ -69,7 +69,7 @@ TEST(DocumentTerminal, WrappedTextIsComplete) {
   show::Document document;
   show::Table table{
       "few", "", {show::Left("name"), show::Left("where", "").WithWrapping()}, {{"x", "in " + path}}};
-  document.sections = {{"", show::Level::kDefault, {std::move(table)}}};
+  document.sections = {{"", show::Visibility::kDefault, {std::move(table)}}};
   std::string joined_lines;
   std::istringstream lines(RenderScreen(document, {.width = 60, .report_path = ""}));
   for (std::string line; std::getline(lines, line);) {
@@ -84,7 +84,7 @@ TEST(DocumentTerminal, EmptyFirstColumnIsKept) {
     show::Document document;
     show::Table table{
         "cells", "", {show::Left("name"), show::Left("note"), show::Left("reason")}, {{"", note, ""}}};
-    document.sections = {{"", show::Level::kDefault, {std::move(table)}}};
+    document.sections = {{"", show::Visibility::kDefault, {std::move(table)}}};
     for (const bool all : {false, true})
       EXPECT_THAT(RenderScreen(document, {.all = all, .report_path = ""}), HasSubstr(note));
     EXPECT_THAT(RenderPage(document), HasSubstr(note));
@@ -134,8 +134,8 @@ TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
   const show::Table empty{.id = "empty", .title = "no rows", .columns = {show::Left("name")}};
   show::Document document;
   document.title = "title";
-  document.sections = {{"nothing", show::Level::kDefault, {empty}},
-                       {"folded", show::Level::kFolded, {empty}}};
+  document.sections = {{"nothing", show::Visibility::kDefault, {empty}},
+                       {"folded", show::Visibility::kFolded, {empty}}};
   EXPECT_EQ(RenderPage(document), "# title\n\n");
 }
 
@@ -179,7 +179,7 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
                      {{"whole", show::Time{2.0010e6}}, Role::kSum},
                      {{"tiny", show::Time{1}}}}};
   for (show::Row& row : table.rows) row.cells.resize(3, std::string());
-  document.sections = {{"", show::Level::kDefault, {std::move(table)}}};
+  document.sections = {{"", show::Visibility::kDefault, {std::move(table)}}};
   EXPECT_EQ(RenderScreen(document, {.width = 60, .report_path = ""}),
             "  part, ms    time  share\n"
             "  a          1.001    50%  ████████████████\n"
@@ -206,7 +206,7 @@ TEST(DocumentCsv, EmptyTableGivesOnlyTheHeading) {
 
 TEST(DocumentCsv, EveryColumnHasATitle) {
   show::Document document;
-  document.sections = {{"one", show::Level::kDefault, {MakeAllPartsDocument().sections[0].parts[3]}}};
+  document.sections = {{"one", show::Visibility::kDefault, {MakeAllPartsDocument().sections[0].parts[3]}}};
   EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("section,name,"));
   document.sections[0].title.clear();
   EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("name,"));
@@ -363,9 +363,9 @@ void ExpectInJson(const ExampleTable& example) {
 void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
   const show::Table& table = example.table;
   const bool has_all_rows = table.hidden_rows_hint.empty();
-  const show::Table text =
-      PrintedTable(table, has_all_rows ? SIZE_MAX : table.screen_rows,
-                   [&](const show::Row& row) { return has_all_rows || row.level != show::Level::kFolded; });
+  const show::Table text = PrintedTable(
+      table, has_all_rows ? SIZE_MAX : table.screen_rows,
+      [&](const show::Row& row) { return has_all_rows || row.visibility != show::Visibility::kFolded; });
   Rows rows = CellTexts(text);
   if (rows.empty()) return;
   std::vector<std::string> titles = example.titles;
@@ -502,7 +502,7 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
         }
       }
       show::Document single;
-      single.sections = {{"", show::Level::kDefault, {*table}}};
+      single.sections = {{"", show::Visibility::kDefault, {*table}}};
       const std::string screen = RenderScreen(single, {.width = 80, .report_path = ""});
       std::istringstream lines(screen);
       bool has_deciding_column = false;
@@ -511,14 +511,14 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
       for (std::string line; has_deciding_column && std::getline(lines, line);)
         EXPECT_LE(DisplayWidth(line), 80) << screen;
       const show::Table printed = PrintedTable(*table, table->screen_rows, [](const show::Row& row) {
-        return row.level <= show::Level::kDefault;
+        return row.visibility <= show::Visibility::kDefault;
       });
-      if (table->level > show::Level::kDefault) continue;
+      if (table->visibility > show::Visibility::kDefault) continue;
       for (std::size_t c = 1; c < table->columns.size(); ++c) {
-        if (!never_dropped(c) || table->columns[c].level > show::Level::kDefault) continue;
+        if (!never_dropped(c) || table->columns[c].visibility > show::Visibility::kDefault) continue;
         EXPECT_EQ(table->columns[c].drop_priority, 0) << table->id << ' ' << table->columns[c].id;
         for (const show::Row& row : printed.rows) {
-          if (row.cells[c].level > show::Level::kDefault) continue;
+          if (row.cells[c].visibility > show::Visibility::kDefault) continue;
           EXPECT_THAT(screen, HasSubstr(row.cells[c].text.substr(0, 20))) << table->id;
           checked_tables.insert(table->id);
         }
@@ -556,14 +556,14 @@ TEST(Documents, EmptyResultsHaveEveryTable) {
 
 TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {
   show::Row folded{"folded"};
-  folded.level = show::Level::kFolded;
+  folded.visibility = show::Visibility::kFolded;
   show::Table short_table{"names", "", {{"name", "name"}}, {{"shown"}, folded}};
   short_table.hidden_rows_hint = "in `--csv=names`";
   show::Table all_folded = short_table, long_table = short_table;
   all_folded.rows = {folded};
   long_table.rows.resize(300, folded);
   show::Document document;
-  document.sections = {{"", show::Level::kDefault, {all_folded, short_table, long_table}}};
+  document.sections = {{"", show::Visibility::kDefault, {all_folded, short_table, long_table}}};
   const Json unabridged = RenderJson(document).at("sections")[0].at("parts");
   EXPECT_EQ(unabridged[2].at("table").at("rows").size(), 300U);
   const Json parts = ExtractDocumentJson(document).at("sections")[0].at("parts");
@@ -578,9 +578,9 @@ TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {
 TEST(DocumentJson, MarksTheAppendixAndLinksTables) {
   show::Document document;
   document.measured = "in 3 s";
-  show::List list{"", {{"a finding", {}, show::Level::kDefault, "times"}}};
-  document.sections = {{"", show::Level::kDefault, {std::move(list)}}};
-  document.appendix = {{"behind", show::Level::kDefault, {}}};
+  show::List list{"", {{"a finding", {}, show::Visibility::kDefault, "times"}}};
+  document.sections = {{"", show::Visibility::kDefault, {std::move(list)}}};
+  document.appendix = {{"behind", show::Visibility::kDefault, {}}};
   document.notes_title = "Quality";
   const Json json = RenderJson(document);
   EXPECT_EQ(json.at("measured"), "in 3 s");

@@ -64,7 +64,7 @@ inline show::Document MakeAllPartsDocument() {
                      {"bounds", show::TimeBounds{2e6, 2.25e6}, "x"},
                      {"ratio", show::Ratio{2.5}, "x"},
                      {"change", show::Change{0.1, 0.09, 0.11}, show::Cell("worse", show::Tone::kBad)}}};
-  show::Table folded_table{"more", "More", {{"name", "name"}}, {{"folded away"}}, show::Level::kFolded};
+  show::Table folded_table{"more", "More", {{"name", "name"}}, {{"folded away"}}, show::Visibility::kFolded};
   using Role = show::Row::Role;
   show::Table tree{"tree",
                    "A tree",
@@ -82,7 +82,7 @@ inline show::Document MakeAllPartsDocument() {
                      {{"point", "point"}, {"time", "time", true}},
                      {{"placed", show::Time{4e6}}, {"small", show::Time{1e6}}}};
   points.columns[1].sums = true;
-  points.rows[1].level = show::Level::kFolded;
+  points.rows[1].visibility = show::Visibility::kFolded;
   points.hidden_rows_hint = "in a file";
   show::Document document;
   document.title = "all <of> it";
@@ -95,8 +95,8 @@ inline show::Document MakeAllPartsDocument() {
   document.method = "the method";
   document.sections = {
       {"one",
-       show::Level::kDefault,
-       {show::Paragraph{"usual words"}, show::Paragraph{"words of a page", show::Level::kPage},
+       show::Visibility::kDefault,
+       {show::Paragraph{"usual words"}, show::Paragraph{"words of a page", show::Visibility::kPage},
         show::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table),
         std::move(folded_table), std::move(short_table),
         show::Chart{{{"rising",
@@ -108,9 +108,9 @@ inline show::Document MakeAllPartsDocument() {
         show::List{"values",
                    {{show::FormatText("an item of {}", show::Time{2.5e6}),
                      {show::FormatText("or {}", show::Time{90})}}}}}},
-      {"two", show::Level::kPage, {std::move(table_with_hint)}},
+      {"two", show::Visibility::kPage, {std::move(table_with_hint)}},
       {"three",
-       show::Level::kFolded,
+       show::Visibility::kFolded,
        {show::RooflineChart{
             "FLOP/B", "FLOP/s", {{true, 1e9, "top"}}, {{{1.0, 1e8}}, std::nullopt}, 10, "below"},
         std::move(points)}}};

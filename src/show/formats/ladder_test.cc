@@ -41,7 +41,7 @@ std::string RenderLadderScreen(const Report& report, int width = 80, bool all = 
   return out.str();
 }
 
-std::string PrintAnswers(const Report& report) {
+std::string RenderAnswers(const Report& report) {
   std::string text;
   for (const show::Answer& answer : show::LadderAnswers(report)) {
     text += ToText(answer.text, show::LatencyRange(report)) + "|" +
@@ -50,13 +50,13 @@ std::string PrintAnswers(const Report& report) {
   return text;
 }
 
-// Renders sections of a report as a page, without parts above `max_level`.
-std::string RenderPage(std::vector<show::Section> sections, show::Level max_level) {
+// Renders sections of a report as a page, without parts above `max_visibility`.
+std::string RenderSections(std::vector<show::Section> sections, show::Visibility max_visibility) {
   show::Document document;
   document.title = "net";
   document.sections = std::move(sections);
   std::ostringstream out;
-  RenderDocumentMarkdown(document, 1, out, max_level);
+  RenderDocumentMarkdown(document, 1, out, max_visibility);
   return out.str();
 }
 
@@ -95,14 +95,15 @@ TEST(MakeLadderSections, PageHasTheEffectOfEveryLevel) {
   const Report thread_dependent = MakeLadder(MakeSme2Points());
   EXPECT_FALSE(thread_dependent.ladder->thread_dependent_levels.empty());
   const Report tiny_margin = MakeLadderWithTinyMargin();
-  ExpectGolden("show/ladder_page",
-               GoldenState("1 and 4 threads",
-                           RenderPage(show::MakeLadderSections(thread_dependent), show::Level::kPage)) +
-                   GoldenState("tiny margin",
-                               RenderPage(show::MakeLadderSections(tiny_margin), show::Level::kDefault)) +
-                   GoldenState("no effect at 4 threads",
-                               RenderPage(show::MakeLevelSpeedupsSections(MakeLevelSpeedupsReport(2'000'000)),
-                                          show::Level::kPage)));
+  ExpectGolden(
+      "show/ladder_page",
+      GoldenState("1 and 4 threads",
+                  RenderSections(show::MakeLadderSections(thread_dependent), show::Visibility::kPage)) +
+          GoldenState("tiny margin",
+                      RenderSections(show::MakeLadderSections(tiny_margin), show::Visibility::kDefault)) +
+          GoldenState("no effect at 4 threads",
+                      RenderSections(show::MakeLevelSpeedupsSections(MakeLevelSpeedupsReport(2'000'000)),
+                                     show::Visibility::kPage)));
 }
 
 // The answers name the effect of each level, and the fastest setting with the settings that are tied with it.
@@ -110,8 +111,8 @@ TEST(MakeLadderSections, PageHasTheEffectOfEveryLevel) {
 // the same either; a wide interval is not shown; and if no setting is significantly the fastest, the lowest
 // median is named, whatever the ratios are.
 TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
-  std::string answers = GoldenState("1 thread", PrintAnswers(MakeLadder(OneThread()))) +
-                        GoldenState("1 and 4 threads", PrintAnswers(MakeLadder(MakeSme2Points())));
+  std::string answers = GoldenState("1 thread", RenderAnswers(MakeLadder(OneThread()))) +
+                        GoldenState("1 and 4 threads", RenderAnswers(MakeLadder(MakeSme2Points())));
   Report report = MakeLadder(MakeSme2Points());
   for (auto& levels : report.ladder->latency.cells) {
     for (LadderCell& cell : levels) {
@@ -128,23 +129,23 @@ TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
     other.against.estimate->log_high = 20;
   }
   answers +=
-      GoldenState("inconclusive levels, all settings but one tied in wide intervals", PrintAnswers(report));
+      GoldenState("inconclusive levels, all settings but one tied in wide intervals", RenderAnswers(report));
   LadderBest::Other& contended = report.ladder->best->others.front();
   contended.against.verdict = stats::Verdict::kContended;
-  answers += GoldenState("also a contended setting", PrintAnswers(report));
+  answers += GoldenState("also a contended setting", RenderAnswers(report));
   report.ladder->best->others.back().against.verdict = stats::Verdict::kInconclusive;
-  answers += GoldenState("no setting significantly the fastest", PrintAnswers(report));
+  answers += GoldenState("no setting significantly the fastest", RenderAnswers(report));
   // The order follows the medians themselves, whatever the ratios are.
   report.ladder->latency.cells[contended.setting.threads][contended.setting.level].ns = 1e6;
-  answers += GoldenState("another lowest median: sme at 4 threads, 1 ms", PrintAnswers(report));
+  answers += GoldenState("another lowest median: sme at 4 threads, 1 ms", RenderAnswers(report));
 
   Report same = MakeLadder(OneThread());
   std::vector<LadderCell>& cells = same.ladder->latency.cells[0];
   for (LadderCell& cell : cells)
     if (cell.over_below) cell.over_below->verdict = stats::Verdict::kSame;
-  answers += GoldenState("all levels the same", PrintAnswers(same));
+  answers += GoldenState("all levels the same", RenderAnswers(same));
   cells.back().over_below->verdict = stats::Verdict::kContended;
-  answers += GoldenState("a contended level", PrintAnswers(same));
+  answers += GoldenState("a contended level", RenderAnswers(same));
   ExpectGolden("show/ladder_answers", answers);
 }
 
@@ -253,13 +254,13 @@ TEST(MakeLevelSpeedupsSections, ListsTheThreadsAtWhichALevelStopsHelping) {
   const std::vector<show::Section> stops =
       show::MakeLevelSpeedupsSections(MakeLevelSpeedupsReport(2'000'000));
   ASSERT_EQ(stops.size(), 1u);
-  EXPECT_EQ(stops[0].level, show::Level::kBrief);
+  EXPECT_EQ(stops[0].visibility, show::Visibility::kBrief);
   const auto* list = std::get_if<show::List>(&stops[0].parts.front());
   ASSERT_NE(list, nullptr);
   ASSERT_EQ(list->items.size(), 2u);
   const std::vector<show::Section> pays = show::MakeLevelSpeedupsSections(MakeLevelSpeedupsReport(500'000));
   ASSERT_EQ(pays.size(), 1u);
-  EXPECT_EQ(pays[0].level, show::Level::kDefault);
+  EXPECT_EQ(pays[0].visibility, show::Visibility::kDefault);
   const auto* table = std::get_if<show::Table>(&pays[0].parts.front());
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->rows.front().cells.front().text, "Median latency");

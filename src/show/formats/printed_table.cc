@@ -53,7 +53,7 @@ std::vector<std::string> FormatSummedTimes(const show::Table& table, std::size_t
     std::string text;
     if (row.role == Role::kPart) {
       sum += units[part];
-      if (row.level > show::Level::kDefault) rest += units[part];
+      if (row.visibility > show::Visibility::kDefault) rest += units[part];
       text = scale.FormatUnits(units[part], time != nullptr ? *time : 0);
       ++part;
     } else if (row.role == Role::kSum) {
@@ -128,7 +128,7 @@ show::Table PrintedTable(const show::Table& table, std::size_t max_rows,
       if (table.columns[c].bars && time != nullptr && largest > 0) cell.bar = *time / largest;
       cell.text = summed_texts[c][r].empty() ? TextInScale(scale, cell) : summed_texts[c][r];
       cell.tone = GetTone(cell);
-      if (IsContradicted(row, c)) cell.level = show::Level::kPage;
+      if (IsContradicted(row, c)) cell.visibility = show::Visibility::kPage;
     }
     if (table.units_by_row) MoveUnitToName(row);
     if (in_table) {

@@ -15,13 +15,13 @@ void RenderMarkdown(const Report& report, std::ostream& out) {
 }
 
 void RenderBriefMarkdown(const Report& report, std::ostream& out) {
-  RenderDocumentMarkdown(show::MakeReportDocument(report), 3, out, show::Level::kBrief);
+  RenderDocumentMarkdown(show::MakeReportDocument(report), 3, out, show::Visibility::kBrief);
 }
 
 void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out) {
   show::Document document = show::MakeReportDocument(report);
   document.title = HeaderText(report, "");
-  RenderDocumentMarkdown(document, 1, out, show::Level::kBrief);
+  RenderDocumentMarkdown(document, 1, out, show::Visibility::kBrief);
 }
 
 }  // namespace etprof

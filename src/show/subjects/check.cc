@@ -126,12 +126,12 @@ Table MakeChecksTable(const CheckPair& pair, bool listed) {
 }
 
 Section MakeCheckSection(const CheckPair& pair) {
-  Section section{pair.name, Level::kDefault};
+  Section section{pair.name, Visibility::kDefault};
   section.parts.emplace_back(MakeChecksTable(pair, true));
   if (const std::string passing = PassingOperatorsText(pair); !passing.empty()) {
     Table table = MakeChecksTable(pair, false);
     table.title = passing;
-    table.level = Level::kFolded;
+    table.visibility = Visibility::kFolded;
     section.parts.emplace_back(std::move(table));
   }
   const auto add = [&](const char* title, const std::vector<Text>& lines) {
@@ -147,7 +147,7 @@ Section MakeCheckSection(const CheckPair& pair) {
       inconclusive.items.emplace_back(AppendOrigin(item.name, item.origin) + ": " + item.inconclusive_reason);
   }
   section.AddUnlessEmpty(std::move(inconclusive));
-  section.parts.emplace_back(pair.error.empty() ? Paragraph{PairingText(pair), Level::kPage}
+  section.parts.emplace_back(pair.error.empty() ? Paragraph{PairingText(pair), Visibility::kPage}
                                                 : Paragraph{"error: " + pair.error});
   return section;
 }

@@ -68,7 +68,7 @@ Table MakeOperatorDifferencesTable(const MethodDiff& method) {
   for (const OperatorDifference& difference : method.operators) {
     add(difference.change.Text(), difference.baseline, difference.candidate, Row::Role::kPart);
     if (table.rows.size() <= kScreenDifferences) continue;
-    table.rows.back().level = Level::kPage;
+    table.rows.back().visibility = Visibility::kPage;
     hidden_baseline.ns = hidden_baseline.ns.value_or(0) + difference.baseline.ns.value_or(0);
     hidden_candidate.ns = hidden_candidate.ns.value_or(0) + difference.candidate.ns.value_or(0);
   }
@@ -104,7 +104,7 @@ Table MakeWeightDifferencesTable(const MethodDiff& method) {
 }
 
 Section MakeMethodDiffSection(const MethodDiff& method) {
-  Section section{method.name, Level::kDefault};
+  Section section{method.name, Visibility::kDefault};
   if (!method.in_baseline || !method.in_candidate) {
     section.AddText(fmt::format("Only in the {}.", method.in_baseline ? "baseline" : "candidate"));
     return section;

@@ -162,9 +162,9 @@ Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part
   Table table{.id = id,
               .title = is_main_table ? "" : fmt::format("By {}", part_name),
               .columns = {Names(part_name)},
-              .level = is_main_table ? Level::kDefault : Level::kFolded};
+              .visibility = is_main_table ? Visibility::kDefault : Visibility::kFolded};
   if (by_operator)
-    table.AddColumns(Left("key").WithLevel(Level::kPage), Left("category").WithDropPriority(3));
+    table.AddColumns(Left("key").WithVisibility(Visibility::kPage), Left("category").WithDropPriority(3));
   for (const std::int64_t position : line.positions)
     table.AddColumns(Right(fmt::format("at_{}", position), "at " + TokensText(position)));
   const bool fits = line.line && line.fits;
@@ -337,14 +337,14 @@ Document MakeGenerationDocument(const GenerationReport& generation) {
   else
     for (const GenerationPair& pair : generation.pairs)
       document.answers.push_back(MakeGenerationAnswer(generation, pair));
-  Section tests{"", Level::kBrief, {MakeGenerationTestsTable(generation)}};
+  Section tests{"", Visibility::kBrief, {MakeGenerationTestsTable(generation)}};
   tests.AddText(
       "t/s: tokens over the time of the model's runs, in one process, from launch medians of clean runs. pp: "
       "a prompt from an empty cache, in chunks; tg: one token at a time, at a depth (d). Neither has a "
       "tokenizer.");
   for (const GenerationPair& pair : generation.pairs) tests.AddText(TextDifferenceText(generation, pair));
   document.sections = {std::move(tests)};
-  Section first_token{"Time to the first token", Level::kDefault};
+  Section first_token{"Time to the first token", Visibility::kDefault};
   if (Table table = MakeFirstTokenTable(generation); !table.rows.empty()) {
     first_token.parts = {std::move(table),
                          Paragraph{"cold: from loading the model in a new process, with its file "
@@ -365,10 +365,10 @@ Document MakeGenerationDocument(const GenerationReport& generation) {
          {std::move(table),
           Paragraph{"Proven: watched runs saw them called. Names of operators do not tell."}}});
   if (Chart chart = MakePositionChart(generation); !chart.positions.empty() && !report.emulated)
-    document.sections.push_back({"Latency by position", Level::kPage, {std::move(chart)}});
+    document.sections.push_back({"Latency by position", Visibility::kPage, {std::move(chart)}});
   for (const GenerationSide& side : generation.sides) {
     const std::string suffix = generation.sides.size() > 1 ? ": " + VariantName(side, generation) : "";
-    Section section{"Decoding by position" + suffix, Level::kDefault};
+    Section section{"Decoding by position" + suffix, Visibility::kDefault};
     if (side.line && !report.emulated) {
       const DecodeLine& line = *side.line;
       section.AddUnlessEmpty(MakeDecodeTable(line, line.parts, "decode_by_position", "part"));

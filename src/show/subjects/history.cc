@@ -125,7 +125,7 @@ std::vector<Cell> ChangeCells(const Trend& trend, const TrendChange& change) {
 }
 
 Table MakeTrendChangesTable(const Trend& trend) {
-  Table table{.id = "changes", .columns = ChangeColumns(), .level = Level::kPage};
+  Table table{.id = "changes", .columns = ChangeColumns(), .visibility = Visibility::kPage};
   for (const TrendChange& change : trend.changes) table.rows.emplace_back(ChangeCells(trend, change));
   return table;
 }
@@ -134,7 +134,7 @@ Table MakeOperatorChangesTable(const Trend& trend) {
   Table table{"operator_changes", "", ChangeColumns()};
   table.columns.insert(table.columns.begin(), {Left("operator"), Left("key").WithDropPriority(2),
                                                Right("share", "of an inference").WithDropPriority(1)});
-  table.level = Level::kPage;
+  table.visibility = Visibility::kPage;
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
       Row& row = table.AddRow(op.name, op.key, Share{op.share});
@@ -151,7 +151,7 @@ List MakeOperatorChangesList(const Trend& trend) {
       list.items.push_back({fmt::format("{} ({}, {} of an inference): {}", op.name, op.key,
                                         PercentText(op.share), ChangeSentence(trend, change, std::nullopt)),
                             {},
-                            Level::kDefault,
+                            Visibility::kDefault,
                             "operator_changes"});
     }
   }
@@ -232,7 +232,7 @@ std::string RunsText(const Trend& trend) {
 }
 
 Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool gate) {
-  Section section{GetName(trend.data.key), Level::kDefault};
+  Section section{GetName(trend.data.key), Visibility::kDefault};
   std::string text = fmt::format("{}; {}.", RunsText(trend), NoiseText(trend, history.smallest));
   if (trend.relative) text += " Changes are of the ratio to the reference.";
   if (trend.is_reference)
@@ -240,7 +240,8 @@ Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool 
   section.AddText(text);
   List changes{""};
   for (const TrendChange& change : trend.changes)
-    changes.items.push_back({ChangeSentence(trend, change, trend.run_sd), {}, Level::kDefault, "changes"});
+    changes.items.push_back(
+        {ChangeSentence(trend, change, trend.run_sd), {}, Visibility::kDefault, "changes"});
   if (trend.changes.empty()) {
     const std::string missing = trend.is_reference ? "" : MissingEvidenceText(trend, history.smallest);
     changes.items.emplace_back(missing.empty() ? "no change shows"

@@ -53,7 +53,7 @@ Table MakeTensorsTable(const Method& method, const MethodSources& sources) {
       table.AddRow(role, i < names.size() ? names[i] : std::string(),
                    value.tensor ? value.tensor->type.name : GetName(value.kind),
                    value.tensor ? ShapeText(*value.tensor) : std::string());
-      if (i >= kScreenTensors) table.rows.back().level = Level::kPage;
+      if (i >= kScreenTensors) table.rows.back().visibility = Visibility::kPage;
     }
   };
   add(method.inputs, "input", sources.inputs);
@@ -232,7 +232,7 @@ Table MakePlannedPeakTable(const Method& method, const PlannedPeak& peak) {
               {Left("tensor"), Right("size"), Right("first", "from"), Right("last", "to"),
                Left("type").WithDropPriority(1)},
               {},
-              Level::kPage};
+              Visibility::kPage};
   table.screen_rows = kScreenTensors;
   const auto is_in = [](const std::vector<std::size_t>& values, std::size_t value) {
     return std::ranges::find(values, value) != values.end();

@@ -86,7 +86,7 @@ Section MakeKernelsSection(const KernelView& view) {
   kernels.title = "Microkernels";
   Table superseded = MakeMicrokernelsTable(view, {KernelStatus::kSuperseded});
   superseded.title = "Superseded";
-  superseded.level = Level::kFolded;
+  superseded.visibility = Visibility::kFolded;
   return {view.label,
           {Paragraph{ProofSummary(view)}, MakeOperatorUsesTable(view), std::move(kernels),
            std::move(superseded)}};
@@ -113,7 +113,7 @@ Section MakeKernelsSection(const KernelComparison& comparison) {
                               {"candidate_operator", "operator, " + candidate},
                               {"baseline_microkernel", "microkernel, " + baseline},
                               {"candidate_microkernel", "microkernel, " + candidate}},
-                  .level = Level::kPage};
+                  .visibility = Visibility::kPage};
   const auto kernel_or_unproven = [](const std::string& kernel) {
     return kernel.empty() ? "not proven" : kernel;
   };

@@ -64,7 +64,7 @@ class LadderDocument {
   }
 
   std::vector<Section> Sections() const {
-    Section main{"ISA ladder", Level::kBrief};
+    Section main{"ISA ladder", Visibility::kBrief};
     for (const std::string& text : Paragraphs()) main.AddText(text);
     main.AddUnlessEmpty(MakeThreadDependenceList());
     const bool one_count = ladder_.threads.size() == 1;
@@ -72,10 +72,10 @@ class LadderDocument {
     if (!one_count) main.parts.emplace_back(MakeScalingTable());
     main.parts.emplace_back(MakeRowsTable("ladder_groups", "self time", ladder_.groups));
     Table categories = MakeRowsTable("ladder_categories", "category", ladder_.categories);
-    categories.level = Level::kPage;
+    categories.visibility = Visibility::kPage;
     main.parts.emplace_back(std::move(categories));
     Table operators = MakeRowsTable("ladder_operators", "operator", ladder_.operators);
-    if (ladder_.levels.size() > kMaxLevelsWithOperators) operators.level = Level::kPage;
+    if (ladder_.levels.size() > kMaxLevelsWithOperators) operators.visibility = Visibility::kPage;
     operators.screen_rows = kScreenLadderOperators;
     operators.hidden_rows_hint = "operators in the tables by level";
     main.parts.emplace_back(std::move(operators));
@@ -83,7 +83,7 @@ class LadderDocument {
     for (const LadderLevel& level : ladder_.levels)
       features.facts.push_back({level.name, fmt::format("{}", fmt::join(level.adds, " "))});
     std::vector<Section> sections = {std::move(main),
-                                     {"Features of each level", Level::kPage, {std::move(features)}}};
+                                     {"Features of each level", Visibility::kPage, {std::move(features)}}};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) sections.push_back(MakeLevelsSection(t));
     return sections;
   }
@@ -310,7 +310,7 @@ class LadderDocument {
                             Left("over_below", Confidence()).WithDropPriority(2),
                             Right("over_lowest", "vs. " + GetName(ladder_.Lowest())),
                             Left("over_lowest", Confidence()).WithDropPriority(1)},
-                .level = Level::kBrief};
+                .visibility = Visibility::kBrief};
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       const LadderCell& cell = ladder_.latency.cells[t][l];
       table.AddRow(GetName(l), ladder_.Measured({l, t}) ? OptionalCell<Time>(cell.ns) : Cell("does not run"),
@@ -341,7 +341,7 @@ class LadderDocument {
 
   // For several numbers of threads: one row per level.
   Table MakeSettingsTable() const {
-    Table table{.id = "ladder_settings", .columns = {Left("level")}, .level = Level::kBrief};
+    Table table{.id = "ladder_settings", .columns = {Left("level")}, .visibility = Visibility::kBrief};
     AddThreads("_over_below", table);
     table.AddColumns(Right("scaling"));
     const LadderRow& latency = ladder_.latency;
@@ -359,7 +359,7 @@ class LadderDocument {
   }
 
   Table MakeScalingTable() const {
-    Table table{"ladder_scaling", "Scaling over threads", {Left("of", "")}, {}, Level::kPage};
+    Table table{"ladder_scaling", "Scaling over threads", {Left("of", "")}, {}, Visibility::kPage};
     AddThreads("_scaling", table);
     const auto add = [&](const std::string& name, const LadderRow& row, std::size_t l) {
       table.rows.push_back(MakeThreadsRow(name, row, l, ScalingCell));
@@ -399,7 +399,7 @@ class LadderDocument {
     table.Fill(columns, rows);
     for (std::size_t i = 1; i < table.columns.size(); ++i) table.columns[i].max_width = kEffectsWidth;
     for (std::size_t i = 0; i < rows.size(); ++i)
-      table.rows[i].level = IsLargeEnoughForScreen(rows[i]) ? Level::kDefault : Level::kPage;
+      table.rows[i].visibility = IsLargeEnoughForScreen(rows[i]) ? Visibility::kDefault : Visibility::kPage;
     return table;
   }
 
@@ -469,14 +469,14 @@ class LadderDocument {
     const bool one_count = ladder_.threads.size() == 1;
     Section section{
         "ISA ladder by level" + (one_count ? "" : ", " + CountedText(ladder_.threads[t], "thread")),
-        Level::kPage,
+        Visibility::kPage,
         {Paragraph{fmt::format("Speedups are over the level below unless a heading says otherwise, "
                                "paired by launch. \"same\": within {}. {}",
                                Margin(), UndefinedText(report_))}}};
     if (!one_count) section.parts.emplace_back(MakeLevelsTable(t));
     const auto add = [&](const char* id, const char* title, const char* what,
-                         const std::vector<LadderRow>& rows, Level level) {
-      Table table{id, title, {Left("name", what)}, {}, level};
+                         const std::vector<LadderRow>& rows, Visibility visibility) {
+      Table table{id, title, {Left("name", what)}, {}, visibility};
       for (const LadderLevel& ladder_level : ladder_.levels) {
         table.AddColumns(Right(ladder_level.name), Right(ladder_level.name + "_over_below", ""));
       }
@@ -487,9 +487,11 @@ class LadderDocument {
       }
       section.parts.emplace_back(std::move(table));
     };
-    add("ladder_groups_by_level", "", "self time", ladder_.groups, Level::kPage);
-    add("ladder_categories_by_level", "Categories by level", "category", ladder_.categories, Level::kFolded);
-    add("ladder_operators_by_level", "Operators by level", "operator", ladder_.operators, Level::kFolded);
+    add("ladder_groups_by_level", "", "self time", ladder_.groups, Visibility::kPage);
+    add("ladder_categories_by_level", "Categories by level", "category", ladder_.categories,
+        Visibility::kFolded);
+    add("ladder_operators_by_level", "Operators by level", "operator", ladder_.operators,
+        Visibility::kFolded);
     return section;
   }
 

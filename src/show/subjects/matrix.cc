@@ -58,9 +58,9 @@ Table MakeMatrixTable(const Report& report, const Matrix& matrix, const char* id
   return table;
 }
 
-void AddMatrixRow(const MatrixRow& matrix_row, const std::string& name, Level level, Table& table) {
+void AddMatrixRow(const MatrixRow& matrix_row, const std::string& name, Visibility visibility, Table& table) {
   Row& row = table.AddRow(name, OptionalCell<Time>(matrix_row.baseline_ns));
-  row.level = level;
+  row.visibility = visibility;
   for (const MatrixCell& cell : matrix_row.against)
     row.Add(OptionalCell<Time>(cell.candidate_ns), Speedup{cell, cell.efficiency});
 }
@@ -72,7 +72,7 @@ void AddCosts(const Matrix& matrix, const char* name, StartupCost StartupCosts::
   });
   if (!known) return;
   Row& row = table.AddRow(name, OptionalCell<T>((matrix.costs.front().*member).baseline));
-  row.level = Level::kPage;
+  row.visibility = Visibility::kPage;
   for (const StartupCosts& costs : matrix.costs)
     row.Add(OptionalCell<T>((costs.*member).candidate), CostChangeText(costs.*member));
 }
@@ -83,7 +83,7 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
   const ReportExperiment& baseline = report.experiments[matrix.baseline];
   Section section{matrix.threads ? "Threads: " + report.run.experiments[baseline.index].name
                                  : "Compared with " + baseline.label,
-                  Level::kDefault};
+                  Visibility::kDefault};
   if (!matrix.interleaved) section.AddText(kNotInterleaved);
   section.AddText(
       matrix.threads
@@ -91,10 +91,10 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
             "is perfect). " +
                 UndefinedText(report) + " ≈: too few independent runs for an interval."
           : "Next to each time: the speedup. " + UndefinedText(report),
-      Level::kPage);
+      Visibility::kPage);
   Table table = MakeMatrixTable(report, matrix, "", "self time");
-  for (const MatrixRow& row : matrix.groups) AddMatrixRow(row, row.name, Level::kDefault, table);
-  AddMatrixRow(matrix.latency, matrix.latency.name, Level::kDefault, table);
+  for (const MatrixRow& row : matrix.groups) AddMatrixRow(row, row.name, Visibility::kDefault, table);
+  AddMatrixRow(matrix.latency, matrix.latency.name, Visibility::kDefault, table);
   AddCosts<Time>(matrix, "Load", &StartupCosts::load, table);
   AddCosts<Size>(matrix, "Peak memory", &StartupCosts::peak_memory, table);
   section.parts.emplace_back(std::move(table));
@@ -105,7 +105,8 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
   const auto names = baseline.profile ? std::optional<OperatorNames>(*baseline.profile) : std::nullopt;
   for (const MatrixRow& row : matrix.operators) {
     AddMatrixRow(row, row.name + (names && row.op ? names->Location(*row.op) : ""),
-                 operators.rows.size() < kScreenMatrixOperators ? Level::kDefault : Level::kPage, operators);
+                 operators.rows.size() < kScreenMatrixOperators ? Visibility::kDefault : Visibility::kPage,
+                 operators);
   }
   section.parts.emplace_back(std::move(operators));
   section.AddUnlessEmpty(OperatorsWithoutSpeedup(report, matrix));

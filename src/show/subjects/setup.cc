@@ -21,7 +21,7 @@ Tone ToneOfCheck(DoctorCheck::State state) {
 Table MakeGroupChecksTable(const DoctorGroup& group) {
   Table table{.id = "checks",
               .columns = {Left("state"), Left("check"), Left("found"),
-                          Left("remedy").WithWrapping().WithLevel(Level::kPage)}};
+                          Left("remedy").WithWrapping().WithVisibility(Visibility::kPage)}};
   for (const DoctorCheck& check : group.checks) {
     table.AddRow(Cell(GetName(check.state), ToneOfCheck(check.state)), check.name, check.found, check.remedy);
     if (!check.remedy.empty()) table.AddRow("", "", "-> " + check.remedy, "").role = Row::Role::kRest;

@@ -95,7 +95,7 @@ void AddOperators(const char* title, const std::vector<StaticOperator>& operator
 }
 
 Section MakeStaticSection(const StaticCheck& check, const std::string& method) {
-  Section section{method.empty() ? "file" : method, Level::kDefault};
+  Section section{method.empty() ? "file" : method, Visibility::kDefault};
   for (const bool changes : {true, false}) {
     if (changes && check.baseline.empty()) continue;
     section.parts.emplace_back(MakeItemsTable(check, method, changes));

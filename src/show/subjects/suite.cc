@@ -52,14 +52,14 @@ class SuiteDocument {
            {MakeDtypesTable(),
             Paragraph{"The data types of a model were measured one after the other: their intervals "
                       "allow for drift.",
-                      Level::kPage}}});
+                      Visibility::kPage}}});
     document.sections.push_back(MakeSettingsSection());
     if (!suite_.confirmations.empty()) document.sections.push_back(MakeConfirmedSection());
     if (suite_.limit) document.sections.push_back({"Limit", {MakeLimitTable()}});
     document.sections.push_back({"Slowest operators", {MakeOperatorsTable()}});
     if (Table failures = MakeFailuresTable(); !failures.rows.empty())
-      document.sections.push_back({"Failures", Level::kBrief, {std::move(failures)}});
-    document.sections.push_back({"Cells", Level::kPage, {MakeCellsTable()}});
+      document.sections.push_back({"Failures", Visibility::kBrief, {std::move(failures)}});
+    document.sections.push_back({"Cells", Visibility::kPage, {MakeCellsTable()}});
     if (Section absent = MakeEmptyTables(); !absent.parts.empty())
       document.sections.push_back(std::move(absent));
     document.notes = MakeNotes();
@@ -186,11 +186,11 @@ class SuiteDocument {
 
   Section MakeVariantsSection() const {
     return {"Speedup by variant",
-            Level::kBrief,
+            Visibility::kBrief,
             {MakeVariantsTable(),
              Paragraph{"The interval's unit is the model: the ratios of a model's data types (and "
                        "devices) are averaged first.",
-                       Level::kPage}}};
+                       Visibility::kPage}}};
   }
 
   Table MakeDtypesTable() const {
@@ -237,7 +237,7 @@ class SuiteDocument {
   }
 
   Section MakeConfirmedSection() const {
-    Section section{"Confirmed", Level::kBrief, {MakeConfirmedTable()}};
+    Section section{"Confirmed", Visibility::kBrief, {MakeConfirmedTable()}};
     for (const SuiteConfirmation& confirmation : suite_.confirmations) {
       const SuiteCellReport& cell = confirmation.cell;
       const auto fastest = std::ranges::find(cell.settings, confirmation.fastest, &SuiteSetting::label);
@@ -262,7 +262,7 @@ class SuiteDocument {
     section.AddText(
         "The settings of a frontier, at most the four fastest and the model as it is, were measured "
         "again, interleaved. Only these launches decide here.",
-        Level::kPage);
+        Visibility::kPage);
     return section;
   }
 
@@ -333,10 +333,10 @@ class SuiteDocument {
           [](const SettingOfCell& row) { return OptionalCell<Size>(row.setting.peak_memory); }},
          {Right("load").WithDropPriority(2),
           [](const SettingOfCell& row) { return OptionalCell<Time>(row.setting.load_ns); }},
-         {Right("load_interval", "interval").WithDropPriority(1).WithLevel(Level::kPage),
+         {Right("load_interval", "interval").WithDropPriority(1).WithVisibility(Visibility::kPage),
           [](const SettingOfCell& row) { return IntervalCell(row.setting.load_interval); }},
          {Left("frontier").NeverDropped(), [](const SettingOfCell& row) { return PlaceCell(row.setting); }},
-         {Left("dominated_by", "dominated by").WithDropPriority(1).WithLevel(Level::kPage),
+         {Left("dominated_by", "dominated by").WithDropPriority(1).WithVisibility(Visibility::kPage),
           [](const SettingOfCell& row) { return Cell(row.setting.dominated_by); }}},
         all);
     return table;
@@ -399,7 +399,7 @@ class SuiteDocument {
 
   // Tables without data in this suite, without rows, so that CSV offers every id.
   Section MakeEmptyTables() const {
-    Section section{"", Level::kDefault};
+    Section section{"", Visibility::kDefault};
     const auto add = [&](bool absent, Table table) {
       table.rows.clear();
       if (absent) section.parts.emplace_back(std::move(table));

@@ -28,7 +28,7 @@ Tone ValidityTone(const Validation& validation) {
 Table MakeValidationFindingsTable(const Validation& validation) {
   Table table{.id = "findings",
               .columns = {Left("severity"), Left("check"), Left("file"),
-                          Left("problem").WithWrapping().WithLevel(Level::kPage)}};
+                          Left("problem").WithWrapping().WithVisibility(Visibility::kPage)}};
   for (const ValidationFinding& finding : validation.findings) {
     const Tone tone = finding.severity == ValidationFinding::Severity::kBroken ? Tone::kBad : Tone::kUnsure;
     table.AddRow(Cell(GetName(finding.severity), tone), finding.check, finding.file, finding.problem);
@@ -40,7 +40,7 @@ Table MakeValidationFindingsTable(const Validation& validation) {
 Table MakeValidatedRunsTable(const Validations& validations) {
   Table table{.id = "runs",
               .columns = {Left("run"), Left("result"), Right("broken"), Right("warnings")},
-              .level = Level::kPage};
+              .visibility = Visibility::kPage};
   for (const Validation& validation : validations.runs) {
     table.AddRow(validation.run, Cell(ValidityText(validation), ValidityTone(validation)),
                  Count{validation.Count(ValidationFinding::Severity::kBroken)},
@@ -58,7 +58,7 @@ Document MakeValidationDocument(const Validations& validations) {
   document.title = recovered ? "etprof recover" : "etprof validate";
   document.section_kind = "results";
   document.answers_last = true;
-  document.sections = {{"", Level::kPage, {MakeValidatedRunsTable(validations)}}};
+  document.sections = {{"", Visibility::kPage, {MakeValidatedRunsTable(validations)}}};
   for (const Validation& validation : validations.runs) {
     document.sections.push_back({validation.run, {MakeValidationFindingsTable(validation)}});
     document.answers.push_back(

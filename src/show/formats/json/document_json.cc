@@ -51,7 +51,7 @@ struct SectionJson {
 
   static void Describe(auto& v) {
     v("title", &show::Section::title, show::kOmittedIfEmpty.WithMeaning("above it"));
-    v("level", &show::Section::level, show::kLevelInfo);
+    v("level", &show::Section::visibility, show::kVisibilityInfo);
     v("appendix", show::UnlessDefault(&SectionJson::appendix, false),
       {.meaning = "whether a page has it behind the notes; no key: before them", .omit_if_empty = true});
     v("parts", &SectionJson::Parts, {.meaning = "each has one key, which says what it is"});

@@ -51,14 +51,14 @@ class MarkdownWriter {
 
 class SectionMarkdown {
  public:
-  SectionMarkdown(int depth, show::Level level, const std::optional<show::TimeRange>& time_range,
+  SectionMarkdown(int depth, show::Visibility visibility, const std::optional<show::TimeRange>& time_range,
                   MarkdownWriter& out)
-      : depth_(depth), max_level_(level), time_range_(time_range), out_(out) {}
+      : depth_(depth), max_visibility_(visibility), time_range_(time_range), out_(out) {}
 
   void Write(const show::Section& section) {
-    if (section.level > max_level_) return;
+    if (section.visibility > max_visibility_) return;
     table_depth_ = section.title.empty() ? depth_ : depth_ + 1;
-    WriteFoldable(section.level, section.title, depth_, [&] {
+    WriteFoldable(section.visibility, section.title, depth_, [&] {
       for (const auto& part : section.parts)
         std::visit([&](const auto& content) { WritePart(content); }, part);
     });
@@ -66,16 +66,16 @@ class SectionMarkdown {
 
  private:
   void WritePart(const show::Paragraph& paragraph) {
-    if (paragraph.level <= max_level_) out_ << ToText(paragraph.text, time_range_) << "\n\n";
+    if (paragraph.visibility <= max_visibility_) out_ << ToText(paragraph.text, time_range_) << "\n\n";
   }
 
   void WritePart(const show::List& list) {
-    if (list.level > max_level_ || list.items.empty()) return;
+    if (list.visibility > max_visibility_ || list.items.empty()) return;
     if (!list.title.empty()) out_ << list.title << ":\n\n";
-    const bool brief = max_level_ == show::Level::kBrief;
+    const bool brief = max_visibility_ == show::Visibility::kBrief;
     std::size_t num_shown = 0;
     for (const show::List::Item& item : list.items) {
-      if (brief && (item.level > show::Level::kDefault || num_shown == list.screen_items)) continue;
+      if (brief && (item.visibility > show::Visibility::kDefault || num_shown == list.screen_items)) continue;
       ++num_shown;
       if (list.numbered) {
         out_ << static_cast<int>(num_shown) << ". ";
@@ -93,18 +93,20 @@ class SectionMarkdown {
   void WritePart(const show::Facts& facts) { WritePart(show::MakeFactsTable(facts)); }
 
   void WritePart(const show::Table& table) {
-    const bool brief = max_level_ == show::Level::kBrief;
-    if (brief && table.level > show::Level::kDefault) return;
+    const bool brief = max_visibility_ == show::Visibility::kBrief;
+    if (brief && table.visibility > show::Visibility::kDefault) return;
     // A page shows all rows, unless hidden rows are available elsewhere.
     const bool has_all_rows = table.hidden_rows_hint.empty();
     const show::Table text =
         PrintedTable(table, has_all_rows ? SIZE_MAX : table.screen_rows, [&](const show::Row& row) {
-          return row.role != show::Row::Role::kRest && (has_all_rows || row.level != show::Level::kFolded);
+          return row.role != show::Row::Role::kRest &&
+                 (has_all_rows || row.visibility != show::Visibility::kFolded);
         });
     if (text.rows.empty()) return;
-    const show::Level level =
-        brief && table.level == show::Level::kDefault ? show::Level::kFolded : table.level;
-    WriteFoldable(level, table.title, table_depth_, [&] {
+    const show::Visibility visibility = brief && table.visibility == show::Visibility::kDefault
+                                            ? show::Visibility::kFolded
+                                            : table.visibility;
+    WriteFoldable(visibility, table.title, table_depth_, [&] {
       WriteRows(text);
       out_ << '\n';
       // `hidden_rows_hint` already is Markdown: it contains table names as code.
@@ -118,7 +120,8 @@ class SectionMarkdown {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const bool has_text =
           std::ranges::any_of(table.rows, [&](const show::Row& row) { return !row.cells[i].text.empty(); });
-      if (has_text && (max_level_ > show::Level::kBrief || table.columns[i].level <= show::Level::kDefault))
+      if (has_text && (max_visibility_ > show::Visibility::kBrief ||
+                       table.columns[i].visibility <= show::Visibility::kDefault))
         columns.push_back(i);
     }
     out_ << '|';
@@ -138,11 +141,11 @@ class SectionMarkdown {
   void WritePart(const auto&) {}  // charts: tables next to them have their values
 
   // Writes the content under its heading, or folded; writes nothing if the content is empty.
-  void WriteFoldable(show::Level level, const std::string& title, int depth,
+  void WriteFoldable(show::Visibility visibility, const std::string& title, int depth,
                      const std::function<void()>& write) {
     const std::string content = out_.Capture(write);
     if (content.empty()) return;
-    const bool folded = level == show::Level::kFolded && !title.empty();
+    const bool folded = visibility == show::Visibility::kFolded && !title.empty();
     if (folded) {
       out_ << "<details><summary>" << title << "</summary>\n\n";
     } else if (!title.empty()) {
@@ -154,15 +157,16 @@ class SectionMarkdown {
 
   int depth_;
   int table_depth_ = 0;  // depth of table headings
-  show::Level max_level_;
+  show::Visibility max_visibility_;
   const std::optional<show::TimeRange>& time_range_;  // the document's range of times
+
   MarkdownWriter& out_;
 };
 
 }  // namespace
 
 void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostream& file,
-                            show::Level max_level) {
+                            show::Visibility max_visibility) {
   MarkdownWriter out(file);
   out.Heading(show::DocumentHeading(document), depth);
   for (const show::Answer& answer : document.answers) {
@@ -171,19 +175,19 @@ void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostr
     out << "\n\n";
   }
   if (!document.measured.empty()) out << document.measured << "\n\n";
-  SectionMarkdown page(depth + 1, max_level, document.time_range, out);
+  SectionMarkdown page(depth + 1, max_visibility, document.time_range, out);
   for (const show::Section& section : document.sections) page.Write(section);
   bool has_notes = false;
   for (const show::Note& note : document.notes) {
-    if (note.level > max_level) continue;
-    if (!has_notes && !document.notes_title.empty() && max_level > show::Level::kBrief)
+    if (note.visibility > max_visibility) continue;
+    if (!has_notes && !document.notes_title.empty() && max_visibility > show::Visibility::kBrief)
       out.Heading(document.notes_title, depth + 1);
     has_notes = true;
     out << "- " << ToText(note, document.time_range) << '\n';
   }
   if (has_notes) out << '\n';
   for (const show::Section& section : document.appendix) page.Write(section);
-  if (!document.method.empty() && max_level > show::Level::kBrief) out << document.method << "\n\n";
+  if (!document.method.empty() && max_visibility > show::Visibility::kBrief) out << document.method << "\n\n";
 }
 
 }  // namespace etprof

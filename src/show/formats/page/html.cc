@@ -84,7 +84,7 @@ constexpr std::string_view kTablesInOperatorsView[] = {"report_operators", "prog
 // with only such rows are dropped. The page of a report keeps everything that a command would print: in its
 // views, else in the table itself.
 std::vector<show::Part> SelectPageParts(std::vector<show::Part> parts, bool is_report) {
-  const auto is_folded = [](const show::Row& row) { return row.level == show::Level::kFolded; };
+  const auto is_folded = [](const show::Row& row) { return row.visibility == show::Visibility::kFolded; };
   std::vector<show::Part> page_parts;
   for (show::Part& part : parts) {
     auto* const table = std::get_if<show::Table>(&part);
@@ -102,9 +102,9 @@ std::vector<show::Part> SelectPageParts(std::vector<show::Part> parts, bool is_r
       std::erase_if(table->rows, is_folded);
       table->rows.resize(std::min(table->rows.size(), table->screen_rows));
     }
-    const show::Level level = table != nullptr ? table->level : show::Level::kDefault;
+    const show::Visibility visibility = table != nullptr ? table->visibility : show::Visibility::kDefault;
     page_parts.push_back(std::move(part));
-    if (!omitted_rows.empty()) page_parts.emplace_back(show::Paragraph{std::move(omitted_rows), level});
+    if (!omitted_rows.empty()) page_parts.emplace_back(show::Paragraph{std::move(omitted_rows), visibility});
   }
   return page_parts;
 }

@@ -39,7 +39,7 @@ class SectionRenderer {
       : options_(options), hinted_(hinted), time_range_(time_range), out_(out) {}
 
   void Draw(const show::Section& section) {
-    if (!IsShown(section.level)) return;
+    if (!IsShown(section.visibility)) return;
     std::ostringstream drawn;
     SectionRenderer parts(options_, hinted_, time_range_, drawn);
     for (const auto& part : section.parts) {
@@ -55,21 +55,23 @@ class SectionRenderer {
   }
 
  private:
-  bool IsShown(show::Level level) const { return options_.all || level <= show::Level::kDefault; }
+  bool IsShown(show::Visibility visibility) const {
+    return options_.all || visibility <= show::Visibility::kDefault;
+  }
   void WriteParagraph(const std::string& text) { WriteWrapped("  ", text, 2, options_.width, out_); }
 
   void DrawPart(const show::Paragraph& paragraph) {
-    if (!IsShown(paragraph.level)) return;
+    if (!IsShown(paragraph.visibility)) return;
     if (below_table_) out_ << '\n';
     WriteParagraph(ToText(paragraph.text, time_range_));
   }
 
   void DrawPart(const show::List& list) {
-    if (!IsShown(list.level)) return;
+    if (!IsShown(list.visibility)) return;
     if (!list.title.empty()) WriteParagraph(list.title + ":");
     std::size_t num_shown = 0;
     for (const show::List::Item& item : list.items) {
-      if (!IsShown(item.level) || (!options_.all && num_shown == list.screen_items)) continue;
+      if (!IsShown(item.visibility) || (!options_.all && num_shown == list.screen_items)) continue;
       ++num_shown;
       const std::string mark = list.numbered ? fmt::format("  {}.", num_shown) : "  ";
       WriteWrapped(mark, ToText(item.text, time_range_), list.numbered ? 5 : 4, options_.width, out_);
@@ -86,25 +88,25 @@ class SectionRenderer {
   }
 
   void DrawPart(const show::Facts& facts) {
-    if (!IsShown(facts.level)) return;
+    if (!IsShown(facts.visibility)) return;
     if (!facts.title.empty()) WriteParagraph(facts.title + ":");
     WriteLabeled(facts.facts, options_.width, out_);
   }
 
   void DrawPart(const show::Table& table) {
     if (table.rows.empty()) return;
-    if (!IsShown(table.level)) {
-      if (table.level == show::Level::kFolded) WriteParagraph(table.title + kHowToShowAll);
+    if (!IsShown(table.visibility)) {
+      if (table.visibility == show::Visibility::kFolded) WriteParagraph(table.title + kHowToShowAll);
       return;
     }
     const auto is_shown = [&](const show::Row& row) {
-      return row.role == show::Row::Role::kRest ? !options_.all : IsShown(row.level);
+      return row.role == show::Row::Role::kRest ? !options_.all : IsShown(row.visibility);
     };
     ScreenTable screen{PrintedTable(table, options_.all ? SIZE_MAX : table.screen_rows, is_shown)};
     if (screen.rows.empty()) return;
     for (std::size_t i = table.columns.size(); i-- > 1;) {
       screen.columns[i].never_dropped = table.columns[i].never_dropped || HasSpeedups(table, i);
-      if (!IsShown(table.columns[i].level)) screen.EraseColumn(i);
+      if (!IsShown(table.columns[i].visibility)) screen.EraseColumn(i);
     }
     for (show::Table::Column& column : screen.columns) column.title = EscapeToOneLine(column.title);
     ShortenVariantNames(screen);
@@ -113,7 +115,7 @@ class SectionRenderer {
         const show::Table::Column& column = screen.columns[i];
         const show::Cell& cell = row.cells[i];
         std::string text =
-            options_.all || cell.level <= show::Level::kDefault ? EscapeToOneLine(cell.text) : "";
+            options_.all || cell.visibility <= show::Visibility::kDefault ? EscapeToOneLine(cell.text) : "";
         if (i == 0) text.insert(0, static_cast<std::size_t>(2 * row.depth), ' ');
         if (column.max_width > 0) text = Truncate(text, column.max_width, column.truncation);
         row.cells[i].text = std::move(text);
@@ -296,7 +298,7 @@ class DocumentRenderer {
     std::map<std::string, std::size_t> notes_per_label;
     std::size_t num_omitted = 0;
     for (const show::Note& note : document_.notes) {
-      if (!options_.all && note.level > show::Level::kDefault) continue;
+      if (!options_.all && note.visibility > show::Visibility::kDefault) continue;
       if (!options_.all && notes_per_label[note.label]++ >= document_.screen_notes) {
         ++num_omitted;
       } else {

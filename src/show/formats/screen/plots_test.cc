@@ -251,7 +251,7 @@ TEST(RooflineTerminal, ChartIsAboveItsTable) {
   for (int i = 0; i < 12; ++i) roofline.rows.push_back(MakeRooflineRow(1000, 4000, 1e5));
   show::Document document;
   document.sections = {MakeRooflineSection(roofline)};
-  document.sections[0].level = show::Level::kDefault;
+  document.sections[0].visibility = show::Visibility::kDefault;
   std::ostringstream short_form, long_form;
   RenderDocumentTerminal(document, {}, short_form);
   RenderDocumentTerminal(document, {.all = true, .report_path = ""}, long_form);

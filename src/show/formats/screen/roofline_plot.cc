@@ -112,7 +112,7 @@ void WriteOnCanvas(PlotCanvas& canvas, int row, int column, const std::string& t
 void DrawLines(const std::vector<show::RooflineChart::Line>& lines, double highest, double steepest,
                PlotCanvas& canvas) {
   for (const show::RooflineChart::Line& line : lines) {
-    if (line.horizontal) continue;
+    if (line.is_horizontal) continue;
     bool is_named = false;
     for (int column = 0; column < canvas.columns(); ++column) {
       const double y = canvas.XAtColumn(column) * line.y;
@@ -126,7 +126,7 @@ void DrawLines(const std::vector<show::RooflineChart::Line>& lines, double highe
     }
   }
   for (const show::RooflineChart::Line& line : lines) {
-    const auto row = line.horizontal ? canvas.Row(line.y) : std::nullopt;
+    const auto row = line.is_horizontal ? canvas.Row(line.y) : std::nullopt;
     if (!row) continue;
     for (int column = 0; column < canvas.columns(); ++column) {
       if (steepest <= 0 || canvas.XAtColumn(column) * steepest >= line.y) canvas.Cell(*row, column) = "─";
@@ -142,7 +142,7 @@ std::vector<std::string> DrawRooflineChart(const show::RooflineChart& chart, con
                                            std::ostream& out) {
   double highest = 0, steepest = 0;
   for (const show::RooflineChart::Line& line : chart.lines) {
-    double& maximum = line.horizontal ? highest : steepest;
+    double& maximum = line.is_horizontal ? highest : steepest;
     maximum = std::max(maximum, line.y);
   }
   // The chart covers all points and the ridge point, where the steepest line meets the highest horizontal

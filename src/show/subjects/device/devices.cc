@@ -172,7 +172,7 @@ Section MakeSpeedupsSection(const DevicesReport& report, const ModelSection& mod
           {Paragraph{interleaved ? "Variants are compared on the same device, where they were interleaved."
                                  : "Variants are compared on the same device. They were interleaved where "
                                    "launches and rounds are shown.",
-                     Level::kPage},
+                     Visibility::kPage},
            std::move(table)}};
 }
 
@@ -255,7 +255,7 @@ Section MakeRunsSection(const DevicesReport& report) {
     if (!run.etprof_version.empty()) text += ", etprof " + run.etprof_version;
     facts.facts.push_back({report.names[i], std::move(text)});
   }
-  return {"Runs", Level::kPage, {std::move(facts)}};
+  return {"Runs", Visibility::kPage, {std::move(facts)}};
 }
 
 }  // namespace
@@ -274,7 +274,7 @@ Document MakeDeviceComparisonDocument(const DevicesReport& report) {
     const DeviceRow* default_row = DefaultRow(model);
     for (const DeviceRow& row : model.experiments) {
       Section section = MakeCategoriesSection(report, model, row);
-      if (&row != default_row) section.level = Level::kPage;
+      if (&row != default_row) section.visibility = Visibility::kPage;
       document.sections.push_back(std::move(section));
     }
   }

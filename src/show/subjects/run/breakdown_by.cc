@@ -176,7 +176,7 @@ void FoldSmallRows(const BreakdownSubject& subject, const ModelParts& parts, std
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const bool small = share(parts[i].candidate, subject.candidate) < min_share &&
                          share(parts[i].baseline, subject.baseline) < min_share;
-      rows[i].level = small ? Level::kFolded : Level::kDefault;
+      rows[i].visibility = small ? Visibility::kFolded : Visibility::kDefault;
       shown_rows += small ? 0 : 1;
     }
   }
@@ -247,7 +247,7 @@ std::vector<Section> MakeBreakdownSections(const Report& report, By by) {
   for (const BreakdownSubject& subject : subjects) {
     const bool by_module = by == By::kLayer || by == By::kSource;
     Section section{GetBreakdownInfo(by).title + (subjects.size() > 1 ? ": " + subject.label : ""),
-                    by == By::kLayer ? Level::kPage : Level::kFolded};
+                    by == By::kLayer ? Visibility::kPage : Visibility::kFolded};
     section.AddText(by_module ? AttributionText(*subject.candidate) : "");
     if (!by_module || !subject.candidate->layers.empty())
       section.parts.emplace_back(MakeBreakdownTable(subject, by));

@@ -25,7 +25,7 @@ Table MakeReportedValuesTable(const ReportExperiment& experiment) {
   Table table{
       .id = "report_delegate_values",
       .columns = {Names("name"), Left("delegate").WithDropPriority(2),
-                  Right("instruction").WithDropPriority(1).WithLevel(Level::kPage), Left("kind"),
+                  Right("instruction").WithDropPriority(1).WithVisibility(Visibility::kPage), Left("kind"),
                   Left("unit").WithDropPriority(4), Right("median"), Right("runs", "n").WithDropPriority(3)}};
   table.screen_rows = kScreenValues;
   table.hidden_rows_hint = "in `--csv=delegate_values`";
@@ -54,8 +54,8 @@ Table MakeDelegateMetadataTable(const ReportExperiment& experiment) {
 }  // namespace
 
 std::vector<Section> MakeDelegateValueSections(const Report& report) {
-  Section values{"What the delegate reports", Level::kDefault};
-  Section metadata{"What the delegate adds to its events", Level::kPage};
+  Section values{"What the delegate reports", Visibility::kDefault};
+  Section metadata{"What the delegate adds to its events", Visibility::kPage};
   const bool several = report.experiments.size() > 1;
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.profile) continue;

@@ -22,7 +22,7 @@ bool IsInLadderList(const Report& report, const LevelSpeedups& level_speedups, c
 // Inference and operators that a level no longer speeds up with more threads, except those that the ladder's
 // list already contains.
 List MakeStoppedRowsList(const Report& report, const LevelSpeedups& level_speedups) {
-  List list{"No longer pays off with more threads", {}, kScreenStoppedRows, false, Level::kBrief};
+  List list{"No longer pays off with more threads", {}, kScreenStoppedRows, false, Visibility::kBrief};
   const auto add = [&](const LevelSpeedupRow& row, const std::string& what) {
     if (!row.stops_at_threads || IsInLadderList(report, level_speedups, row)) return;
     std::vector<std::string> gains;
@@ -47,21 +47,22 @@ Table MakeLevelSpeedupsTable(const LevelSpeedups& level_speedups) {
                      Left(id, "CI").WithDropPriority(static_cast<int>(level_speedups.threads.size() - t)));
   }
   table.AddColumns(Left("no_longer_from", "no longer").NeverDropped());
-  const auto add = [&](const LevelSpeedupRow& speedup_row, Level level) {
+  const auto add = [&](const LevelSpeedupRow& speedup_row, Visibility visibility) {
     Row& row = table.AddRow(speedup_row.name);
-    row.level = level;
+    row.visibility = visibility;
     for (const std::optional<TimeComparison>& speedup : speedup_row.speedups)
       row.Add(OptionalCell<Speedup>(speedup), OptionalCell<Interval>(speedup));
     row.Add(speedup_row.stops_at_threads ? "from " + CountedText(*speedup_row.stops_at_threads, "thread")
             : speedup_row.never_faster   ? "at any number"
                                          : "");
   };
-  add(level_speedups.latency, Level::kBrief);
-  // Rows in which the level stops helping come first; the other rows follow by time.
+  add(level_speedups.latency, Visibility::kBrief);  // Rows in which the level stops helping come first; the
+                                                    // other rows follow by time.
+
   for (const bool stops : {true, false}) {
     for (const LevelSpeedupRow& row : level_speedups.operators) {
       if (row.stops_at_threads.has_value() == stops)
-        add(row, table.rows.size() < kScreenLevelSpeedupRows ? Level::kDefault : Level::kPage);
+        add(row, table.rows.size() < kScreenLevelSpeedupRows ? Visibility::kDefault : Visibility::kPage);
     }
   }
   return table;
@@ -73,9 +74,9 @@ Section MakeLevelSpeedupsSection(const Report& report, const LevelSpeedups& leve
   const bool shown_by_ladder = report.ladder && report.ladder->levels.size() > 2 && stops.items.empty();
   Section section{
       fmt::format("{} compared with {} by threads", level_speedups.candidate, level_speedups.baseline),
-      shown_by_ladder             ? Level::kPage
-      : level_speedups.AnyStops() ? Level::kBrief
-                                  : Level::kDefault};
+      shown_by_ladder             ? Visibility::kPage
+      : level_speedups.AnyStops() ? Visibility::kBrief
+                                  : Visibility::kDefault};
   if (!level_speedups.interleaved) section.AddText(kNotInterleaved);
   section.AddUnlessEmpty(std::move(stops));
   section.parts.emplace_back(MakeLevelSpeedupsTable(level_speedups));
@@ -83,7 +84,7 @@ Section MakeLevelSpeedupsSection(const Report& report, const LevelSpeedups& leve
       "Speedup at each number of threads. No longer: the first number of threads from which on the "
       "verdict is same or slower, where fewer threads were faster. " +
           UndefinedText(report),
-      Level::kPage);
+      Visibility::kPage);
   return section;
 }
 

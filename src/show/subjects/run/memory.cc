@@ -61,10 +61,11 @@ Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
 }
 
 Table MakeCreatedOperatorsTable(const MemoryReport& memory) {
-  Table table{.id = "packed_weights",
-              .columns = {Names("operator", "created operator"), Right("delegate").WithLevel(Level::kPage),
-                          Left("function", "created by").WithLevel(Level::kPage), Right("bytes", "allocated"),
-                          Right("largest", "largest block").WithDropPriority(3)}};
+  Table table{
+      .id = "packed_weights",
+      .columns = {Names("operator", "created operator"), Right("delegate").WithVisibility(Visibility::kPage),
+                  Left("function", "created by").WithVisibility(Visibility::kPage),
+                  Right("bytes", "allocated"), Right("largest", "largest block").WithDropPriority(3)}};
   for (const auto* const op :
        SortByDecreasing(memory.operators, [](const auto& created) { return created.bytes; })) {
     table.AddRow(KnownTextCell(op->name), Count{op->delegate}, op->function, Size{op->bytes},
@@ -169,7 +170,7 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
         Right("change")};
   };
   Section section{fmt::format("{} compared with {}", comparison.candidate_label, comparison.baseline_label),
-                  Level::kDefault};
+                  Visibility::kDefault};
   Table owners{"memory_change", "", columns("owner", "resident")};
   const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
     table.AddRow(std::string(name), Size{before}, Size{after}, SizeChange(before, after));

@@ -117,7 +117,7 @@ Table MakeDeviceNoiseTable(const NoiseBudget& noise, const std::string& method) 
        {Left("note").WithWrapping(), &DeviceOperator::note}},
       rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!rows[i].deviates) table.rows[i].level = Level::kPage;
+    if (!rows[i].deviates) table.rows[i].visibility = Visibility::kPage;
   }
   table.screen_rows = kScreenNoiseRows;
   return table;

@@ -48,7 +48,7 @@ Table MakeEffectsTable(const Report& report) {
   const auto effect_cell = [](const auto& make_cell) {
     return [=](Pair pair) { return pair->effects ? Cell(make_cell(*pair->effects)) : Cell(); };
   };
-  Table table{.id = "release_effects", .title = "Exporter or runtime", .level = Level::kBrief};
+  Table table{.id = "release_effects", .title = "Exporter or runtime", .visibility = Visibility::kBrief};
   table.Fill<const ReportComparison*>(
       {{Left("release").KeepsDifference(), [](Pair pair) { return pair->comparison.candidate_label; }},
        {Left("export"), [=](Pair pair) { return export_changed(pair) ? "changed" : "unchanged"; }},
@@ -64,7 +64,7 @@ Table MakeEffectsTable(const Report& report) {
         [=](Pair pair) {
           return export_changed(pair) && !pair->effects ? Cell() : Cell(Interval{runtime_effect(pair)});
         }},
-       {Left("interaction", "interaction, 95% CI").WithLevel(Level::kPage),
+       {Left("interaction", "interaction, 95% CI").WithVisibility(Visibility::kPage),
         effect_cell([](const ReleaseEffects& effects) { return Interval{effects.interaction}; })}},
       pairs);
   return table;
@@ -111,14 +111,16 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
   const auto latency = [](const ReportComparison& pair) -> const TimeComparison& {
     return pair.comparison.latency;
   };
-  Table table{
-      .id = "releases", .title = "Releases", .level = Level::kBrief, .time_range = LatencyRange(report)};
+  Table table{.id = "releases",
+              .title = "Releases",
+              .visibility = Visibility::kBrief,
+              .time_range = LatencyRange(report)};
   table.Fill<ReleaseRow>(
       {{Left("release").KeepsDifference(), [](const ReleaseRow& row) { return row.release.label; }},
        {Right("median"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.release.latency.p50); }},
        {Right("speedup", "").NeverDropped(),
         pair_cell([=](const ReportComparison& pair) { return Speedup{latency(pair)}; })},
-       {Left("interval", "95% CI").WithLevel(Level::kPage),
+       {Left("interval", "95% CI").WithVisibility(Visibility::kPage),
         pair_cell([=](const ReportComparison& pair) { return Interval{latency(pair)}; })},
        {Right("first_inference", "first"),
         [](const ReleaseRow& row) { return OptionalCell<Time>(row.release.first_run); }},
@@ -133,7 +135,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
        {Left("outputs").NeverDropped(),
         pair_cell([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},
       rows);
-  Section section{"Releases, each compared with the one before it", Level::kBrief, {std::move(table)}};
+  Section section{"Releases, each compared with the one before it", Visibility::kBrief, {std::move(table)}};
   if (Table effects = MakeEffectsTable(report); !effects.rows.empty()) {
     section.parts.emplace_back(std::move(effects));
     section.AddText(
@@ -143,7 +145,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
     section.AddText(
         "Interaction: the runtime's effect on the newer program over that on the older one. If its "
         "interval excludes 1, the two effects depend on each other.",
-        Level::kPage);
+        Visibility::kPage);
   }
   section.AddText(
       "Wheels, not an app's own build. Memory: the peak, less what the process held before it "
@@ -152,7 +154,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
       "The false discovery rate of the latencies is controlled over all releases. Outputs: "
       "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32. " +
           UndefinedText(report),
-      Level::kPage);
+      Visibility::kPage);
   return {std::move(section)};
 }
 

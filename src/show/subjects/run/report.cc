@@ -117,18 +117,18 @@ std::vector<Section> MakeFindingSections(const Report& report) {
                                std::ranges::find(report.comparisons, finding.experiment,
                                                  &ReportComparison::candidate) != report.comparisons.end());
     list.items.emplace_back(std::move(text), std::move(details),
-                            is_redundant ? Level::kPage : Level::kDefault,
+                            is_redundant ? Visibility::kPage : Visibility::kDefault,
                             *table != '\0'  ? table
                             : report.ladder ? "ladder_groups"
                                             : "self_times");
   }
-  list.level = Level::kBrief;
-  return {{"Findings, largest potential saving first", Level::kBrief, {std::move(list)}}};
+  list.visibility = Visibility::kBrief;
+  return {{"Findings, largest potential saving first", Visibility::kBrief, {std::move(list)}}};
 }
 
 std::vector<Section> MakeArtifactSections(const Report& report) {
   if (report.artifacts.empty()) return {};
-  return {{"Files", Level::kPage, {List{"", {report.artifacts.begin(), report.artifacts.end()}}}}};
+  return {{"Files", Visibility::kPage, {List{"", {report.artifacts.begin(), report.artifacts.end()}}}}};
 }
 
 std::string LargestGroup(const ReportExperiment& experiment) {
@@ -253,7 +253,7 @@ Document MakeReportDocument(const Report& report) {
     Append(make(report), sections);
   for (const Matrix& matrix : report.matrices) {
     sections.push_back(MakeMatrixSection(report, matrix));
-    if (IsSinglePair(report, matrix)) sections.back().level = Level::kPage;
+    if (IsSinglePair(report, matrix)) sections.back().visibility = Visibility::kPage;
   }
   Append(MakeLevelSpeedupsSections(report), sections);
   document.notes_title = "Measurement quality";
@@ -279,7 +279,7 @@ Document MakeReportDocument(const Report& report) {
     for (Section& section : view.make(report).sections) {
       if (*view.prefix != '\0') {
         section.title = view.prefix + section.title;
-        section.level = Level::kPage;
+        section.visibility = Visibility::kPage;
       }
       appendix.push_back(std::move(section));
     }

@@ -21,8 +21,11 @@ std::string RunsOn(const Operator& op) {
 
 Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& suffix) {
   const auto page_column = [](const char* id, const char* title, bool right, int drop_priority) {
-    return Table::Column{
-        .id = id, .title = title, .right = right, .drop_priority = drop_priority, .level = Level::kPage};
+    return Table::Column{.id = id,
+                         .title = title,
+                         .right = right,
+                         .drop_priority = drop_priority,
+                         .visibility = Visibility::kPage};
   };
   Table table{"report_operators",
               "Most expensive operators" + suffix,
@@ -41,8 +44,8 @@ Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& 
         Share{operator_row.share}, OptionalCell<Time>(operator_row.self.p50),
         operator_row.self.n >= stats::kMinValuesForP99 ? OptionalCell<Time>(operator_row.self.p99) : Cell(),
         OptionalCell<Share>(operator_row.self.cv));
-    if (i >= kTopOperators) row.level = Level::kPage;
-    if (i >= kPageOperators && operator_row.share < kAlwaysListedShare) row.level = Level::kFolded;
+    if (i >= kTopOperators) row.visibility = Visibility::kPage;
+    if (i >= kPageOperators && operator_row.share < kAlwaysListedShare) row.visibility = Visibility::kFolded;
   }
   return table;
 }
@@ -61,7 +64,7 @@ class PairChanges {
             [](const OperatorMatch& match) { return match.baseline && match.candidate; })) {}
 
   Section MakeSection() {
-    Section section{"", Level::kPage};
+    Section section{"", Visibility::kPage};
     const auto has_verdict = [](stats::Verdict verdict) {
       return [verdict](const OperatorMatch& match) { return match.quantity.verdict == verdict; };
     };
@@ -105,7 +108,7 @@ class PairChanges {
     for (const OperatorMatch* const match : changed) {
       table.AddRow(match->change->Text(), BaselineTimeCell(*match), CandidateTimeCell(*match),
                    Time{delta(*match)});
-      if (table.rows.size() > kPageOperators) table.rows.back().level = Level::kFolded;
+      if (table.rows.size() > kPageOperators) table.rows.back().visibility = Visibility::kFolded;
     }
     return table;
   }
@@ -194,7 +197,7 @@ class PairChanges {
       Row row = MakeRow(match->candidate ? candidate_names_.FullName(*match->candidate)
                                          : baseline_names_.FullName(*match->baseline),
                         *match);
-      row.level = Level::kFolded;
+      row.visibility = Visibility::kFolded;
       table.rows.push_back(std::move(row));
     }
     return table;
@@ -239,7 +242,7 @@ Table MakePortableTable(const ReportExperiment& experiment) {
                      SourceLineName(profile, operator_row.op).value_or(""), Time{operator_row.mean_self},
                      Share{operator_row.share},
                      profile.program ? profile.program->operators[operator_row.op].not_delegated_reason : "");
-    if (table.rows.size() > kPageOperators) row.level = Level::kFolded;
+    if (table.rows.size() > kPageOperators) row.visibility = Visibility::kFolded;
   }
   return table;
 }
@@ -284,13 +287,14 @@ std::vector<Section> MakeOperatorSections(const Report& report) {
   for (const std::size_t i : FindSubjects(report)) {
     const ReportExperiment& experiment = report.experiments[i];
     if (experiment.operators.empty() || !HasTimes(experiment)) continue;
-    Section section{"", IsOnlyShownExperiment(report, i) ? Level::kDefault : Level::kPage};
+    Section section{"", IsOnlyShownExperiment(report, i) ? Visibility::kDefault : Visibility::kPage};
     section.parts.emplace_back(MakeOperatorsTable(experiment, TitleSuffix(report, experiment)));
-    section.AddText("\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage);
+    section.AddText("\"call\" numbers the delegate and operator calls of an inference from 0.",
+                    Visibility::kPage);
     if (!experiment.unknown_operators.empty()) {
       section.AddText(fmt::format("Not in the category table, counted as Other: {}.",
                                   fmt::join(experiment.unknown_operators, ", ")),
-                      Level::kPage);
+                      Visibility::kPage);
     }
     sections.push_back(std::move(section));
   }
@@ -302,7 +306,7 @@ std::vector<Section> MakePlaceSections(const Report& report) {
   for (const std::size_t i : FindSubjects(report)) {
     const ReportExperiment& experiment = report.experiments[i];
     if (!HasTimes(experiment)) continue;
-    Section section{"", Level::kPage, {MakePlacesTable(experiment, TitleSuffix(report, experiment))}};
+    Section section{"", Visibility::kPage, {MakePlacesTable(experiment, TitleSuffix(report, experiment))}};
     Table portable = MakePortableTable(experiment);
     if (portable.rows.empty()) {
       section.AddText("No operator runs outside a delegate.");

@@ -147,7 +147,7 @@ void AddRunNotes(const Report& report, std::vector<Note>& notes) {
         {fmt::format("{}: {} traced: {} first, {} warmup, {} steady, of which {} within Tukey's fences",
                      experiment.label, experiment.traced_runs, experiment.first_runs, experiment.warmup_runs,
                      experiment.steady_runs, experiment.common_runs),
-         "runs", Level::kPage});
+         "runs", Visibility::kPage});
   }
 }
 
@@ -158,7 +158,7 @@ void AddDisturbedBurstNotes(const Report& report, std::vector<Note>& notes) {
                                  "stabilized), included, and flagged",
                                  experiment.label, experiment.disturbed_bursts, experiment.bursts.size(),
                                  experiment.disturbed_bursts == 1 ? "was" : "were"),
-                     "bursts", Level::kPage});
+                     "bursts", Visibility::kPage});
   }
 }
 
@@ -173,7 +173,7 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
       if (entry.amount != 0) text += FormatText(", {}", Duration{static_cast<double>(entry.amount)});
       if (!entry.first_place.empty()) text += " (first: " + entry.first_place + ")";
       const bool is_repeated = !known_warnings.insert(experiment.label + entry.name).second;
-      notes.push_back({text, "trace", info || is_repeated ? Level::kPage : Level::kDefault});
+      notes.push_back({text, "trace", info || is_repeated ? Visibility::kPage : Visibility::kDefault});
     }
   }
 }
@@ -205,7 +205,7 @@ Table MakeConditionsTable(const Report& report) {
               "Conditions of each experiment",
               {Left("experiment").KeepsDifference(), Left("name", "condition"), Left("value", "")},
               {},
-              Level::kFolded};
+              Visibility::kFolded};
   if (report.bare) return table;
   for (const ReportExperiment& experiment : report.experiments) {
     for (const Fact& fact : ExperimentFacts(report, experiment).facts)
@@ -318,13 +318,14 @@ std::vector<Note> MakeQualityNotes(const Report& report) {
     notes.push_back({precision, "precision"});
   AddRunNotes(report, notes);
   AddDisturbedBurstNotes(report, notes);
-  for (const std::string& warning : report.warnings) notes.push_back({warning, "warning", Level::kBrief});
+  for (const std::string& warning : report.warnings)
+    notes.push_back({warning, "warning", Visibility::kBrief});
   AddTraceWarnings(report, notes);
   return notes;
 }
 
 std::vector<Section> MakeConditionSections(const Report& report) {
-  Section section{"Conditions", Level::kPage};
+  Section section{"Conditions", Visibility::kPage};
   section.AddUnlessEmpty(RunFacts(report));
   if (report.bare) {
     section.AddText("Only the ETDump is known: no device, no schedule, no untraced latency.");
@@ -336,7 +337,7 @@ std::vector<Section> MakeConditionSections(const Report& report) {
 }
 
 std::vector<Section> MakeMatrixKernelSections(const Report& report) {
-  Section section{"Kernels for matrices", Level::kPage};
+  Section section{"Kernels for matrices", Visibility::kPage};
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.matrix_kernels.empty()) continue;
     if (section.parts.empty()) {

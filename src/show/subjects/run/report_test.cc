@@ -188,9 +188,9 @@ TEST(MakeReportDocument, SelfTimesAreSortedAndEndWithTheMedian) {
   EXPECT_THAT(names, testing::ElementsAre("Convolution", "GEMM", "Data Movement", "Other",
                                           "Delegate overhead", "Framework overhead", "2 smaller groups",
                                           kTracedTotal, kTracingOverhead, "Median latency"));
-  EXPECT_EQ(FindRow(table, "Delegate overhead").level, Level::kPage);
+  EXPECT_EQ(FindRow(table, "Delegate overhead").visibility, Visibility::kPage);
   EXPECT_EQ(FindRow(table, "2 smaller groups").role, Row::Role::kRest);
-  EXPECT_EQ(FindRow(table, "Other").level, Level::kDefault);
+  EXPECT_EQ(FindRow(table, "Other").visibility, Visibility::kDefault);
   EXPECT_EQ(FindRow(table, "Median latency").role, Row::Role::kSum);
 }
 
@@ -234,10 +234,10 @@ TEST(MakeReportDocument, MarksContendedLatencies) {
   const auto interval_column = [&](const Document& document) -> const Table::Column& {
     return *std::ranges::find(FindTable(document, "report_latency").columns, "interval", &Table::Column::id);
   };
-  EXPECT_EQ(interval_column(MakeReportDocument(report)).level, Level::kPage);
+  EXPECT_EQ(interval_column(MakeReportDocument(report)).visibility, Visibility::kPage);
   report.experiments[1].clean_runs = 0;
   const Document document = MakeReportDocument(report);
-  EXPECT_EQ(interval_column(document).level, Level::kDefault);
+  EXPECT_EQ(interval_column(document).visibility, Visibility::kDefault);
   const Table& table = FindTable(document, "report_latency");
   EXPECT_NE(ToText(table.rows.at(0).cells.at(2)), "contended");
   EXPECT_EQ(ToText(table.rows.at(1).cells.at(2)), "contended");
@@ -246,26 +246,26 @@ TEST(MakeReportDocument, MarksContendedLatencies) {
 // If tracing takes a large part of a run, a screen shows no times that contradict the latency.
 TEST(MakeReportDocument, LeavesOutSelfTimesThatContradictTheLatency) {
   Report report = example::MakePair();
-  const auto level = [&] {
+  const auto visibility = [&] {
     for (const Section& section : MakeReportDocument(report).sections) {
       for (const auto& part : section.parts) {
         if (const auto* table = std::get_if<Table>(&part); table != nullptr && table->id == "self_times")
-          return section.level;
+          return section.visibility;
       }
     }
     throw std::runtime_error("no table of self times");
   };
-  EXPECT_EQ(level(), Level::kBrief);
+  EXPECT_EQ(visibility(), Visibility::kBrief);
   ReportExperiment& candidate = report.experiments[1];
   const double traced = *candidate.MeanExecute();
   candidate.traced.min = traced;
   for (const double gap : {1.24, 1.26}) {
     candidate.latency.p50 = candidate.latency.min = traced / gap;
-    EXPECT_EQ(level(), gap < 1.25 ? Level::kBrief : Level::kPage) << gap;
+    EXPECT_EQ(visibility(), gap < 1.25 ? Visibility::kBrief : Visibility::kPage) << gap;
   }
   // If disturbed runs cause the gap, the shares are still useful.
   candidate.latency.min = traced;
-  EXPECT_EQ(level(), Level::kBrief);
+  EXPECT_EQ(visibility(), Visibility::kBrief);
 }
 
 TEST(MakeReportDocument, MarksASingleFirstRun) {
@@ -367,12 +367,12 @@ TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
   const Document document = MakeReportDocument(report);
   const Table& table = FindTable(document, "report_latency");
   EXPECT_EQ(FindCell(table, 0, "interval").high, 5.1e6);
-  EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->level, Level::kPage);
+  EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->visibility, Visibility::kPage);
   EXPECT_TRUE(IsNothing(FindCell(table, 0, "peak_memory")));
   EXPECT_EQ(FindCell(table, 1, "peak_memory").value, 30.6e6);
   const Document bare = MakeReportDocument(example::MakeBare());
   const std::vector<Table::Column>& columns = FindTable(bare, "report_latency").columns;
-  EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kDefault);
+  EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->visibility, Visibility::kDefault);
   EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
 }
 
@@ -453,30 +453,31 @@ TEST(MakeReportDocument, ShowsPlaceTimeAndReasonOfPortableOperators) {
 // The reason for slow fp16 is shown next to the verdict, and not repeated in the findings of a screen.
 TEST(MakeReportDocument, ExplainsFp16NextToTheVerdict) {
   Report report = example::MakePair();
-  const auto count = [&](Level level) {
+  const auto count = [&](Visibility visibility) {
     std::ptrdiff_t found = 0;
     for (const Section& section : MakeReportDocument(report).sections) {
       for (const auto& part : section.parts) {
         if (const auto* paragraph = std::get_if<Paragraph>(&part))
-          found += paragraph->level == level &&
+          found += paragraph->visibility == visibility &&
                    ToText(paragraph->text, {}).find("computed as fp32") != std::string::npos;
         if (const auto* list = std::get_if<List>(&part)) {
           found += std::ranges::count_if(list->items, [&](const List::Item& item) {
-            return item.level == level && ToText(item.text, {}).find("computed as fp32") != std::string::npos;
+            return item.visibility == visibility &&
+                   ToText(item.text, {}).find("computed as fp32") != std::string::npos;
           });
         }
       }
     }
     return found;
   };
-  EXPECT_EQ(count(Level::kDefault), 0);
+  EXPECT_EQ(count(Visibility::kDefault), 0);
   Finding finding{finding::Fp16ComputedAsFp32{{500'000, 1'000'000}, 1}, 500'000, 1};
   report.findings.push_back(finding);
-  EXPECT_EQ(count(Level::kDefault), 1);
-  EXPECT_EQ(count(Level::kPage), 1);
+  EXPECT_EQ(count(Visibility::kDefault), 1);
+  EXPECT_EQ(count(Visibility::kPage), 1);
   report.findings.back().experiment = 0;  // the baseline
-  EXPECT_EQ(count(Level::kDefault), 1);
-  EXPECT_EQ(count(Level::kPage), 0);
+  EXPECT_EQ(count(Visibility::kDefault), 1);
+  EXPECT_EQ(count(Visibility::kPage), 0);
 }
 
 // The second factor is better, worse, or the same use of the peak; if the peaks are equal, it is the only

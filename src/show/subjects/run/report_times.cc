@@ -104,19 +104,19 @@ Table MakeSelfTimesTable(const Report& report, const Variants& variants, const s
   Table table{.id = "self_times", .time_range = LatencyRange(report)};
   table.Fill<SelfTime>(
       {{Left("name", "Self time"), &SelfTime::name},
-       {Right("operators").WithDropPriority(1).WithLevel(Level::kPage),
+       {Right("operators").WithDropPriority(1).WithVisibility(Visibility::kPage),
         [](const SelfTime& time) { return time.operators > 0 ? Cell(Count{time.operators}) : Cell(""); },
         !pair},
        {Right("mean"), baseline, !pair},
        {VariantColumn("baseline", variants.baseline.label), baseline, pair},
-       {Right("baseline_share", "% of baseline").WithDropPriority(2).WithLevel(Level::kPage),
+       {Right("baseline_share", "% of baseline").WithDropPriority(2).WithVisibility(Visibility::kPage),
         [&](const SelfTime& time) {
           return is_compared(time) ? ShareCell(time.baseline, TotalTime(variants.baseline)) : Cell("");
         },
         pair},
        {VariantColumn("candidate", variants.Subject().label),
         [](const SelfTime& time) { return Time{time.candidate}; }, pair},
-       {Right("saved").WithDropPriority(1).WithLevel(Level::kPage),
+       {Right("saved").WithDropPriority(1).WithVisibility(Visibility::kPage),
         [&](const SelfTime& time) {
           return is_compared(time) ? Cell(Time{time.baseline - time.candidate}) : Cell("");
         },
@@ -124,11 +124,12 @@ Table MakeSelfTimesTable(const Report& report, const Variants& variants, const s
        {Right("speedup"),
         [&](const SelfTime& time) {
           Cell speedup = CellOrBlank<Speedup>(time.quantity);
-          if (time.role == Row::Role::kPart && IsSmall(time, variants)) speedup.level = Level::kPage;
+          if (time.role == Row::Role::kPart && IsSmall(time, variants))
+            speedup.visibility = Visibility::kPage;
           return speedup;
         },
         pair},
-       {Left("interval", "95% CI").WithDropPriority(3).WithLevel(Level::kPage),
+       {Left("interval", "95% CI").WithDropPriority(3).WithVisibility(Visibility::kPage),
         [](const SelfTime& time) { return CellOrBlank<Interval>(time.quantity); }, pair},
        {Right("share", "% of total").WithDropPriority(4).WithBars(),
         [&](const SelfTime& time) {
@@ -140,7 +141,7 @@ Table MakeSelfTimesTable(const Report& report, const Variants& variants, const s
   for (std::size_t i = 0; i < times.size(); ++i) {
     table.rows[i].role = times[i].role;
     if (has_rest && times[i].group && times[i].role == Row::Role::kPart && IsSmall(times[i], variants))
-      table.rows[i].level = Level::kPage;
+      table.rows[i].visibility = Visibility::kPage;
   }
   return table;
 }
@@ -177,8 +178,8 @@ void AddSelfTimes(const Report& report, const Variants& variants, std::vector<Se
   table.title = "Self time by group" + suffix;
   if (variants.Disturbed()) table.columns.front().title = "Self time, contended";
   sections.push_back({"",
-                      on_screen && !variants.AreDistortedByTracing() ? Level::kBrief : Level::kPage,
-                      {std::move(table), Paragraph{LegendText(report, variants), Level::kPage}}});
+                      on_screen && !variants.AreDistortedByTracing() ? Visibility::kBrief : Visibility::kPage,
+                      {std::move(table), Paragraph{LegendText(report, variants), Visibility::kPage}}});
 }
 
 // Self times of all experiments, with a column for each experiment.
@@ -246,7 +247,7 @@ std::vector<Section> MakeLatencySections(const Report& report) {
       experiments, [](const auto& experiment) { return experiment.latency.n >= stats::kMinValuesForP99; });
   const bool has_pairs = !report.comparisons.empty();  // a screen then shows the intervals of the pairs
   const auto page_column = [](const char* id, const char* title, int drop_priority) {
-    return Right(id, title).WithDropPriority(drop_priority).WithLevel(Level::kPage);
+    return Right(id, title).WithDropPriority(drop_priority).WithVisibility(Visibility::kPage);
   };
   const bool has_memory = std::ranges::any_of(
       experiments, [](const auto& experiment) { return experiment.peak_rss.has_value(); });
@@ -273,14 +274,16 @@ std::vector<Section> MakeLatencySections(const Report& report) {
       return row.latency.n >= min_runs ? OptionalCell<Time>(row.latency.*statistic) : Cell();
     };
   };
-  Table table{
-      .id = "report_latency", .title = "Latency", .level = Level::kBrief, .time_range = LatencyRange(report)};
+  Table table{.id = "report_latency",
+              .title = "Latency",
+              .visibility = Visibility::kBrief,
+              .time_range = LatencyRange(report)};
   table.Fill<LatencyTableRow>(
       {{Left("experiment", "Latency").KeepsDifference(), &LatencyTableRow::label},
        {Right("median"), time(&Latencies::p50)},
        {Left("interval", "95% CI")
             .WithDropPriority(9)
-            .WithLevel(has_pairs && !any_contended ? Level::kPage : Level::kDefault),
+            .WithVisibility(has_pairs && !any_contended ? Visibility::kPage : Visibility::kDefault),
         [&](const LatencyTableRow& row) {
           return IsContended(row.experiment) ? Cell("contended")
                  : row.experiment.interval
@@ -306,7 +309,8 @@ std::vector<Section> MakeLatencySections(const Report& report) {
        {page_column("peak_memory", "peak memory", 1),
         [](const LatencyTableRow& row) { return OptionalCell<Size>(row.experiment.peak_rss); }, has_memory}},
       rows);
-  std::vector<Section> sections = {{"", report.ladder ? Level::kPage : Level::kBrief, {std::move(table)}}};
+  std::vector<Section> sections = {
+      {"", report.ladder ? Visibility::kPage : Visibility::kBrief, {std::move(table)}}};
   for (const LatencyPlot& plot : report.latency_plots) {
     Distributions distributions{plot.histogram.from, plot.histogram.width, {}};
     for (std::size_t i = 0; i < plot.experiments.size(); ++i) {
@@ -315,7 +319,7 @@ std::vector<Section> MakeLatencySections(const Report& report) {
                                       plot.histogram.above_axis[i], experiment.latency.p50,
                                       experiment.latency.max});
     }
-    sections.push_back({"", Level::kPage, {std::move(distributions)}});
+    sections.push_back({"", Visibility::kPage, {std::move(distributions)}});
   }
   return sections;
 }
@@ -326,7 +330,7 @@ std::vector<Section> MakeStartupSections(const Report& report) {
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
     const bool brief = &pair == MostChangedPair(report) && !HasReleaseTable(report);
-    Section section{"", brief ? Level::kBrief : Level::kPage};
+    Section section{"", brief ? Visibility::kBrief : Visibility::kPage};
     section.AddText(FactorsText(pair));
     for (const Finding& finding : report.findings) {
       if (finding.kind() == finding::Fp16ComputedAsFp32::kKind && finding.experiment == pair.candidate)
@@ -336,7 +340,7 @@ std::vector<Section> MakeStartupSections(const Report& report) {
                 "Startup and memory" + TitleSuffix(report, pair),
                 {Left("name", "Startup & memory"), VariantColumn("baseline", comparison.baseline_label),
                  VariantColumn("candidate", comparison.candidate_label), Right("change"),
-                 Left("interval", "95% CI").WithDropPriority(1).WithLevel(Level::kPage)}};
+                 Left("interval", "95% CI").WithDropPriority(1).WithVisibility(Visibility::kPage)}};
     table.units_by_row = true;
     const auto add = [&]<typename CostCell>(const char* name, const StartupCost& cost, CostCell) {
       if (cost.baseline && cost.candidate) {
@@ -351,11 +355,11 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     if (pair.outputs) {
       section.AddText(fmt::format("Outputs of {} and {}: {}.", comparison.baseline_label,
                                   comparison.candidate_label, ToText(*pair.outputs)),
-                      pair.releases ? Level::kDefault : Level::kPage);
+                      pair.releases ? Visibility::kDefault : Visibility::kPage);
     }
     sections.push_back(std::move(section));
   }
-  Section expected{"", Level::kBrief};
+  Section expected{"", Visibility::kBrief};
   for (const ExperimentData& data : report.run.experiments) {
     if (!data.difference_from_expected) continue;
     expected.AddText(fmt::format("Outputs{} and those that the bundled program expects: {}.",

@@ -45,7 +45,7 @@ Table MakeRooflineTable(const ReportExperiment& experiment) {
                  RateCell(static_cast<double>(row.flops()), row.time),
                  RateCell(static_cast<double>(row.bytes), row.time), BoundText(row), Share{row.share()},
                  Time{std::max(0.0, row.gap_ns())});
-    if (table.rows.size() > kLetteredRows) table.rows.back().level = Level::kPage;
+    if (table.rows.size() > kLetteredRows) table.rows.back().visibility = Visibility::kPage;
   }
   return table;
 }
@@ -101,12 +101,12 @@ std::vector<Section> MakeRooflineSections(const Report& report) {
     const Roofline& roofline = *experiment.roofline;
     sections.push_back(
         {report.experiments.size() > 1 ? "Roofline: " + experiment.label : "Roofline",
-         is_highlighted ? Level::kPage : Level::kFolded,
+         is_highlighted ? Visibility::kPage : Visibility::kFolded,
          {Paragraph{RooflineText(roofline)}, MakeRooflineChart(roofline), MakeRooflineTable(experiment),
           Paragraph{"Sorted by the potential saving: what an operator would save at its roofline, the lower "
                     "of compute (the fastest instructions that the mask allows) and memory (where its "
                     "tensors fit). A multiply-add is 2 FLOPs.",
-                    Level::kPage}}});
+                    Visibility::kPage}}});
   }
   return sections;
 }

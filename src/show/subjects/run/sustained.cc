@@ -37,7 +37,7 @@ Table MakeSustainedTable(const Sustained& sustained) {
       .id = "sustained",
       .columns = {Right("until"), Right("runs"), Right("median"), Right("p95"), Right("frequency", "clock"),
                   Right("frequency_cap", "its cap"), Right("temperature")},
-      .level = Level::kPage};
+      .visibility = Visibility::kPage};
   const double length = sustained.seconds / static_cast<double>(kStretches);
   for (const SustainedPoint& point : CondenseSustained(sustained, kStretches)) {
     table.AddRow(LengthText(length * std::ceil(point.seconds / length)), Count{point.runs},

@@ -95,7 +95,7 @@ Table MakeValuesTable(const PairValues& pair) {
        {Left("note").WithWrapping(), [](const ValueWithLayer& value) { return value.row->note; }}},
       pair.rows);
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    if (!ValueDiffers(*pair.rows[i].row)) table.rows[i].level = Level::kPage;
+    if (!ValueDiffers(*pair.rows[i].row)) table.rows[i].visibility = Visibility::kPage;
   }
   table.screen_rows = kScreenValueRows;
   table.hidden_rows_hint = "in `values.csv`";
@@ -127,7 +127,7 @@ Table MakeValuesByLayerTable(const PairValues& pair) {
                       [](const Layer& layer) { return OptionalNumberCell(layer.lowest_db); }}},
                     layers);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (layers[i].differing == 0) table.rows[i].level = Level::kPage;
+    if (layers[i].differing == 0) table.rows[i].visibility = Visibility::kPage;
   }
   table.screen_rows = kScreenValueRows;
   return table;

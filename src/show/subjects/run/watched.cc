@@ -94,7 +94,7 @@ std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& ex
                 .columns = {Names("operator"), Right("time"), Right("tasks").WithDropPriority(3),
                             Right("efficiency"), Right("busiest", "busiest thread").WithDropPriority(2),
                             Right("waiting").WithDropPriority(1),
-                            Left("cause", "why threads do not help").WithLevel(Level::kPage)}};
+                            Left("cause", "why threads do not help").WithVisibility(Visibility::kPage)}};
     for (const WatchedRow* const row : rows) {
       const ThreadUse& use = row->threads;
       const auto runs = static_cast<double>(std::max<std::int64_t>(use.runs, 1));
