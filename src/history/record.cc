@@ -83,15 +83,15 @@ class TracedTimes {
     }
   }
 
-  // Times by launch; 0: no runs. `time_of(run)` is in ns.
-  std::vector<Nanoseconds> ByLaunch(const auto& time_of) const {
+  // Times by launch; 0: no runs. `get_time(run)` is in ns.
+  std::vector<Nanoseconds> ByLaunch(const auto& get_time) const {
     std::vector<Nanoseconds> times;
     for (const HistoryLaunch& launch : launches_) {
       std::vector<double> medians;
       if (const auto rounds = runs_.find(launch.index); rounds != runs_.end()) {
         for (const auto& [round, runs] : rounds->second) {
           medians.push_back(*stats::Median(MapEach(runs, [&](std::size_t run) {
-            return static_cast<double>(std::max<Nanoseconds>(0, time_of(run)));
+            return static_cast<double>(std::max<Nanoseconds>(0, get_time(run)));
           })));
         }
       }

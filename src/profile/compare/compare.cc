@@ -55,7 +55,7 @@ struct SteadyRuns {
   std::map<BurstIndex, std::vector<std::size_t>> bursts;
   std::vector<std::size_t> runs;
   // Indexed by operator: rounded times in its self time, each off by up to kXnnpackTick.
-  std::vector<int> roundings;
+  std::vector<int> roundings;  // by operator: number of rounded times in its self time
 
   explicit SteadyRuns(const Profile& steady_profile)
       : profile(steady_profile),
@@ -116,14 +116,14 @@ std::vector<stats::LaunchBursts> PairBursts(const BurstMedians& baseline, const 
   for (const BurstMedians* medians : {&baseline, &candidate}) {
     for (const auto& [burst, median] : *medians) bursts.insert(burst);
   }
-  const auto median_of = [](const BurstMedians& medians, const BurstIndex& burst) {
+  const auto get_median = [](const BurstMedians& medians, const BurstIndex& burst) {
     const auto found = medians.find(burst);
     return found == medians.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
   };
   std::map<int, stats::LaunchBursts> launches;
   for (const BurstIndex& burst : bursts) {
-    launches[burst.first].baseline.push_back(median_of(baseline, burst));
-    launches[burst.first].candidate.push_back(median_of(candidate, burst));
+    launches[burst.first].baseline.push_back(get_median(baseline, burst));
+    launches[burst.first].candidate.push_back(get_median(candidate, burst));
   }
   return MapValues(launches);
 }

@@ -46,18 +46,18 @@ using LevelList = std::vector<std::pair<std::string, LevelExperiments>>;
 // The experiments in `among` by level, the lowest first; empty: they do not form a ladder.
 LevelList FindLevels(const Report& report, const std::vector<std::size_t>& among) {
   if (report.run.schedule.sustained_seconds > 0 || among.empty()) return {};
-  const auto data_of = [&](std::size_t i) -> const ExperimentData& {
+  const auto get_data = [&](std::size_t i) -> const ExperimentData& {
     return report.run.experiments[report.experiments[i].index];
   };
   FeatureSet detected;
   for (const std::size_t i : among) {
-    if (const auto& state = data_of(i).isa_state)
+    if (const auto& state = get_data(i).isa_state)
       detected.insert(state->detected.begin(), state->detected.end());
   }
   std::map<std::string, LevelExperiments> by_name;
   for (const std::size_t i : among) {
-    const ExperimentData& data = data_of(i);
-    if (data.foreign || data.trace_enabled || SharedSettings(data) != SharedSettings(data_of(among.front())))
+    const ExperimentData& data = get_data(i);
+    if (data.foreign || data.trace_enabled || SharedSettings(data) != SharedSettings(get_data(among.front())))
       return {};
     const auto visible = VisibleFeatures(data, detected);
     if (!visible) return {};
@@ -65,7 +65,7 @@ LevelList FindLevels(const Report& report, const std::vector<std::size_t>& among
     if (!level_experiments.experiments.empty() && level_experiments.visible != *visible) return {};
     level_experiments.visible = *visible;
     for (const std::size_t other : level_experiments.experiments) {
-      if (data_of(other).threads == data.threads) return {};
+      if (get_data(other).threads == data.threads) return {};
     }
     level_experiments.experiments.push_back(i);
   }

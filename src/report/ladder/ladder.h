@@ -49,7 +49,8 @@ struct LadderCell {
   // replaces it: the effect of a level refers to the same level at all numbers of threads.
   std::optional<TimeComparison> over_below = {}, over_lowest = {};
   std::optional<TimeComparison> over_fewest = {};  // comparison with the fewest threads at the same level
-  std::optional<double> efficiency = {};  // that speedup / ratio of the numbers of threads; 1 is perfect
+  std::optional<double> efficiency =
+      {};  // ratio of `over_fewest` / ratio of the numbers of threads; 1 is perfect
   // For operators: the name and the key at this setting; absent: the operator is not executed there.
   std::optional<std::string> op_name = {}, op_key = {};
 

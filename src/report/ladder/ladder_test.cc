@@ -108,11 +108,11 @@ TEST(Ladder, ContendedSettingsMayBeTheBest) {
   const Ladder ladder = *MakeLadder(points).ladder;  // the contended setting is far from the best
   ASSERT_TRUE(ladder.best);
   EXPECT_EQ(ladder.best->setting.threads, 1u);
-  const auto verdict_of = [&](const LadderSetting& setting) {
+  const auto get_verdict = [&](const LadderSetting& setting) {
     return std::ranges::find(ladder.best->others, setting, &LadderBest::Other::setting)->against.verdict;
   };
-  EXPECT_EQ(verdict_of({1, 0}), Verdict::kContended);
-  EXPECT_EQ(verdict_of({0, 0}), Verdict::kFaster);
+  EXPECT_EQ(get_verdict({1, 0}), Verdict::kContended);
+  EXPECT_EQ(get_verdict({0, 0}), Verdict::kFaster);
 }
 
 // Over many seeds: a level without an effect is not called faster, and the intervals contain the true values.

@@ -93,7 +93,7 @@ TEST(LevelSpeedups, ALevelThatAlwaysHelpsDoesNotStop) {
 }
 
 TEST(LevelSpeedups, NeedsAVerdictAtEachNumberOfThreads) {
-  const auto row_of = [](std::vector<Verdict> verdicts) {
+  const auto make_row = [](std::vector<Verdict> verdicts) {
     Report report;
     Ladder ladder;
     ladder.levels.resize(2);
@@ -106,14 +106,14 @@ TEST(LevelSpeedups, NeedsAVerdictAtEachNumberOfThreads) {
     report.ladder = ladder;
     return FindLevelSpeedups(report).at(0).latency;
   };
-  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSame}).stops_at_threads, 2);
-  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kInconclusive}).stops_at_threads);
-  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kContended}).stops_at_threads);
-  EXPECT_FALSE(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kInconclusive}).stops_at_threads);
-  EXPECT_EQ(row_of({Verdict::kFaster, Verdict::kSlower, Verdict::kFaster, Verdict::kSame}).stops_at_threads,
+  EXPECT_EQ(make_row({Verdict::kFaster, Verdict::kSame}).stops_at_threads, 2);
+  EXPECT_FALSE(make_row({Verdict::kFaster, Verdict::kInconclusive}).stops_at_threads);
+  EXPECT_FALSE(make_row({Verdict::kFaster, Verdict::kContended}).stops_at_threads);
+  EXPECT_FALSE(make_row({Verdict::kFaster, Verdict::kSlower, Verdict::kInconclusive}).stops_at_threads);
+  EXPECT_EQ(make_row({Verdict::kFaster, Verdict::kSlower, Verdict::kFaster, Verdict::kSame}).stops_at_threads,
             4);
-  EXPECT_FALSE(row_of({Verdict::kSlower, Verdict::kFaster}).stops_at_threads);
-  EXPECT_FALSE(row_of({Verdict::kInconclusive, Verdict::kSame}).stops_at_threads) << "it never paid off";
+  EXPECT_FALSE(make_row({Verdict::kSlower, Verdict::kFaster}).stops_at_threads);
+  EXPECT_FALSE(make_row({Verdict::kInconclusive, Verdict::kSame}).stops_at_threads) << "it never paid off";
 }
 
 TEST(LevelSpeedups, ExperimentsWithoutAMaskHaveAllFeatures) {

@@ -85,14 +85,14 @@ std::vector<std::vector<std::size_t>> FindSweeps(const Report& report) {
     if (is_new) sweeps.emplace_back();
     sweeps[known->second].push_back(i);
   }
-  const auto threads_of = [&](std::size_t i) { return report.experiments[i].threads; };
+  const auto get_threads = [&](std::size_t i) { return report.experiments[i].threads; };
   for (auto& sweep : sweeps) {
-    std::ranges::stable_sort(sweep, {}, threads_of);
+    std::ranges::stable_sort(sweep, {}, get_threads);
   }
   // Experiments with the same name and number of threads are not a sweep, since they cannot be distinguished.
   std::erase_if(sweeps, [&](const auto& sweep) {
     return sweep.size() < 2 ||
-           std::ranges::adjacent_find(sweep, std::ranges::equal_to(), threads_of) != sweep.end();
+           std::ranges::adjacent_find(sweep, std::ranges::equal_to(), get_threads) != sweep.end();
   });
   return sweeps;
 }

@@ -40,11 +40,11 @@ PointPair ComparePoints(const std::vector<FrontierPoint>& points, std::size_t fi
                                                   kFrontierConfidence);
     return pair;
   }
-  const auto index_of = [&](const FrontierPoint& point) {
+  const auto get_index = [&](const FrontierPoint& point) {
     return static_cast<std::size_t>(point.setting - a.cell->settings.data());
   };
   for (const SettingPair& known : a.cell->setting_pairs) {
-    if (known.first != index_of(a) || known.second != index_of(b)) continue;
+    if (known.first != get_index(a) || known.second != get_index(b)) continue;
     pair.latency = known.latency.EstimateUnlessEmulated();
     pair.memory = known.memory;
   }

@@ -19,12 +19,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string RenderDevicesMarkdown(const DevicesReport& report) {
+std::string RenderDevicesMarkdownText(const DevicesReport& report) {
   std::ostringstream out;
   RenderDocumentMarkdown(show::MakeDeviceComparisonDocument(report), 1, out);
   return out.str();
 }
-std::string RenderDevicesScreen(const DevicesReport& report, int width = 80) {
+std::string RenderDevicesTerminalText(const DevicesReport& report, int width = 80) {
   std::ostringstream out;
   TerminalOptions options;
   options.width = width;
@@ -32,7 +32,7 @@ std::string RenderDevicesScreen(const DevicesReport& report, int width = 80) {
   RenderDocumentTerminal(show::MakeDeviceComparisonDocument(report), options, out);
   return out.str();
 }
-nlohmann::json RenderAndParseDevicesJson(const DevicesReport& report) {
+nlohmann::json RenderDevicesJsonValue(const DevicesReport& report) {
   std::ostringstream out;
   RenderDevicesJson(report, out);
   return nlohmann::json::parse(out.str());
@@ -72,9 +72,9 @@ std::vector<show::Table> TablesWithId(const show::Document& document, const std:
 // the tables of categories. The emulated device is called emulated wherever it is named, and has no speedup.
 // Notes say that speedups between devices are unpaired, and that emulated timings are not meaningful.
 TEST(DevicesMarkdown, HasTheKitsCombinedSections) {
-  ExpectGolden("show/devices_page",
-               GoldenState("3 devices, the last emulated", RenderDevicesMarkdown(example::MakeDevices())) +
-                   GoldenState("2 models", RenderDevicesMarkdown(MakeTwoModels())));
+  ExpectGolden("show/devices_page", GoldenState("3 devices, the last emulated",
+                                                RenderDevicesMarkdownText(example::MakeDevices())) +
+                                        GoldenState("2 models", RenderDevicesMarkdownText(MakeTwoModels())));
 }
 
 TEST(DevicesDocument, EmulatedDevicesHaveNoSpeedup) {
@@ -103,8 +103,8 @@ TEST(DevicesDocument, TitleHasTheNumbersOfRunsAndDevices) {
   EXPECT_EQ(title(MakeTwoRunsOfOneDevice()), "net_xnnpack_fp32: 2 runs of one device");
   const DevicesReport two = MakeThreeRunsOfTwoDevices();
   EXPECT_EQ(title(two), "net_xnnpack_fp32, method decode: 3 runs of 2 devices");
-  EXPECT_EQ(RenderAndParseDevicesJson(two)["models"][0]["method"], "decode");
-  EXPECT_EQ(RenderAndParseDevicesJson(two)["devices"][1]["method"], "decode");
+  EXPECT_EQ(RenderDevicesJsonValue(two)["models"][0]["method"], "decode");
+  EXPECT_EQ(RenderDevicesJsonValue(two)["devices"][1]["method"], "decode");
 }
 
 TEST(DevicesMarkdown, GroupsAddUpToTheWholeAsPrinted) {
@@ -128,7 +128,7 @@ TEST(DevicesMarkdown, GroupsAddUpToTheWholeAsPrinted) {
 TEST(DevicesMarkdown, HostileNamesAreEscaped) {
   std::vector<Report> runs = {example::MakePairOn("a|b<script>", 1), example::MakePairOn("c", 1)};
   runs[0].experiments[0].label = "x|y";
-  const std::string text = RenderDevicesMarkdown(AssembleDevices(std::move(runs)));
+  const std::string text = RenderDevicesMarkdownText(AssembleDevices(std::move(runs)));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("<script>")), Not(HasSubstr("a|b")), Not(HasSubstr("x|y"))));
 }
 
@@ -147,14 +147,15 @@ TEST(DevicesDocument, EveryModelHasItsSections) {
 // The verdicts of all devices come first, then tables with one row or column per device. Two runs of one
 // device are called runs.
 TEST(DevicesTerminal, ShowsEachDeviceThenAllSideBySide) {
-  ExpectGolden("show/devices_screen",
-               GoldenState("3 devices, the last emulated", RenderDevicesScreen(example::MakeDevices())) +
-                   GoldenState("2 runs of one device", RenderDevicesScreen(MakeTwoRunsOfOneDevice())));
+  ExpectGolden(
+      "show/devices_screen",
+      GoldenState("3 devices, the last emulated", RenderDevicesTerminalText(example::MakeDevices())) +
+          GoldenState("2 runs of one device", RenderDevicesTerminalText(MakeTwoRunsOfOneDevice())));
 }
 
 TEST(DevicesTerminal, KeepsToTheWidth) {
   for (const int width : {60, 80, 120}) {
-    std::istringstream lines(RenderDevicesScreen(example::MakeDevices(), width));
+    std::istringstream lines(RenderDevicesTerminalText(example::MakeDevices(), width));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
 }
@@ -163,12 +164,12 @@ TEST(DevicesTerminal, ControlCharactersInNamesAreRemoved) {
   std::vector<Report> runs = {example::MakePairOn("a\x1b[2J", 1), example::MakePairOn("b", 1)};
   runs[0].experiments[0].label = "x\x1b[2J";
   runs[0].warnings.push_back("\x07");
-  const std::string text = RenderDevicesScreen(AssembleDevices(std::move(runs)));
+  const std::string text = RenderDevicesTerminalText(AssembleDevices(std::move(runs)));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
 }
 
 TEST(DevicesJson, MatchesTheReport) {
-  const nlohmann::json json = RenderAndParseDevicesJson(example::MakeDevices());
+  const nlohmann::json json = RenderDevicesJsonValue(example::MakeDevices());
   EXPECT_EQ(json["devices"].size(), 3u);
   EXPECT_EQ(json["devices"][1]["governor"], "performance");
   EXPECT_EQ(json["devices"][2]["emulated"], true);
@@ -195,7 +196,7 @@ TEST(DevicesJson, OddRunsMakeValidJson) {
   std::vector<Report> runs;
   runs.push_back(Report{});
   runs.push_back(example::MakeBare());
-  const nlohmann::json json = RenderAndParseDevicesJson(AssembleDevices(std::move(runs)));
+  const nlohmann::json json = RenderDevicesJsonValue(AssembleDevices(std::move(runs)));
   EXPECT_EQ(json["models"].size(), 2u);
 }
 

@@ -27,7 +27,7 @@ struct Axis {
   std::size_t merged = 1, stretch = 1;
   int columns = 1;
 
-  int ColumnAt(double ns) const {
+  int FindColumn(double ns) const {
     if (column <= 0) return 0;
     return std::clamp(static_cast<int>((ns - from) / column), 0, columns - 1);
   }
@@ -91,7 +91,7 @@ void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, st
   std::string line, labels;
   int column = 0;
   for (double tick = std::ceil(axis.from / unit / step - 1e-9) * step; tick * unit <= end; tick += step) {
-    const int tick_column = axis.ColumnAt(tick * unit);
+    const int tick_column = axis.FindColumn(tick * unit);
     for (; column < tick_column; ++column) line += "─";
     line += "┴";
     ++column;
@@ -147,9 +147,9 @@ void DrawDistributions(const show::Distributions& distributions, const TerminalO
       WriteLine(margin(row) + blocks, out);
     }
     const std::optional<double>& median = distributions.series[i].median_ns;
-    WriteLine(
-        margin(rows) + (median ? MarkColumn(axis.ColumnAt(*median), scale.Text(*median), axis.columns) : ""),
-        out);
+    WriteLine(margin(rows) +
+                  (median ? MarkColumn(axis.FindColumn(*median), scale.Text(*median), axis.columns) : ""),
+              out);
   }
   DrawAxis(axis, scale, indent, options.width - indent, out);
   std::string text = "▲ median; a column's height is its share of the variant's runs";
