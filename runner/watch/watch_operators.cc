@@ -37,7 +37,8 @@ struct Sums : protocol::WatchedOperator {
   Sums() { fastest_parallel_ns = kNoRun; }
 
   std::int64_t fastest_busy_ns = kNoRun;
-  // Calls by thread, keyed by the function and by whether the function is a task's.
+  // The number of calls by thread, keyed by function and by whether it is a task's function.
+
   std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>> calls;
 
   void Add(const Sums& other) {

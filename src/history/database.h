@@ -105,8 +105,8 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-// Either all changes between the constructor and Commit() are made or, after an exception or a kill, none.
-// Other writers wait for the transaction.
+// Makes the changes between the constructor and Commit() atomic: an exception or a kill before Commit()
+// undoes all of them. Other writers wait for the transaction.
 class Transaction {
  public:
   explicit Transaction(Database& database);

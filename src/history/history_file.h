@@ -76,7 +76,8 @@ class HistoryFile {
   static HistoryFile OpenToRead(const std::filesystem::path& file);
 
   enum class Added { kNew, kAlreadyThere, kReplaced };
-  // The handling of a run that was added with another commit: throw Error (kUsage), or keep that commit.
+  // If a run was already added with another commit, Add() throws Error (kUsage) or keeps the former commit.
+
   enum class CommitConflict { kRefused, kKeepCommit };
   // Adds a run. A run that was resumed since it was added replaces the former version.
   Added Add(HistoryRun run, CommitConflict on_conflict = CommitConflict::kRefused);

@@ -122,8 +122,9 @@ class SectionBuilder {
         for (std::size_t device = 0; device < used.size(); ++device)
           used[device] += rows[member].cells[device].experiment ? 1 : 0;
       }
-      // If a device has several of these rows (an A/A pair), no row of another device can be joined with
-      // either.
+      // If one device has two experiments of this configuration (an A/A pair), it is not known which of them
+      // corresponds to the experiment of the other device.
+
       if (std::ranges::any_of(used, [](int count) { return count > 1; })) continue;
       DeviceRow& first = rows[members.front()];
       for (std::size_t m = 1; m < members.size(); ++m) {

@@ -155,7 +155,7 @@ TEST(Devices, JoinsEqualConfigurationsIfUnambiguous) {
   ASSERT_THAT(joined.models[0].experiments, SizeIs(2));
   EXPECT_EQ(joined.models[0].experiments[1].label, "on / as it is");
 
-  // In an A/A pair, it could be either experiment.
+  // Either experiment of an A/A pair could correspond to the experiment of the other device.
   std::vector<Report> unclear;
   unclear.push_back(example::MakePairOn("phone", 1));
   unclear.back().run.experiments[0].isa.clear();

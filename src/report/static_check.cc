@@ -121,7 +121,7 @@ class StaticChecker {
   }
 
  private:
-  // --- against the baseline ---
+  // --- comparison with the baseline ---
 
   void Compare() {
     result_.baseline = baseline_->file;
@@ -167,7 +167,7 @@ class StaticChecker {
       StaticItem& item = AddChange(info, a.name, info.range(facts_a, {}), info.range(facts_b, {}));
       if (item.decision != GateDecision::kInconclusive) continue;
       if (info.range(facts_a, {}) == info.range(facts_b, {}) && HaveSameUnknownParts(a, b)) {
-        item.decision = GateDecision::kPass;  // the number is the same, although it is not known
+        item.decision = GateDecision::kPass;  // equal unknown parts give equal numbers
       } else {
         item.reason = UnknownReason(item.candidate.IsExact() ? a : b, item.fact);
       }
@@ -215,7 +215,7 @@ class StaticChecker {
     }
   }
 
-  // --- against limits ---
+  // --- comparison with limits ---
 
   // Compares a method, or the whole file if null, with the limits.
   void AddLimits(const Method* method, const StaticFacts& facts) {

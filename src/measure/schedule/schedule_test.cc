@@ -81,7 +81,8 @@ class FakeParticipant : public Participant {
   bool whole_process = false;
   int outputs_wanted = 0;
   double noise = 0;  // relative, alternating
-  // Returns the time that run `run` of burst `burst` (both from 0) waits for a processor; null: not known.
+  // The time that run `run` of burst `burst` (both from 0) waits for a processor; null: not known.
+
   std::function<Nanoseconds(std::size_t burst, std::size_t run)> wait;
   std::vector<int> requested_runs;  // indexed by burst
   std::function<void()> on_burst;

@@ -90,7 +90,7 @@ class Finder {
     const auto add = [&](const ReportComparison& pair) {
       if (std::ranges::find(subjects, pair.candidate) == subjects.end()) subjects.push_back(pair.candidate);
     };
-    // If there are several pairs, nobody ships a variant that is significantly slower.
+    // If there are several pairs, a variant that is significantly slower will not be shipped.
     for (const ReportComparison& pair : report_.comparisons) {
       if (pair.comparison.latency.verdict != stats::Verdict::kSlower) add(pair);
     }
@@ -337,8 +337,8 @@ class Finder {
     Add(found.time.ns, found);
   }
 
-  // Lists the upper bounds of all categories. The bottleneck already has the first, so at stake is the second
-  // largest part.
+  // Lists the upper bounds of all categories. The bottleneck already has the first, so `at_stake` is the time
+  // of the second largest part.
   void AddUpperBounds(const ReportExperiment& experiment, double whole) {
     finding::UpperBounds found;
     for (const AdditiveRow& row : experiment.categories.rows) {

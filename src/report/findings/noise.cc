@@ -12,14 +12,15 @@ namespace {
 using finding::ConditionChange;
 
 // The medians of bursts in order of time (launch by launch, since a device's clock restarts with the device),
-// with their conditions. For a trace without a manifest and a single process without bursts: the runs after
-// the warm-up.
+// with their conditions. If there are no bursts, as in a trace without a manifest, the values are the times
+// of the runs after the warm-up.
 struct Series {
   std::vector<double> ns;
   bool over_bursts = true;
   std::vector<std::size_t> number;  // number of each value in its file, counted from 1
-  // The burst and the round of each value in `ns`; unknown rounds are null. Empty for a trace without a
+  // The burst and the round of each value; the round is null if not known. Empty for a trace without a
   // manifest.
+
   std::vector<std::pair<const Burst*, const RoundConditions*>> bursts;
 
   void Push(Nanoseconds time, std::size_t index) {
@@ -108,7 +109,7 @@ finding::ConfinedOperators FindOperatorsConfinedTo(const ReportExperiment& exper
   return FindConfinedOperators(*experiment.profile, runs, second);
 }
 
-// At stake is (high - low) x share of high.
+// Makes the finding on a step. `at_stake` is (high - low) x share of high.
 Finding MakeStepFinding(const Series& series, const ReportExperiment& experiment, const stats::Step& step) {
   const auto late = [&](std::size_t i) { return i >= step.index; };
   const double share =

@@ -467,7 +467,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   report.bare = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;
   std::tie(report.backend, report.dtype) = ParseBackendAndType(ModelId(report.run.model));
-  // For several models, the report has only what they share.
+  // For several models, the report has only their common properties.
   std::set<std::string> models;
   for (const ExperimentData& data : report.run.experiments) {
     if (data.model.empty()) continue;

@@ -61,7 +61,7 @@ struct LayerDelta {
 std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides);
 
 // Compares groups of operators with the same name by `get_name` (argument: index into the profile's
-// operators). Operators without a name are left out.
+// operators). Operators without a name are excluded.
 std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction get_name);
 
 }  // namespace etprof

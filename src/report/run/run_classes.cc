@@ -116,7 +116,7 @@ finding::ConfinedOperators FindConfined(std::vector<finding::OperatorShift> shif
     return sign * (shift.after_ns - shift.before_ns);
   });
   constexpr double kMaxRestChange = 0.2;     // fraction of the total relative change
-  constexpr double kMaxConfinedShare = 0.5;  // fraction of the time before
+  constexpr double kMaxConfinedShare = 0.5;  // fraction of the time before the change
   const double change = std::fabs(after - before) / before;
   double rest_before = before, rest_after = after;
   for (std::size_t count = 0; count < shifts.size(); ++count) {

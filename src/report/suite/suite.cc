@@ -21,8 +21,8 @@ constexpr std::size_t kMaxListedOperators = 20;  // listed per cell
 constexpr double kVariantConfidence = 0.95;
 constexpr std::size_t kMinLoads = 5;  // the first process finds colder caches, which takes a few to even out
 
-// The experiment of the unmodified model, which is in all pairs. If there is a single pair whose variant
-// masks features, it is the candidate (MakeProfileConfig), else the baseline.
+// Finds the experiment of the unmodified model, which is in all pairs. If there is a single pair whose
+// variant masks features, it is the candidate (MakeProfileConfig), else the baseline.
 std::size_t FindUnmodifiedExperiment(const Report& report) {
   const std::vector<ComparePair>& pairs = report.run.pairs;
   if (pairs.empty()) return 0;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kCommitDigits = 12;
 
-// Text and tone, indexed by BisectionStep::Outcome.
+// Indexed by BisectionStep::Outcome.
+
 constexpr std::pair<const char*, Tone> kOutcomes[] = {{"good", Tone::kGood},
                                                       {"bad", Tone::kBad},
                                                       {"inconclusive", Tone::kUnsure},

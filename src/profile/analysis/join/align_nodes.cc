@@ -8,8 +8,8 @@
 namespace etprof {
 namespace {
 
-constexpr int kUnexplainedCost =
-    8;  // cost of an unexplained step; a step that XNNPACK is known to make costs 1
+constexpr int kUnexplainedCost = 8;  // cost of a step that XNNPACK is not known to make; else 1
+
 constexpr std::size_t kMaxTableCells = std::size_t{1} << 24U;
 constexpr std::size_t kMaxPartSteps = std::size_t{1} << 14U;  // steps of all alternatives of a part together
 
