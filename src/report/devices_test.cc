@@ -142,10 +142,10 @@ TEST(Devices, JoinsEqualConfigurationsIfUnambiguous) {
   const auto only = [](Report run, std::size_t experiment, const std::string& label) {
     run.run.pairs.clear();
     run.comparisons.clear();
-    ReportExperiment kept = std::move(run.experiments[experiment]);
-    kept.label = label;
+    ReportExperiment remaining = std::move(run.experiments[experiment]);
+    remaining.label = label;
     run.experiments.clear();
-    run.experiments.push_back(std::move(kept));
+    run.experiments.push_back(std::move(remaining));
     return run;
   };
   std::vector<Report> runs;
@@ -156,11 +156,11 @@ TEST(Devices, JoinsEqualConfigurationsIfUnambiguous) {
   EXPECT_EQ(joined.models[0].experiments[1].label, "on / as it is");
 
   // Either experiment of an A/A pair could correspond to the experiment of the other device.
-  std::vector<Report> unclear;
-  unclear.push_back(example::MakePairOn("phone", 1));
-  unclear.back().run.experiments[0].isa.clear();
-  unclear.push_back(only(example::MakePairOn("laptop", 1), 1, "as it is"));
-  EXPECT_THAT(AssembleDevices(std::move(unclear)).models[0].experiments, SizeIs(3));
+  std::vector<Report> ambiguous;
+  ambiguous.push_back(example::MakePairOn("phone", 1));
+  ambiguous.back().run.experiments[0].isa.clear();
+  ambiguous.push_back(only(example::MakePairOn("laptop", 1), 1, "as it is"));
+  EXPECT_THAT(AssembleDevices(std::move(ambiguous)).models[0].experiments, SizeIs(3));
 }
 
 TEST(Devices, ReportsOtherDifferences) {

@@ -101,10 +101,11 @@ std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
     if (!ran) continue;
     MatrixKernelRow row;
     row.ran = *ran;
-    const auto proof = watched_by_key.find(KeyText(profile.operators[op].key));
-    if (proof != watched_by_key.end() && !proof->second->code.empty() && row.ran != Kernels::kPortable) {
-      row.observed_code = proof->second->code;
-      row.ran = !proof->second->kleidiai               ? Kernels::kXnnpack
+    const auto observed_row = watched_by_key.find(KeyText(profile.operators[op].key));
+    if (observed_row != watched_by_key.end() && !observed_row->second->code.empty() &&
+        row.ran != Kernels::kPortable) {
+      row.observed_code = observed_row->second->code;
+      row.ran = !observed_row->second->kleidiai        ? Kernels::kXnnpack
                 : row.observed_code.starts_with("SME") ? Kernels::kSme
                                                        : Kernels::kKleidiai;
       // QP8 implies KleidiAI but not the instructions.
@@ -134,9 +135,10 @@ std::vector<std::string> ListSmeOperators(const Profile& profile, std::span<cons
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     const Operator& profiled_operator = profile.operators[op];
     const auto name = xnnpack::ParseOperatorName(profiled_operator.type);
-    const auto proof = observed_sme.find(op);
+    const auto observed_row = observed_sme.find(op);
     const bool name_implies_sme = name && xnnpack::NeedsSme(*name);
-    if (IsOperator(profiled_operator) && (proof == observed_sme.end() ? name_implies_sme : proof->second))
+    if (IsOperator(profiled_operator) &&
+        (observed_row == observed_sme.end() ? name_implies_sme : observed_row->second))
       ++types[profiled_operator.type];
   }
   std::vector<std::string> evidence;

@@ -120,8 +120,8 @@ inline Report MakeLadder(const std::vector<LadderPoint>& points, std::uint64_t s
   return Assemble(std::move(run), std::move(profiles));
 }
 
-// A CPU with one SME2 unit for all cores, so that SME2 helps at one thread (convolution 4.0x) and hurts at
-// four (0.5x). SME alone changes nothing.
+// A CPU with one SME2 unit for all cores, so that SME2 speeds up one thread (convolution 4.0x) and slows
+// down four threads (0.5x). SME alone changes nothing.
 inline std::vector<LadderPoint> MakeSme2Points() {
   const std::vector<std::string> sme = {"bf16", "fp16", "sme"};
   const std::vector<std::string> sme2 = {"bf16", "fp16", "sme", "sme2"};

@@ -320,16 +320,18 @@ class LadderBuilder {
       std::vector<ThreadDependentLevel> found;
       for (const LadderRow& row : rows) {
         for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-          ThreadDependentLevel dependent_level{row_kind, row.name, ladder_.levels[l].name, {}, {}};
+          ThreadDependentLevel thread_dependent{row_kind, row.name, ladder_.levels[l].name, {}, {}};
           for (const std::vector<LadderCell>& levels : row.cells) {
             const LadderCell& cell = levels[l];
             if (!cell.over_below) continue;
-            if (cell.over_below->verdict == stats::Verdict::kFaster) dependent_level.helps.push_back(cell);
-            if (cell.over_below->verdict == stats::Verdict::kSlower) dependent_level.hurts.push_back(cell);
-            dependent_level.at_stake = std::max(dependent_level.at_stake, cell.ns.value_or(0));
+            if (cell.over_below->verdict == stats::Verdict::kFaster)
+              thread_dependent.faster_cells.push_back(cell);
+            if (cell.over_below->verdict == stats::Verdict::kSlower)
+              thread_dependent.slower_cells.push_back(cell);
+            thread_dependent.at_stake = std::max(thread_dependent.at_stake, cell.ns.value_or(0));
           }
-          if (!dependent_level.helps.empty() && !dependent_level.hurts.empty())
-            found.push_back(std::move(dependent_level));
+          if (!thread_dependent.faster_cells.empty() && !thread_dependent.slower_cells.empty())
+            found.push_back(std::move(thread_dependent));
         }
       }
       if (row_kind != ThreadDependentLevel::RowKind::kLatency)

@@ -95,18 +95,19 @@ struct LadderRow {
 struct ThreadDependentLevel {
   enum class RowKind { kLatency, kGroup, kOperator };
   RowKind row_kind = RowKind::kLatency;
-  std::string name, level;               // names of the row and of the level
-  std::vector<LadderCell> helps, hurts;  // the row's cells with these verdicts
-  double at_stake = 0;                   // ns; the row's largest time at this level
+  std::string name, level;  // of the row and of the level
+                            // The row's cells with the verdicts kFaster and kSlower.
+  std::vector<LadderCell> faster_cells, slower_cells;
+  double at_stake = 0;  // ns; the row's largest time at this level
 
   static void Describe(auto& v) {
     using L = ThreadDependentLevel;
     v("of", &L::row_kind, {.meaning = "what the row is"});
     v("name", &L::name, {.meaning = "of the row"});
     v("level", &L::level, {.meaning = "of the ISA"});
-    v("helps_at_threads", [](const L& found) { return MapEach(found.helps, &LadderCell::threads); },
+    v("helps_at_threads", [](const L& found) { return MapEach(found.faster_cells, &LadderCell::threads); },
       {.meaning = "numbers of threads at which the level is faster than the one below"});
-    v("hurts_at_threads", [](const L& found) { return MapEach(found.hurts, &LadderCell::threads); },
+    v("hurts_at_threads", [](const L& found) { return MapEach(found.slower_cells, &LadderCell::threads); },
       {.meaning = "numbers of threads at which the level is slower than the one below"});
   }
 };

@@ -71,12 +71,12 @@ TEST(Ladder, FindsThreadDependentLevels) {
   ASSERT_FALSE(ladder.thread_dependent_levels.empty());
   EXPECT_EQ(ladder.thread_dependent_levels[0].row_kind, ThreadDependentLevel::RowKind::kLatency);
   EXPECT_EQ(ladder.thread_dependent_levels[0].level, "sme2");
-  EXPECT_THAT(ladder.thread_dependent_levels[0].helps, ElementsAre(Field(&LadderCell::threads, 1)));
-  EXPECT_THAT(ladder.thread_dependent_levels[0].hurts, ElementsAre(Field(&LadderCell::threads, 4)));
+  EXPECT_THAT(ladder.thread_dependent_levels[0].faster_cells, ElementsAre(Field(&LadderCell::threads, 1)));
+  EXPECT_THAT(ladder.thread_dependent_levels[0].slower_cells, ElementsAre(Field(&LadderCell::threads, 4)));
   const auto group_level =
       std::find_if(ladder.thread_dependent_levels.begin(), ladder.thread_dependent_levels.end(),
-                   [](const ThreadDependentLevel& level) {
-                     return level.row_kind == ThreadDependentLevel::RowKind::kGroup;
+                   [](const ThreadDependentLevel& thread_dependent) {
+                     return thread_dependent.row_kind == ThreadDependentLevel::RowKind::kGroup;
                    });
   ASSERT_NE(group_level, ladder.thread_dependent_levels.end());
   EXPECT_EQ(group_level->name, "Convolution");
@@ -88,9 +88,9 @@ TEST(Ladder, FindsTheBestSettingAndItsEquals) {
   EXPECT_EQ(ladder.best->setting.threads, 1u) << "four threads";
   EXPECT_NE(ladder.best->setting.level, 2u) << "where SME2 hurts";
   ASSERT_THAT(ladder.best->others, SizeIs(5));
-  const LadderBest::Other& twin = ladder.best->others[0];  // neon and sme are equal at four threads
-  EXPECT_EQ(twin.setting.threads, 1u);
-  EXPECT_EQ(twin.against.verdict, Verdict::kSame);
+  const LadderBest::Other& tied = ladder.best->others[0];  // neon and sme are equal at four threads
+  EXPECT_EQ(tied.setting.threads, 1u);
+  EXPECT_EQ(tied.against.verdict, Verdict::kSame);
   const LadderBest::Other& next = ladder.best->others[1];
   EXPECT_EQ(next.setting, (LadderSetting{2, 0}));
   EXPECT_EQ(next.against.verdict, Verdict::kFaster);

@@ -96,24 +96,25 @@ void AddVariants(SuiteReport& suite) {
   if (devices.size() > 1) devices.emplace_back();
   for (const std::string& name : names) {
     for (const std::string& device : devices) {
-      SuiteVariant made;
-      made.variant = name;
-      made.device = device;
+      SuiteVariant new_entry;
+      new_entry.variant = name;
+      new_entry.device = device;
       std::map<std::string, std::map<std::string, std::vector<double>>> logs;  // keyed by model, then device
+
       for (const SuiteCellReport& cell : suite.cells) {
         if (!device.empty() && cell.device != device) continue;
         for (const SuitePair& pair : cell.pairs) {
           if (pair.variant != name) continue;
-          if (made.baseline_label.empty()) {
-            made.baseline_label = pair.baseline_label;
-            made.candidate_label = pair.candidate_label;
+          if (new_entry.baseline_label.empty()) {
+            new_entry.baseline_label = pair.baseline_label;
+            new_entry.candidate_label = pair.candidate_label;
           }
           if (!pair.latency.EstimateUnlessEmulated()) continue;
           logs[cell.model][cell.device].push_back(pair.latency.estimate->log_ratio);
-          ++made.ratios;
+          ++new_entry.ratios;
         }
       }
-      if (made.baseline_label.empty()) continue;
+      if (new_entry.baseline_label.empty()) continue;
       const auto mean = [](const std::vector<double>& values) {
         return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
       };
@@ -123,10 +124,10 @@ void AddVariants(SuiteReport& suite) {
         for (const auto& [on, values] : by_device) device_means.push_back(mean(values));
         effects.push_back(mean(device_means));
       }
-      made.models = static_cast<int>(effects.size());
-      if (!effects.empty()) made.ratio = std::exp(mean(effects));
-      made.estimate = stats::EstimateRatio(effects, kVariantConfidence);
-      suite.variants.push_back(std::move(made));
+      new_entry.models = static_cast<int>(effects.size());
+      if (!effects.empty()) new_entry.ratio = std::exp(mean(effects));
+      new_entry.estimate = stats::EstimateRatio(effects, kVariantConfidence);
+      suite.variants.push_back(std::move(new_entry));
     }
   }
 }
@@ -177,21 +178,21 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
     const ComparePair& pair = report.run.pairs[i];
     const ExperimentData& a = report.run.experiments[pair.baseline];
     const ExperimentData& b = report.run.experiments[pair.candidate];
-    SuitePair made;
-    made.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
-    made.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
+    SuitePair new_entry;
+    new_entry.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
+    new_entry.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
     // A suite without variants measures one variant on devices with SME2 (commands/measurement/measure.h).
-    made.variant = i < variants.size()
-                       ? variants[i]
-                       : fmt::format("{} against {}", made.candidate_label, made.baseline_label);
+    new_entry.variant = i < variants.size() ? variants[i]
+                                            : fmt::format("{} against {}", new_entry.candidate_label,
+                                                          new_entry.baseline_label);
     const ReportComparison* const comparison = FindComparison(report, pair.baseline, pair.candidate);
     if (comparison != nullptr) {
-      made.latency = comparison->comparison.latency;
-      made.launches = comparison->comparison.launches;
+      new_entry.latency = comparison->comparison.latency;
+      new_entry.launches = comparison->comparison.launches;
     }
-    made.inconclusive_reason =
-        comparison != nullptr ? NoIntervalReason(made.latency) : "a variant has no times";
-    cell.pairs.push_back(std::move(made));
+    new_entry.inconclusive_reason =
+        comparison != nullptr ? NoIntervalReason(new_entry.latency) : "a variant has no times";
+    cell.pairs.push_back(std::move(new_entry));
   }
   if (report.experiments.empty()) return;
   const ReportExperiment& unmodified =

@@ -89,8 +89,10 @@ Report MakeLevelSpeedupsReport(Nanoseconds on_at_four) {
 }
 
 // The ladder's sections as a page: levels and settings with their speedups, also by level; the levels that
-// have no effect, or whose effect is inconclusive with a tiny margin; the level that helps at one number of
-// threads and hurts at another; and the number of threads from which a level no longer pays off.
+// have no effect, or whose effect is inconclusive with a tiny margin; the level that speeds up inference at
+// one number of threads and slows it down at another; and the number of threads from which a level no longer
+// speeds up inference.
+
 TEST(MakeLadderSections, PageHasTheEffectOfEveryLevel) {
   const Report thread_dependent = MakeLadder(MakeSme2Points());
   EXPECT_FALSE(thread_dependent.ladder->thread_dependent_levels.empty());

@@ -286,7 +286,8 @@ class LadderDocument {
         }));
       };
       list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.", dependence.level,
-                                          dependence.name, where(dependence.helps), where(dependence.hurts)));
+                                          dependence.name, where(dependence.faster_cells),
+                                          where(dependence.slower_cells)));
     }
     return list;
   }
