@@ -144,7 +144,7 @@ extern "C" void etprof_mask_isa() {
   try {
     early_state = ApplyIsaMask(ReadIsaOption());
   } catch (const std::exception&) {
-    // The call in main() throws the same.
+    // main() calls ApplyIsaMask() again and reports the error.
   }
 }
 

@@ -77,7 +77,7 @@ int Main(int argc, char** argv) {
       const int reply_descriptor = RedirectStdout();
       return ServeWorker(reply_descriptor, Prepare(options));
     }
-    case Options::Mode::kDropIn:
+    case Options::Mode::kExecutorRunner:
       break;
   }
   return RunAsExecutorRunner(options, Prepare(options));

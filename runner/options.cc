@@ -112,8 +112,8 @@ Options ParseOptions(int argc, char** argv) {
                  : isa_info                 ? Options::Mode::kIsaInfo
                  : measure_peaks            ? Options::Mode::kMeasurePeaks
                  : !options.compare.empty() ? Options::Mode::kCompareOutputs
-                                            : Options::Mode::kDropIn;
-  if (options.mode == Options::Mode::kDropIn && options.model.model.empty()) {
+                                            : Options::Mode::kExecutorRunner;
+  if (options.mode == Options::Mode::kExecutorRunner && options.model.model.empty()) {
     throw Error(ExitCode::kUsage, "no model is given")
         .Remedy("give a .pte with `--model_path`. `--help` lists the flags");
   }

@@ -9,8 +9,8 @@ namespace etprof::runner {
 
 // Command line of etprof-runner. Names with underscores are those of executor_runner.
 struct Options {
-  enum class Mode { kDropIn, kWorker, kIsaInfo, kMeasurePeaks, kCompareOutputs };
-  Mode mode = Mode::kDropIn;
+  enum class Mode { kExecutorRunner, kWorker, kIsaInfo, kMeasurePeaks, kCompareOutputs };
+  Mode mode = Mode::kExecutorRunner;
 
   std::string isa;                // --isa, parsed by isa/features.h
   bool exact_clock = true;        // --operator-clock

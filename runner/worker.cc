@@ -146,14 +146,14 @@ class Worker {
     place_.reset();
     MoveTo(request.place);
     protocol::LoadReply reply = model_->description();
-    reply.inputs = model_->DescribeSelected().inputs;
+    reply.inputs = model_->DescribeSelectedMethod().inputs;
     return Reply("load", reply);
   }
 
   json Select(const protocol::SelectRequest& request) {
     if (!request.method.empty()) RequireModel().Select(request.method);
     if (request.place) MoveTo(request.place);
-    return Reply("select", RequireModel().DescribeSelected());
+    return Reply("select", RequireModel().DescribeSelectedMethod());
   }
 
   // Calls `run` with the model, and returns the reply to the command.

@@ -368,7 +368,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
         .Remedy(kOneFileEach);
   }
   result.step_ = DetectStep(method);
-  // SetStep() sets the size and the tokens before each run, so the warnings below do not apply.
+  // SetTokens() sets the size and the tokens before each run, so the warnings below do not apply.
   if (spec.kind == "tokens") {
     if (result.step_) return result;
     throw Error(
@@ -418,7 +418,7 @@ void Inputs::SetPositions(std::size_t count, std::int64_t first) {
                 [first](std::size_t i) { return first + static_cast<std::int64_t>(i); });
 }
 
-void Inputs::SetStep(std::span<const std::int64_t> tokens, std::int64_t position) {
+void Inputs::SetTokens(std::span<const std::int64_t> tokens, std::int64_t position) {
   SetIntegers(step_->first, tokens.size(), [&](std::size_t i) { return tokens[i]; });
   SetPositions(tokens.size(), position);
 }
@@ -450,7 +450,7 @@ void Inputs::SetFeatures(const Rows& rows) {
   has_features_ = true;
 }
 
-void Inputs::SetOn(et::Method& method) {
+void Inputs::ApplyTo(et::Method& method) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Input& input = *inputs_[i];
     if (!input.original.empty()) std::memcpy(input.data.get(), input.original.data(), input.original.size());

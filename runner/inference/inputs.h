@@ -68,13 +68,13 @@ class Inputs {
   // Sets the method's inputs. Call before every run: inputs in the memory plan are copied into memory that
   // later operators may reuse, and other inputs are restored first, since a program may write its inputs.
   // Throws Error (kBadInput) if the method refuses an input.
-  void SetOn(executorch::runtime::Method& method);
+  void ApplyTo(executorch::runtime::Method& method);
 
   // Absent if the method is not a step of a language model.
   const std::optional<StepShape>& step() const { return step_; }
   static std::optional<StepShape> DetectStep(const executorch::runtime::Method& method);
   // Sets the tokens of a step, and the position of the first token.
-  void SetStep(std::span<const std::int64_t> tokens, std::int64_t position);
+  void SetTokens(std::span<const std::int64_t> tokens, std::int64_t position);
   // Sets the embeddings of a step to `count` rows from row `begin` on. Throws Error (kBadInput) for rows that
   // do not fit.
   void SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t position);

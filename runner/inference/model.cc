@@ -263,7 +263,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
 
   for (const std::string& name : names) PrepareMethod(name, request.inputs, names.size() == 1);
   Select(names.front());
-  static_cast<protocol::MethodReply&>(description_) = DescribeSelected();
+  static_cast<protocol::MethodReply&>(description_) = DescribeSelectedMethod();
   description_.backends.assign(backends.begin(), backends.end());
   std::ranges::move(TakeOpenvinoWarnings(), std::back_inserter(description_.warnings));
   description_.rss_bytes = ResidentBytes();
@@ -298,7 +298,7 @@ void Model::PrepareMethod(const std::string& name, std::optional<protocol::Input
   if (inputs && inputs->kind == "tokens" && !is_only_method && !Inputs::DetectStep(method)) inputs.reset();
   LoadedMethod& prepared =
       methods_.emplace(name, LoadedMethod{&method, Inputs::Make(method, path_, inputs)}).first->second;
-  prepared.inputs.SetOn(method);  // reports inputs that do not fit while loading
+  prepared.inputs.ApplyTo(method);  // reports inputs that do not fit while loading
   AttachTracer(method, nullptr);
   LogLayersTo(nullptr);
 }
@@ -326,7 +326,7 @@ void Model::Select(const std::string& method) {
   if (tracing) SetTracing(true);
 }
 
-protocol::MethodReply Model::DescribeSelected() const {
+protocol::MethodReply Model::DescribeSelectedMethod() const {
   const Inputs& inputs = selected_->inputs;
   return {inputs.infos(), Outputs(selected_->method->method_meta()), inputs.origin(), inputs.warnings()};
 }
@@ -345,7 +345,7 @@ Model::~Model() { LogLayersTo(nullptr); }
 
 void Model::SetInputs() {
   if (state_) state_->Restore();
-  selected_->inputs.SetOn(*selected_->method);
+  selected_->inputs.ApplyTo(*selected_->method);
 }
 
 void Model::SaveState() {

@@ -58,8 +58,8 @@ class Model {
   // Selects the method that all other functions refer to. Throws Error (kUsage) if it is not loaded.
   void Select(const std::string& method);
   // Set the tokens or embeddings of the selected step and their position for the next SetInputs.
-  void SetStep(std::span<const std::int64_t> tokens, std::int64_t position) {
-    selected_->inputs.SetStep(tokens, position);
+  void SetTokens(std::span<const std::int64_t> tokens, std::int64_t position) {
+    selected_->inputs.SetTokens(tokens, position);
     step_ = {tokens.size(), position};
   }
   void SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t position) {
@@ -76,7 +76,7 @@ class Model {
   bool has_run() const { return has_run_; }
   // The description of the load, with the method that was selected first.
   const protocol::LoadReply& description() const { return description_; }
-  protocol::MethodReply DescribeSelected() const;
+  protocol::MethodReply DescribeSelectedMethod() const;
   const std::string& method_name() const { return method_name_; }
 
  private:
@@ -98,7 +98,8 @@ class Model {
   LoadedMethod* selected_ = nullptr;
   OperatorTracer* tracer_ = nullptr;
   std::map<protocol::StepPlace, OperatorTracer*> tracers_;
-  std::vector<std::unique_ptr<OperatorTracer>> extra_tracers_;  // all but the load's, which Module owns
+  std::vector<std::unique_ptr<OperatorTracer>>
+      extra_tracers_;  // all except the load's tracer, which Module owns
   bool tracing_ = false;
   std::optional<SavedState> state_;
   std::pair<std::size_t, std::int64_t> step_;

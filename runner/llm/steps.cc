@@ -102,11 +102,11 @@ std::vector<Rows> Encode(Model& model) {
 }
 
 // Prepares the model for a step. Returns the time of the embedding method, or 0 if the step takes tokens.
-std::int64_t SetStep(Model& model, std::span<const std::int64_t> tokens, std::int64_t position) {
+std::int64_t PrepareStep(Model& model, std::span<const std::int64_t> tokens, std::int64_t position) {
   const auto count = static_cast<std::int64_t>(tokens.size());
   if (model.NeedsFeatures()) Encode(model);
   if (!SelectStep(model, count).embeddings) {
-    model.SetStep(tokens, position);
+    model.SetTokens(tokens, position);
     return 0;
   }
   std::int64_t ns = 0;
@@ -115,7 +115,7 @@ std::int64_t SetStep(Model& model, std::span<const std::int64_t> tokens, std::in
     throw Error(ExitCode::kUsage, fmt::format("no method gives the embeddings of {} tokens", count))
         .Remedy("load the one that does, too");
   model.Select(embedding);
-  model.SetStep(tokens, position);
+  model.SetTokens(tokens, position);
   const Rows rows = RunForRows(model, ns);
   SelectStep(model, count);
   model.SetEmbeddings(rows, 0, count, position);
@@ -124,7 +124,7 @@ std::int64_t SetStep(Model& model, std::span<const std::int64_t> tokens, std::in
 
 // Runs a step, and returns the time of its methods in ns.
 std::int64_t RunStep(Model& model, std::span<const std::int64_t> tokens, std::int64_t position) {
-  const std::int64_t embedding_ns = SetStep(model, tokens, position);
+  const std::int64_t embedding_ns = PrepareStep(model, tokens, position);
   model.SetInputs();
   return embedding_ns + model.Run();
 }
@@ -152,8 +152,8 @@ std::vector<std::int64_t> DrawTokens(std::int64_t position, std::int64_t count, 
 }
 
 struct ChosenToken {
-  std::int64_t token = 0;  // the one with the largest logit, the first of several
-  bool nan = false;        // a logit is NaN, which is neither larger nor smaller than any
+  std::int64_t token = 0;  // the first token with the largest logit
+  bool nan = false;        // at least one logit is NaN
 };
 
 template <typename Number>
@@ -197,7 +197,7 @@ std::int64_t TokenAt(std::int64_t position, std::int64_t vocabulary) {
 void PrepareStep(Model& model, const protocol::StepPlace& place) {
   const std::vector<std::int64_t> tokens = DrawTokens(place.at, place.tokens, Vocabulary(model));
   if (place.method.empty()) {
-    SetStep(model, tokens, place.at);
+    PrepareStep(model, tokens, place.at);
     return;
   }
   model.Select(place.method);
@@ -207,7 +207,7 @@ void PrepareStep(Model& model, const protocol::StepPlace& place) {
     throw Error(ExitCode::kUsage, fmt::format("'{}' is chosen by the number of tokens", place.method))
         .Remedy("leave out \"method\"");
   if (place.tokens > shape->tokens) throw NoMethodTakes(place.tokens);
-  model.SetStep(tokens, place.at);
+  model.SetTokens(tokens, place.at);
 }
 
 protocol::FillReply Fill(Model& model, const protocol::FillRequest& request) {
@@ -253,7 +253,7 @@ protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
   WaitReading wait_before = meter.Read();
   const std::int64_t start = wait_before.wall_ns;
   std::int64_t now = start;
-  const auto lap = [&](std::vector<std::int64_t>& column, std::int64_t end) {
+  const auto add_interval = [&](std::vector<std::int64_t>& column, std::int64_t end) {
     column.push_back(end - now);
     now = end;
   };
@@ -262,19 +262,19 @@ protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
     const std::int64_t inputs = MonotonicNow() - now - execute_ns;
     reply.execute_ns.push_back(execute_ns);
     now += execute_ns;
-    lap(reply.inputs_ns, now + inputs);
+    add_interval(reply.inputs_ns, now + inputs);
     if (chooses_token) {
       const ChosenToken chosen = Greedy(model);
       reply.generated.push_back(chosen.token);
       if (chosen.nan) reply.nan_steps = reply.nan_steps.value_or(0) + 1;
     }
-    lap(reply.argmax_ns, MonotonicNow());
+    add_interval(reply.argmax_ns, MonotonicNow());
     const WaitReading after = meter.Read();
     reply.tokens.push_back(count);
     reply.at.push_back(at);
     reply.wait_ns.push_back(WaitedTime(wait_before, after));
     wait_before = after;
-    lap(reply.between_ns, MonotonicNow());
+    add_interval(reply.between_ns, MonotonicNow());
   };
   std::int64_t features = 0;  // the positions before the prompt
   if (!MethodsWithRole(model, StepRole::kEncoder).empty()) {

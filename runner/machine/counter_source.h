@@ -23,7 +23,7 @@ class CounterSource {
   virtual void Read(std::uint64_t* values) = 0;
   // The open counters, and the share of the time up to the last Read in which each counted.
   virtual std::vector<protocol::AvailableCounter> Open() const = 0;
-  virtual std::vector<protocol::UnavailableCounter> Closed() const { return {}; }
+  virtual std::vector<protocol::UnavailableCounter> Unavailable() const { return {}; }
 };
 
 // Returns Callgrind or QEMU's plugin if this process runs in one of them (instrumented_counters.cc), else the

@@ -54,7 +54,7 @@ constexpr std::size_t kMaxWords = 3 + kKinds;
 
 }  // namespace
 
-std::string ClosedReason(int error, bool hardware, int paranoid) {
+std::string UnavailableReason(int error, bool hardware, int paranoid) {
   if (error == EACCES || error == EPERM) {
     if (paranoid > 2) {
       return fmt::format(
@@ -188,8 +188,8 @@ void PerfCounters::OpenCallingThread(int thread) {
       result = OpenCounter(kind, thread, leader, user_only);
     }
     if (result < 0) {
-      closed_.push_back({protocol::kCounterNames[kind],
-                         ClosedReason(-result, kEvents[kind].type == kHardware, system_.paranoid)});
+      unavailable_.push_back({protocol::kCounterNames[kind],
+                              UnavailableReason(-result, kEvents[kind].type == kHardware, system_.paranoid)});
       continue;
     }
     descriptors_.push_back(result);

@@ -47,7 +47,7 @@ class PerfCounters : public CounterSource {
   // The open counters, and the share of the time up to the last Read in which each counted (0: others use the
   // processor's counters).
   std::vector<protocol::AvailableCounter> Open() const override;
-  std::vector<protocol::UnavailableCounter> Closed() const override { return closed_; }
+  std::vector<protocol::UnavailableCounter> Unavailable() const override { return unavailable_; }
 
  private:
   struct Counter {
@@ -66,7 +66,7 @@ class PerfCounters : public CounterSource {
 
   System system_;
   std::vector<Counter> open_;
-  std::vector<protocol::UnavailableCounter> closed_;
+  std::vector<protocol::UnavailableCounter> unavailable_;
   std::vector<std::vector<std::size_t>> group_members_;  // members of each group, the same for every thread
   std::vector<Group> open_groups_;                       // the groups of all threads
   std::vector<int> descriptors_;
@@ -74,6 +74,6 @@ class PerfCounters : public CounterSource {
 };
 
 // Returns the reason why a counter cannot be opened, and what would open it. `error` is the errno.
-std::string ClosedReason(int error, bool hardware, int paranoid);
+std::string UnavailableReason(int error, bool hardware, int paranoid);
 
 }  // namespace etprof::runner

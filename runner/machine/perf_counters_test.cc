@@ -83,7 +83,7 @@ TEST(PerfCounters, OpensEveryCounterOfEveryThread) {
     PerfCounters counters(machine.System());
     EXPECT_EQ(counters.size(), std::size(protocol::kCounterNames));
     EXPECT_EQ(counters.threads(), 3);
-    EXPECT_THAT(counters.Closed(), IsEmpty());
+    EXPECT_THAT(counters.Unavailable(), IsEmpty());
     const auto values = ReadAll(counters);
     EXPECT_EQ(values.at("cycles"), 6000U);
     EXPECT_EQ(values.at("cache_misses"), 6000U + 3 * 30);
@@ -105,8 +105,8 @@ TEST(PerfCounters, FallsBackToSoftwareCounters) {
   const auto values = ReadAll(counters);
   EXPECT_EQ(values.size(), 4U);
   EXPECT_TRUE(values.contains("task_clock_ns"));
-  ASSERT_EQ(counters.Closed().size(), 7U);
-  EXPECT_EQ(counters.Closed()[0].reason, ClosedReason(ENOENT, true, machine.paranoid));
+  ASSERT_EQ(counters.Unavailable().size(), 7U);
+  EXPECT_EQ(counters.Unavailable()[0].reason, UnavailableReason(ENOENT, true, machine.paranoid));
 }
 
 TEST(PerfCounters, CountsUserSpaceIfTheKernelIsClosed) {
@@ -117,9 +117,9 @@ TEST(PerfCounters, CountsUserSpaceIfTheKernelIsClosed) {
   for (const auto& counter : counters.Open()) EXPECT_TRUE(counter.user_only);
   // Events of the kernel alone cannot be counted in user space.
   std::vector<std::string> closed;
-  for (const auto& counter : counters.Closed()) closed.push_back(counter.name);
+  for (const auto& counter : counters.Unavailable()) closed.push_back(counter.name);
   EXPECT_EQ(closed, (std::vector<std::string>{"context_switches", "cpu_migrations"}));
-  EXPECT_EQ(counters.Closed()[0].reason, ClosedReason(EACCES, false, 2));
+  EXPECT_EQ(counters.Unavailable()[0].reason, UnavailableReason(EACCES, false, 2));
 }
 
 TEST(PerfCounters, MultiplexesOnAProcessorWithFewCounters) {
@@ -150,20 +150,20 @@ TEST(PerfCounters, WorksWithoutAnyCounter) {
   machine.paranoid = -1;
   PerfCounters counters(machine.System());
   EXPECT_EQ(counters.size(), 0U);
-  EXPECT_EQ(counters.Closed().size(), std::size(protocol::kCounterNames));
+  EXPECT_EQ(counters.Unavailable().size(), std::size(protocol::kCounterNames));
   counters.Read(nullptr);
 }
 
-TEST(ClosedReason, NamesTheSettingThatOpensTheCounter) {
-  const std::string other_reason = ClosedReason(EMFILE, false, 1);
+TEST(UnavailableReason, NamesTheSettingThatOpensTheCounter) {
+  const std::string other_reason = UnavailableReason(EMFILE, false, 1);
   ExpectGoldenMessages("runner/closed_counters",
-                       {{"EACCES, paranoid 3", ClosedReason(EACCES, true, 3)},
-                        {"EPERM, paranoid 3", ClosedReason(EPERM, true, 3)},
-                        {"EACCES, paranoid 2", ClosedReason(EACCES, true, 2)},
-                        {"EPERM, paranoid 1", ClosedReason(EPERM, true, 1)},
-                        {"ENOSYS, paranoid 2", ClosedReason(ENOSYS, false, 2)},
-                        {"ENOSYS, paranoid -1", ClosedReason(ENOSYS, false, -1)},
-                        {"ENOENT of a hardware counter", ClosedReason(ENOENT, true, 1)},
+                       {{"EACCES, paranoid 3", UnavailableReason(EACCES, true, 3)},
+                        {"EPERM, paranoid 3", UnavailableReason(EPERM, true, 3)},
+                        {"EACCES, paranoid 2", UnavailableReason(EACCES, true, 2)},
+                        {"EPERM, paranoid 1", UnavailableReason(EPERM, true, 1)},
+                        {"ENOSYS, paranoid 2", UnavailableReason(ENOSYS, false, 2)},
+                        {"ENOSYS, paranoid -1", UnavailableReason(ENOSYS, false, -1)},
+                        {"ENOENT of a hardware counter", UnavailableReason(ENOENT, true, 1)},
                         {"EMFILE", ReplaceAll(other_reason, std::strerror(EMFILE), "REASON")}});
 }
 
@@ -194,8 +194,8 @@ TEST(ThisMachine, CountsItsOwnPageFaultsAndTime) {
     const bool has_faults =
         std::ranges::any_of(open, [](const auto& counter) { return counter.name == "page_faults"; });
     if (!has_faults) {
-      ASSERT_FALSE(counters.Closed().empty());
-      GTEST_SKIP() << "this CPU or kernel counts nothing: " << counters.Closed().back().reason;
+      ASSERT_FALSE(counters.Unavailable().empty());
+      GTEST_SKIP() << "this CPU or kernel counts nothing: " << counters.Unavailable().back().reason;
     }
     counted = CountsCertainEvents(counters);
   }

@@ -13,7 +13,8 @@ std::int64_t Difference(std::size_t begin, std::size_t end) {
 }
 
 TEST(LayerClock, NumbersIdentifyReadings) {
-  // Reported in another order than run: one layer did not run, one is inside of another, one ran before.
+  // The layers are reported in another order than they ran in: the second did not run, the fifth is inside of
+  // the fourth, and the last ran before the inference.
   const std::vector<std::int64_t> differences = {Difference(6, 7), 0,  Difference(0, 1), Difference(2, 5),
                                                  Difference(3, 4), 250};
   const auto layers = FindLayerReadings(differences, 8);
@@ -31,7 +32,7 @@ TEST(LayerClock, IdentifiesEveryPairOfReadings) {
   const std::size_t last = LayerClock::kMaxReadings - 1;
   for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>{0, 1}, {0, last}, {last - 1, last}}) {
     const std::vector<std::int64_t> differences = {Difference(begin, end)};
-    // Readings of other layers stay unexplained unless they are inside of this one.
+    // Readings outside of this layer belong to no layer, so the result is absent.
     EXPECT_EQ(FindLayerReadings(differences, LayerClock::kMaxReadings).has_value(), end - begin == last)
         << begin << " " << end;
     EXPECT_GT(differences[0], 0);

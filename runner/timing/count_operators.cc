@@ -41,7 +41,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
   CounterSource& counters = *source;
   reply.source = counters.Kind();
   reply.threads = counters.threads();
-  reply.unavailable = counters.Closed();
+  reply.unavailable = counters.Unavailable();
   if (counters.size() == 0) return reply;
   std::vector<double> untraced_means;
   if (counters.Kind() != protocol::CounterSourceKind::kProcessor)

@@ -44,10 +44,10 @@ int CallWithShiftedStack(int (*program)(int, char**), int argc, char** argv) {
 }
 
 void ShiftHeap() {
-  // Takes one block, or none, of each small size: malloc reuses freed blocks by size.
-  std::uint64_t coins = Draw();
-  for (std::size_t size = kStep; size <= 64 * kStep; size += kStep, coins >>= 1) {
-    if ((coins & 1) != 0) AllocateAndLeak(size - sizeof(void*));
+  // Leaks a block of each small size with a probability of 1/2: malloc reuses freed blocks by size.
+  std::uint64_t random_bits = Draw();
+  for (std::size_t size = kStep; size <= 64 * kStep; size += kStep, random_bits >>= 1) {
+    if ((random_bits & 1) != 0) AllocateAndLeak(size - sizeof(void*));
   }
   AllocateAndLeak(DrawBytes());
 }

@@ -247,7 +247,7 @@ void Watch::Clear() {
   state_->regions.clear();
 }
 
-void Watch::OneAtATime(bool on) { state_->current.runs_one_at_a_time = on; }
+void Watch::SerializeTasks(bool on) { state_->current.runs_one_at_a_time = on; }
 
 const LoadedLibrary& Watch::library() const { return state_->library; }
 

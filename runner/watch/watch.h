@@ -48,7 +48,7 @@ class Watch {
   void Release();
 
   // If true, only one task runs at a time from now on.
-  void OneAtATime(bool on);
+  void SerializeTasks(bool on);
 
   const LoadedLibrary& library() const;
 

@@ -37,7 +37,7 @@ struct Sums : protocol::WatchedOperator {
   Sums() { fastest_parallel_ns = kNoRun; }
 
   std::int64_t fastest_busy_ns = kNoRun;
-  // The number of calls by thread, keyed by function and by whether it is a task's function.
+  // Calls by thread. The key is a function, and whether it is the function of a task.
 
   std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>> calls;
 
@@ -398,9 +398,9 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
       parallel = watched_runs.Collect(request.runs, abandoned);
       reply.unmatched_calls = watched_runs.unmatched_calls();
       if (PoolThreads() > 1) {
-        watch.OneAtATime(true);
+        watch.SerializeTasks(true);
         serial = watched_runs.Collect(request.runs, abandoned);
-        watch.OneAtATime(false);
+        watch.SerializeTasks(false);
       }
       if (reply.outputs_compared && HashOutputs(model.method()) != expected)
         return reject("the outputs are others while the calls are watched");
