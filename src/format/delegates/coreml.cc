@@ -14,10 +14,12 @@ bool IsCoremlEvent(const Event& event) {
          event.metadata.find("\"estimatedCost\"") != std::string_view::npos;
 }
 
-Reading ReadCoreml(const Event& event) { return {ValueKind::kEstimate, "ns", std::string(event.name)}; }
+EventMeaning InterpretCoreml(const Event& event) {
+  return {ValueKind::kEstimate, "ns", std::string(event.name)};
+}
 
 }  // namespace
 
-const Delegate kCoreml = {"CoreMLBackend", IsCoremlEvent, true, ReadCoreml};
+const Delegate kCoreml = {"CoreMLBackend", IsCoremlEvent, true, InterpretCoreml};
 
 }  // namespace etprof::delegates

@@ -44,8 +44,8 @@ bool IsDelegateEventName(std::string_view framework_name) {
   });
 }
 
-Reading Read(const Delegate* delegate, const Event& event) {
-  if (delegate != nullptr) return delegate->read(event);
+EventMeaning Interpret(const Delegate* delegate, const Event& event) {
+  if (delegate != nullptr) return delegate->interpret(event);
   return {ValueKind::kUnknown, "", std::string(event.name)};
 }
 

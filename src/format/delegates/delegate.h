@@ -39,25 +39,25 @@ struct Event {
   std::string_view metadata = {};  // bytes that the delegate attached to the event
 };
 
-// The interpretation of an event.
-struct Reading {
+// The unit and meaning of an event's value, and the name to show for the event.
+struct EventMeaning {
   ValueKind kind = ValueKind::kUnknown;
   std::string_view unit;    // unit of end - start in the file: "ns", "µs", "bytes"; "": unknown
-  std::string name;         // for people
+  std::string name;         // to show in reports
   bool moves_data = false;  // host time of copies without computation
 };
 
 struct Delegate {
   std::string_view backend;  // the backend's name in programs
-  // True if only this delegate writes such an event, which then shows the delegate without the program. Null:
-  // the delegate's events cannot be recognized.
+  // True if only this delegate writes such an event, so that the event identifies the delegate. Null: the
+  // delegate's events cannot be recognized.
   bool (*writes)(const Event& event);
   // True if one recognized event identifies the delegate of the whole call; otherwise all events of the call
   // must be recognized.
   bool one_event_identifies_call;
-  Reading (*read)(const Event& event);
+  EventMeaning (*interpret)(const Event& event);
   bool writes_as_framework = false;  // its events have no delegate id, as ExecuTorch's own
-  // Formats the metadata for people; "": nothing can be shown. Null: the metadata is text.
+  // Formats the metadata for reports; "": nothing can be shown. Null: the metadata is text.
   std::string (*metadata)(std::string_view bytes) = nullptr;
   bool names_operators = false;  // the table of categories contains the names of its events
 };
@@ -92,10 +92,10 @@ class Evidence {
 bool IsDelegateEventName(std::string_view framework_name);
 
 // Interprets an event. `delegate` may be null: then the meaning of its value is unknown.
-Reading Read(const Delegate* delegate, const Event& event);
+EventMeaning Interpret(const Delegate* delegate, const Event& event);
 
 // The interpretation of an event whose value is host time.
-inline Reading HostTime(const Event& event, bool moves_data = false) {
+inline EventMeaning HostTime(const Event& event, bool moves_data = false) {
   return {ValueKind::kHostTime, "ns", std::string(event.name), moves_data};
 }
 

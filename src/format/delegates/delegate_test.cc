@@ -34,7 +34,7 @@ TEST(Delegates, AreRecognizedByTheirMetadata) {
   const Event layer{"Convolution: a (brgconv_avx512_f32)", false, false,
                     "OpenVINO a/aten.convolution/Convolution"};
   EXPECT_EQ(RecognizeBackend({layer}), "OpenvinoBackend");
-  EXPECT_EQ(Read(&kOpenvino, layer).kind, ValueKind::kHostTime);
+  EXPECT_EQ(Interpret(&kOpenvino, layer).kind, ValueKind::kHostTime);
   EXPECT_EQ(RecognizeBackend({layer, {"Convolution: a (brgconv_avx512_f32)"}}), "");
 }
 
@@ -129,18 +129,18 @@ TEST(Delegates, OnlyHostClocksAreHostTime) {
            {"NeutronBackend", {"1", true, true}, ValueKind::kUnknown, "", "1"},
            {"OpenvinoBackend", {"layer"}, ValueKind::kUnknown, "", "layer"},
            {"MyBackend", {"layer"}, ValueKind::kUnknown, "", "layer"}}) {
-    const Reading reading = Read(FindDelegate(test_case.backend), test_case.event);
-    EXPECT_EQ(reading.kind, test_case.kind) << test_case.backend << ' ' << test_case.event.name;
-    EXPECT_EQ(reading.unit, test_case.unit) << test_case.backend << ' ' << test_case.event.name;
-    EXPECT_EQ(reading.name, test_case.name) << test_case.backend;
-    EXPECT_FALSE(reading.moves_data);
+    const EventMeaning meaning = Interpret(FindDelegate(test_case.backend), test_case.event);
+    EXPECT_EQ(meaning.kind, test_case.kind) << test_case.backend << ' ' << test_case.event.name;
+    EXPECT_EQ(meaning.unit, test_case.unit) << test_case.backend << ' ' << test_case.event.name;
+    EXPECT_EQ(meaning.name, test_case.name) << test_case.backend;
+    EXPECT_FALSE(meaning.moves_data);
   }
 }
 
 TEST(Delegates, RecognizesDataMovement) {
-  EXPECT_TRUE(Read(&kVulkan, {"ETVK_COPY_OUTPUTS"}).moves_data);
-  EXPECT_TRUE(Read(&kVgf, {"VGF_COPY_INPUTS"}).moves_data);
-  EXPECT_TRUE(Read(&kEthosU, {"+EthosUBackend::execute()handles.input.memcpy()"}).moves_data);
+  EXPECT_TRUE(Interpret(&kVulkan, {"ETVK_COPY_OUTPUTS"}).moves_data);
+  EXPECT_TRUE(Interpret(&kVgf, {"VGF_COPY_INPUTS"}).moves_data);
+  EXPECT_TRUE(Interpret(&kEthosU, {"+EthosUBackend::execute()handles.input.memcpy()"}).moves_data);
 }
 
 }  // namespace

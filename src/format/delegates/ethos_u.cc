@@ -12,13 +12,13 @@ bool IsEthosUEvent(const Event& event) {
   return !event.numbered && name.starts_with("EthosUBackend::");
 }
 
-Reading ReadEthosU(const Event& event) {
-  if (!IsEthosUEvent(event)) return Read(nullptr, event);
+EventMeaning InterpretEthosU(const Event& event) {
+  if (!IsEthosUEvent(event)) return Interpret(nullptr, event);
   return HostTime(event, event.name.find("memcpy") != std::string_view::npos);
 }
 
 }  // namespace
 
-const Delegate kEthosU = {"EthosUBackend", IsEthosUEvent, true, ReadEthosU, true};
+const Delegate kEthosU = {"EthosUBackend", IsEthosUEvent, true, InterpretEthosU, true};
 
 }  // namespace etprof::delegates

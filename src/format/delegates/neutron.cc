@@ -7,8 +7,8 @@
 namespace etprof::delegates {
 namespace {
 
-Reading ReadNeutron(const Event& event) {
-  if (!event.numbered || event.last) return Read(nullptr, event);
+EventMeaning InterpretNeutron(const Event& event) {
+  if (!event.numbered || event.last) return Interpret(nullptr, event);
   return {ValueKind::kCycles, "ticks", "kernel " + std::string(event.name)};
 }
 
@@ -19,6 +19,6 @@ std::string NeutronMetadata(std::string_view bytes) {
 
 }  // namespace
 
-const Delegate kNeutron = {"NeutronBackend", nullptr, false, ReadNeutron, false, NeutronMetadata};
+const Delegate kNeutron = {"NeutronBackend", nullptr, false, InterpretNeutron, false, NeutronMetadata};
 
 }  // namespace etprof::delegates

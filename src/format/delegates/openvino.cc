@@ -14,8 +14,8 @@ bool IsOpenvinoEvent(const Event& event) {
   return !event.numbered && event.metadata.starts_with(kMetadataPrefix);
 }
 
-Reading ReadOpenvino(const Event& event) {
-  return IsOpenvinoEvent(event) ? HostTime(event) : Read(nullptr, event);
+EventMeaning InterpretOpenvino(const Event& event) {
+  return IsOpenvinoEvent(event) ? HostTime(event) : Interpret(nullptr, event);
 }
 
 std::string OpenvinoMetadata(std::string_view bytes) {
@@ -34,6 +34,6 @@ std::optional<OpenvinoLayer> ParseOpenvinoLayer(std::string_view name) {
 }
 
 const Delegate kOpenvino = {
-    "OpenvinoBackend", IsOpenvinoEvent, false, ReadOpenvino, false, OpenvinoMetadata, true};
+    "OpenvinoBackend", IsOpenvinoEvent, false, InterpretOpenvino, false, OpenvinoMetadata, true};
 
 }  // namespace etprof::delegates

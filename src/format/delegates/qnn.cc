@@ -20,18 +20,20 @@ constexpr std::array<QnnUnit, 4> kQnnUnits = {{{" (us)", ValueKind::kDeviceTime,
                                                {" (bytes)", ValueKind::kBytes, "bytes"},
                                                {" (count)", ValueKind::kCount, "count"}}};
 
-Reading ReadQnn(const Event& event) {
+EventMeaning InterpretQnn(const Event& event) {
   for (const QnnUnit& unit : kQnnUnits) {
     if (!event.name.ends_with(unit.suffix)) continue;
     return {unit.kind, unit.unit, std::string(event.name.substr(0, event.name.size() - unit.suffix.size()))};
   }
-  return Read(nullptr, event);
+  return Interpret(nullptr, event);
 }
 
-bool IsQnnEvent(const Event& event) { return !event.numbered && ReadQnn(event).kind != ValueKind::kUnknown; }
+bool IsQnnEvent(const Event& event) {
+  return !event.numbered && InterpretQnn(event).kind != ValueKind::kUnknown;
+}
 
 }  // namespace
 
-const Delegate kQnn = {"QnnBackend", IsQnnEvent, true, ReadQnn};
+const Delegate kQnn = {"QnnBackend", IsQnnEvent, true, InterpretQnn};
 
 }  // namespace etprof::delegates

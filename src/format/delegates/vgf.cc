@@ -10,13 +10,13 @@ bool IsVgfEvent(const Event& event) {
   return !event.numbered && (event.name.starts_with("VGF_") || event.name.starts_with("VGF::"));
 }
 
-Reading ReadVgf(const Event& event) {
-  if (!IsVgfEvent(event)) return Read(nullptr, event);
+EventMeaning InterpretVgf(const Event& event) {
+  if (!IsVgfEvent(event)) return Interpret(nullptr, event);
   return HostTime(event, event.name.starts_with("VGF_COPY_") || event.name.ends_with("_copy"));
 }
 
 }  // namespace
 
-const Delegate kVgf = {"VgfBackend", IsVgfEvent, true, ReadVgf};
+const Delegate kVgf = {"VgfBackend", IsVgfEvent, true, InterpretVgf};
 
 }  // namespace etprof::delegates

@@ -28,13 +28,13 @@ std::string DispatchName(std::string_view name) {
          std::string(Trimmed(rest.substr(0, rest.size() - 1)));
 }
 
-Reading ReadVulkan(const Event& event) {
+EventMeaning InterpretVulkan(const Event& event) {
   if (event.name.starts_with("ETVK_")) return HostTime(event, event.name.starts_with("ETVK_COPY_"));
   return {ValueKind::kDeviceTime, "ns", DispatchName(event.name)};
 }
 
 }  // namespace
 
-const Delegate kVulkan = {"VulkanBackend", IsVulkanEvent, true, ReadVulkan};
+const Delegate kVulkan = {"VulkanBackend", IsVulkanEvent, true, InterpretVulkan};
 
 }  // namespace etprof::delegates

@@ -17,7 +17,7 @@ bool IsXnnpackEvent(const Event& event) {
          (!name->layout.empty() && name->layout.find_first_not_of("NCDHW") == std::string::npos);
 }
 
-Reading ReadXnnpack(const Event& event) { return HostTime(event); }
+EventMeaning InterpretXnnpack(const Event& event) { return HostTime(event); }
 
 std::string XnnpackMetadata(std::string_view bytes) {
   const std::size_t end = bytes.find('\0');
@@ -30,6 +30,6 @@ std::string XnnpackMetadata(std::string_view bytes) {
 }  // namespace
 
 const Delegate kXnnpack = {
-    "XnnpackBackend", IsXnnpackEvent, false, ReadXnnpack, false, XnnpackMetadata, true};
+    "XnnpackBackend", IsXnnpackEvent, false, InterpretXnnpack, false, XnnpackMetadata, true};
 
 }  // namespace etprof::delegates

@@ -119,10 +119,10 @@ class HostTimeSeparator {
     }
     const bool has_other_unit = other_unit_backends_.contains(id);
     for (const std::size_t event : pending_) {
-      const delegates::Reading& reading = Read(delegate, layout, event, event == pending_.back());
+      const delegates::EventMeaning& meaning = Interpret(delegate, layout, event, event == pending_.back());
       layout.backend[event] = id;
       if (Trace::Metadata* const metadata = FindMetadata(layout, event)) metadata->backend = backend;
-      const bool is_host_time = reading.kind == ValueKind::kHostTime;
+      const bool is_host_time = meaning.kind == ValueKind::kHostTime;
       if (is_host_time && !has_other_unit) continue;
       if (is_unregistered && !outside_call_.contains(MakeEventPlace(layout, event, id))) {
         ReportUnregisteredDelegate(backend, trace_.GetName(layout, event));
@@ -132,8 +132,8 @@ class HostTimeSeparator {
       if (delegate == nullptr) ReportUnknownDelegate(backend, trace_.GetName(layout, event));
       plan.series.resize(layout.size(), kHost);
       plan.series[event] =
-          is_host_time ? FindOrAddSeries(layout, event, id, {ValueKind::kDeviceTime, {}, reading.name})
-                       : FindOrAddSeries(layout, event, id, reading);
+          is_host_time ? FindOrAddSeries(layout, event, id, {ValueKind::kDeviceTime, {}, meaning.name})
+                       : FindOrAddSeries(layout, event, id, meaning);
     }
     pending_.clear();
     return id;
@@ -146,7 +146,7 @@ class HostTimeSeparator {
     if (call >= layout.size()) return false;
     std::vector<std::size_t> timed_events;
     std::ranges::copy_if(pending_, std::back_inserter(timed_events), [&](std::size_t event) {
-      return Read(delegate, layout, event, event == pending_.back()).kind == ValueKind::kHostTime;
+      return Interpret(delegate, layout, event, event == pending_.back()).kind == ValueKind::kHostTime;
     });
     const std::vector<std::size_t>& starts = starts_[index];
     const std::size_t step = starts.size() / kMaxSampledRuns + 1;
@@ -204,27 +204,27 @@ class HostTimeSeparator {
     return entry->second;
   }
 
-  const delegates::Reading& Read(const delegates::Delegate* delegate, const Trace::Layout& layout,
-                                 std::size_t event, bool last) {
+  const delegates::EventMeaning& Interpret(const delegates::Delegate* delegate, const Trace::Layout& layout,
+                                           std::size_t event, bool last) {
     const auto [entry, is_new] =
-        readings_.try_emplace({delegate, layout.name[event], layout.delegate_id[event] != -1, last});
-    if (is_new) entry->second = delegates::Read(delegate, MakeEvent(layout, event, last));
+        meanings_.try_emplace({delegate, layout.name[event], layout.delegate_id[event] != -1, last});
+    if (is_new) entry->second = delegates::Interpret(delegate, MakeEvent(layout, event, last));
     return entry->second;
   }
 
   std::int32_t FindOrAddSeries(const Trace::Layout& layout, std::size_t event, NameId backend,
-                               const delegates::Reading& reading) {
+                               const delegates::EventMeaning& meaning) {
     const std::int32_t chain = layout.chain[event], instruction = layout.instruction[event];
     const NameId name = layout.name[event];
     const std::int32_t ordinal = ordinals_[{chain, instruction, name}]++;
     const auto [entry, is_new] =
-        series_.try_emplace({backend, name, reading.kind, chain, instruction, ordinal},
+        series_.try_emplace({backend, name, meaning.kind, chain, instruction, ordinal},
                             static_cast<std::int32_t>(trace_.reported.size()));
     if (is_new) {
       trace_.reported.push_back({trace_.names.Text(backend),
-                                 reading.name,
-                                 reading.kind,
-                                 std::string(reading.unit),
+                                 meaning.name,
+                                 meaning.kind,
+                                 std::string(meaning.unit),
                                  chain,
                                  instruction,
                                  {},
@@ -325,7 +325,7 @@ class HostTimeSeparator {
   // Caches by event name.
   std::map<NameId, bool> is_delegate_name_;
   std::map<std::tuple<NameId, bool, std::int32_t>, delegates::Writers> writers_;  // also by instruction
-  std::map<std::tuple<const delegates::Delegate*, NameId, bool, bool>, delegates::Reading> readings_;
+  std::map<std::tuple<const delegates::Delegate*, NameId, bool, bool>, delegates::EventMeaning> meanings_;
 };
 
 }  // namespace
