@@ -22,17 +22,17 @@ nb::list AddRuns(const AddToHistoryOptions& options) {
     const nb::gil_scoped_release gil_released;
     return AddToHistory(options);
   }();
-  using Added = HistoryFile::Added;
+  using AddOutcome = HistoryFile::AddOutcome;
   nb::list runs;
   for (const HistoryAdditions::Run& run : additions.runs) {
     nb::dict entry;
     entry["run"] = Text(run.path);
     entry["commit"] = Text(additions.commit);
-    entry["result"] = run.added == Added::kNew        ? "added"
-                      : run.added == Added::kReplaced ? "replaced"
-                                                      : "already there";
+    entry["result"] = run.added == AddOutcome::kNew        ? "added"
+                      : run.added == AddOutcome::kReplaced ? "replaced"
+                                                           : "already there";
     nb::list omissions;
-    for (const std::string& clause : run.left_out) omissions.append(Text(clause));
+    for (const std::string& clause : run.omitted_experiments) omissions.append(Text(clause));
     entry["left_out"] = omissions;
     runs.append(entry);
   }

@@ -319,10 +319,10 @@ void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const Hi
   }
 }
 
-HistoryFile::Added HistoryFile::Add(HistoryRun run, CommitConflict on_conflict) {
+HistoryFile::AddOutcome HistoryFile::Add(HistoryRun run, CommitConflict on_conflict) {
   Transaction transaction(database_);
   const auto launches = static_cast<std::int64_t>(run.Launches());
-  Added added = Added::kNew;
+  AddOutcome added = AddOutcome::kNew;
   {
     Statement find(database_, "SELECT id, commit_name, launches, time FROM run WHERE identity = ?1");
     if (find.Bind(run.identity).Step()) {
@@ -334,8 +334,8 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, CommitConflict on_conflict) 
       }
       run.commit = find.Text(1);
       run.time = find.Integer(3);
-      if (find.Integer(2) >= launches) return Added::kAlreadyThere;
-      added = Added::kReplaced;
+      if (find.Integer(2) >= launches) return AddOutcome::kAlreadyThere;
+      added = AddOutcome::kReplaced;
       DeleteRun(find.Integer(0));
     }
   }

@@ -75,12 +75,16 @@ class HistoryFile {
   // Throws like OpenToAdd, and if the file does not exist.
   static HistoryFile OpenToRead(const std::filesystem::path& file);
 
-  enum class Added { kNew, kAlreadyThere, kReplaced };
-  // If a run was already added with another commit, Add() throws Error (kUsage) or keeps the former commit.
+  enum class AddOutcome {
+    kNew,
+    kAlreadyThere,
+    kReplaced
+  };  // If a run was already added with another commit, Add() throws Error (kUsage) or keeps the former
+      // commit.
 
   enum class CommitConflict { kRefused, kKeepCommit };
   // Adds a run. A run that was resumed since it was added replaces the former version.
-  Added Add(HistoryRun run, CommitConflict on_conflict = CommitConflict::kRefused);
+  AddOutcome Add(HistoryRun run, CommitConflict on_conflict = CommitConflict::kRefused);
 
   // Accepts the changes up to a commit in all series that match the filter and have that commit, and returns
   // these series. The commit may be given by a unique prefix. Throws Error (kUsage) if no commit or several

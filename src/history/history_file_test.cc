@@ -70,7 +70,7 @@ class HistoryFileTest : public testing::Test {
   fs::path folder_, file_;
 };
 
-using Added = HistoryFile::Added;
+using AddOutcome = HistoryFile::AddOutcome;
 
 TEST_F(HistoryFileTest, SplitsMachinesOfTheSameName) {
   {
@@ -115,7 +115,7 @@ TEST_F(HistoryFileTest, UnknownPropertiesDoNotSplitMachines) {
 TEST_F(HistoryFileTest, ReturnsRunsInTheOrderOfCommits) {
   {
     HistoryFile history = HistoryFile::OpenToAdd(file_);
-    for (const int number : {2, 1, 3}) EXPECT_EQ(history.Add(MakeRun(number)), Added::kNew);
+    for (const int number : {2, 1, 3}) EXPECT_EQ(history.Add(MakeRun(number)), AddOutcome::kNew);
   }
   HistoryFile history = HistoryFile::OpenToRead(file_);
   const std::vector<TrendData> trends = history.Trends({});
@@ -213,7 +213,7 @@ TEST_F(HistoryFileTest, DeletesTheRunsOfACommit) {
   EXPECT_EQ(history.Delete("c1"), 1);  // not c12
   EXPECT_EQ(history.CountRuns(), 2);
   EXPECT_EQ(history.Trends({}).at(0).points.front().commit, "c2");
-  EXPECT_EQ(history.Add(MakeRun(1)), Added::kNew);
+  EXPECT_EQ(history.Add(MakeRun(1)), AddOutcome::kNew);
 }
 
 TEST_F(HistoryFileTest, MergesNewRuns) {
@@ -289,20 +289,20 @@ TEST_F(HistoryFileTest, StoresTheFilesOfTheReference) {
 
 TEST_F(HistoryFileTest, StoresARunOnce) {
   HistoryFile history = HistoryFile::OpenToAdd(file_);
-  EXPECT_EQ(history.Add(MakeRun(1)), Added::kNew);
-  EXPECT_EQ(history.Add(MakeRun(1)), Added::kAlreadyThere);
+  EXPECT_EQ(history.Add(MakeRun(1)), AddOutcome::kNew);
+  EXPECT_EQ(history.Add(MakeRun(1)), AddOutcome::kAlreadyThere);
   EXPECT_EQ(history.CountRuns(), 1);
-  EXPECT_EQ(history.Add(MakeRun(1, 5)), Added::kReplaced);  // it was resumed
-  EXPECT_EQ(history.Add(MakeRun(1, 3)), Added::kAlreadyThere);
+  EXPECT_EQ(history.Add(MakeRun(1, 5)), AddOutcome::kReplaced);  // it was resumed
+  EXPECT_EQ(history.Add(MakeRun(1, 3)), AddOutcome::kAlreadyThere);
   EXPECT_EQ(history.CountRuns(), 1);
   EXPECT_EQ(history.Trends({})[0].points[0].launches.size(), 6U);
   HistoryRun other = MakeRun(1);
   other.commit = "another";
   EXPECT_THROW(history.Add(other), Error);
-  EXPECT_EQ(history.Add(other, HistoryFile::CommitConflict::kKeepCommit), Added::kAlreadyThere);
+  EXPECT_EQ(history.Add(other, HistoryFile::CommitConflict::kKeepCommit), AddOutcome::kAlreadyThere);
   other = MakeRun(1, 6);
   other.commit = "another";
-  EXPECT_EQ(history.Add(other, HistoryFile::CommitConflict::kKeepCommit), Added::kReplaced);
+  EXPECT_EQ(history.Add(other, HistoryFile::CommitConflict::kKeepCommit), AddOutcome::kReplaced);
   EXPECT_EQ(history.Trends({})[0].points[0].commit, "c1");
   EXPECT_EQ(history.Trends({})[0].points[0].time, 1001);
 }
@@ -407,7 +407,7 @@ TEST_F(HistoryFileTest, ReadingCreatesNothing) {
   EXPECT_THROW(HistoryFile::OpenToRead(file_), Error);
   EXPECT_EQ(fs::file_size(file_), 0U);
   EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(1)),
-            Added::kNew);  // a killed creation leaves an empty file
+            AddOutcome::kNew);  // a killed creation leaves an empty file
   fs::permissions(file_, fs::perms::owner_read);
   EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), 1);
 }
@@ -458,7 +458,7 @@ TEST_F(HistoryFileTest, AFullDiskLosesNoStoredRun) {
   ::waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), 3);
-  EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(3, 20'000)), Added::kNew);
+  EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(3, 20'000)), AddOutcome::kNew);
 }
 
 TEST_F(HistoryFileTest, ReadsAfterAWriterWasKilled) {
@@ -477,7 +477,7 @@ TEST_F(HistoryFileTest, ReadsAfterAWriterWasKilled) {
   const auto before = Contents();
   EXPECT_EQ(HistoryFile::OpenToRead(file_).Trends({}).at(0).points.at(0).launches.size(), 4U);
   EXPECT_EQ(Contents(), before);  // reading writes nothing
-  EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(2)), Added::kNew);
+  EXPECT_EQ(HistoryFile::OpenToAdd(file_).Add(MakeRun(2)), AddOutcome::kNew);
   EXPECT_EQ(Contents().size(), 1U);
   EXPECT_EQ(HistoryFile::OpenToRead(file_).CountRuns(), 2);
 }

@@ -235,13 +235,13 @@ RecordedRun MakeHistoryRun(const Report& report, const RecordOptions& options) {
   entry.conditions = SummarizeConditions(run);
   const bool interleaved = run.schedule.interleaved && run.schedule.sustained_seconds == 0;
   if (reference != nullptr && !interleaved) {
-    recorded.left_out.push_back(
+    recorded.omitted_experiments.push_back(
         "nothing is relative to the reference: the experiments were not measured interleaved");
   }
   for (const ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = run.experiments[experiment.index];
     const auto leave_out = [&](const char* reason) {
-      recorded.left_out.push_back(fmt::format("{}: {}", experiment.label, reason));
+      recorded.omitted_experiments.push_back(fmt::format("{}: {}", experiment.label, reason));
     };
     if (data.trace_enabled) {
       leave_out("a kernel-log run has no times of its own");
@@ -276,9 +276,9 @@ RecordedRun MakeHistoryRun(const Report& report, const RecordOptions& options) {
     entry.results.push_back(std::move(result));
   }
   if (entry.results.empty()) {
-    throw Error(ExitCode::kBadInput, recorded.left_out.empty()
+    throw Error(ExitCode::kBadInput, recorded.omitted_experiments.empty()
                                          ? "has no experiment with times"
-                                         : "has no times to keep: " + recorded.left_out.front())
+                                         : "has no times to keep: " + recorded.omitted_experiments.front())
         .InFile(run.folder.string())
         .Remedy("add a results directory with measured times");
   }

@@ -19,7 +19,8 @@ struct RecordOptions {
 
 struct RecordedRun {
   HistoryRun run;
-  std::vector<std::string> left_out;  // clauses that name experiments without stored times, and the reason
+  // Experiments without stored times: one clause for each, with its name and the reason.
+  std::vector<std::string> omitted_experiments;
 };
 
 // Reduces a run to what the history stores. Throws Error (kBadInput) if the run has no launch with times or

@@ -25,7 +25,7 @@ Report MakeMeasuredReport() {
 TEST(Record, StoresLaunchesAndSumsThatAddUp) {
   const Report report = MakeMeasuredReport();
   const RecordedRun recorded = MakeHistoryRun(report, {.commit = "abc", .time = 77, .reference = ""});
-  EXPECT_THAT(recorded.left_out, testing::IsEmpty());
+  EXPECT_THAT(recorded.omitted_experiments, testing::IsEmpty());
   const HistoryRun& run = recorded.run;
   EXPECT_EQ(run.commit, "abc");
   EXPECT_EQ(run.time, 77);
@@ -76,7 +76,7 @@ TEST(Record, ComparesWithTheReferenceInTheSameRounds) {
   Report apart = report;
   apart.run.schedule.interleaved = false;
   const RecordedRun recorded = MakeHistoryRun(apart, {.commit = "abc", .time = {}, .reference = "off"});
-  EXPECT_THAT(recorded.left_out, testing::SizeIs(1));
+  EXPECT_THAT(recorded.omitted_experiments, testing::SizeIs(1));
   EXPECT_EQ(recorded.run.results[1].launches[0].log_relative, std::nullopt);
 }
 
@@ -101,7 +101,7 @@ TEST(Record, RefusesRunsWithoutTimes) {
   EXPECT_THROW(MakeHistoryRun(report, {.commit = "abc", .time = {}, .reference = ""}), Error);
   report.run.experiments[1].emulated = false;
   const RecordedRun recorded = MakeHistoryRun(report, {.commit = "abc", .time = {}, .reference = ""});
-  EXPECT_THAT(recorded.left_out, testing::SizeIs(1));
+  EXPECT_THAT(recorded.omitted_experiments, testing::SizeIs(1));
   EXPECT_EQ(recorded.run.results.size(), 1U);
 }
 

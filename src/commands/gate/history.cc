@@ -113,7 +113,8 @@ HistoryAdditions AddToHistory(const AddToHistoryOptions& options) {
     has_local = has_local || (run.device && run.device->name == "local");
     RecordedRun new_record = MakeHistoryRun(MakeReport(std::move(run), {.join = false}), record_options);
     records.push_back(std::move(new_record.run));
-    result.runs.push_back({path, HistoryFile::Added::kNew, std::move(new_record.left_out), {}});
+    result.runs.push_back(
+        {path, HistoryFile::AddOutcome::kNew, std::move(new_record.omitted_experiments), {}});
   }
   if (!options.device_name.empty() && !has_local &&
       options.on_conflict == HistoryFile::CommitConflict::kRefused)

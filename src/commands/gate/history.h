@@ -43,8 +43,8 @@ struct AddToHistoryOptions : HistoryRequest {
 struct HistoryAdditions {
   struct Run {
     std::string path;
-    HistoryFile::Added added = HistoryFile::Added::kNew;
-    std::vector<std::string> left_out;
+    HistoryFile::AddOutcome added = HistoryFile::AddOutcome::kNew;
+    std::vector<std::string> omitted_experiments;
     std::vector<SeriesKey> operator_conflicts;  // as HistoryFile::FindOperatorConflicts
   };
   std::vector<Run> runs;

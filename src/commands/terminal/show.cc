@@ -201,7 +201,7 @@ int ReportInterruption(const RunData& run, const std::string& resume_command) {
 
 void ReportHistoryAdditions(const HistoryAdditions& added,
                             const std::function<void(const std::string&)>& write) {
-  using Added = HistoryFile::Added;
+  using AddOutcome = HistoryFile::AddOutcome;
   if (added.unknown_commit) {
     PrintMessage(
         "warning: Git does not know commit `{}` here. Its place is that of the measurement's time. Give "
@@ -209,7 +209,8 @@ void ReportHistoryAdditions(const HistoryAdditions& added,
         EscapeToOneLine(added.commit));
   }
   for (const HistoryAdditions::Run& run : added.runs) {
-    for (const std::string& clause : run.left_out) PrintMessage("note: {}: {}\n", run.path, clause);
+    for (const std::string& clause : run.omitted_experiments)
+      PrintMessage("note: {}: {}\n", run.path, clause);
     for (const SeriesKey& series : run.operator_conflicts) {
       PrintMessage(
           "warning: {}: Its commit has another run of `{}`, with other operators. If that was another model, "
@@ -217,9 +218,9 @@ void ReportHistoryAdditions(const HistoryAdditions& added,
           EscapeToOneLine(run.path), EscapeToOneLine(GetName(series)));
     }
     write(fmt::format("{}: {}", EscapeToOneLine(run.path),
-                      run.added == Added::kNew        ? "added to commit " + EscapeToOneLine(added.commit)
-                      : run.added == Added::kReplaced ? "replaced, since it has more launches now"
-                                                      : "already there, nothing added"));
+                      run.added == AddOutcome::kNew ? "added to commit " + EscapeToOneLine(added.commit)
+                      : run.added == AddOutcome::kReplaced ? "replaced, since it has more launches now"
+                                                           : "already there, nothing added"));
   }
 }
 
