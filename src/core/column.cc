@@ -14,7 +14,7 @@ void* AllocateColumn(std::size_t bytes) {
     const std::size_t pages = (bytes + kHugePageBytes - 1) / kHugePageBytes;
     void* memory = std::aligned_alloc(kHugePageBytes, pages * kHugePageBytes);
     if (memory == nullptr) throw std::bad_alloc();
-    // A refusal is harmless: the memory then has small pages.
+    // If the system refuses huge pages, the memory has small pages.
     ::madvise(memory, pages * kHugePageBytes, MADV_HUGEPAGE);
     return memory;
   }

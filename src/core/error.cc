@@ -92,7 +92,8 @@ Error ToError(const std::exception& exception) {
         .InFile(error->path1().string())
         .Remedy(is_limit ? kLimitsRemedy : "check the path and its permissions");
   }
-  if (const auto* error = dynamic_cast<const std::system_error*>(&exception)) {  // a thread, a pipe
+  if (const auto* error = dynamic_cast<const std::system_error*>(
+          &exception)) {  // thrown if a thread or a pipe cannot be created
     return Error(ExitCode::kDeviceFailed, "the system refused what etprof needs: " + error->code().message())
         .Remedy(kLimitsRemedy);
   }

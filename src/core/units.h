@@ -70,7 +70,7 @@ std::optional<Nanoseconds> ParseDuration(std::string_view text);
 // value: "33ms", "16.7ms", "10min", "0".
 std::string FormatExactDuration(Nanoseconds duration);
 
-// Formats an estimated duration for people: "45 s", "12 min", "2.5 h".
+// Formats an estimated duration coarsely: "45 s", "12 min", "2.5 h".
 std::string FormatEstimatedSeconds(double seconds);
 
 }  // namespace etprof

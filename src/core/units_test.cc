@@ -27,7 +27,7 @@ TEST(FormatNumber, HasNoUnit) {
   EXPECT_EQ(FormatNumber(0.0004), "0.0004");
 }
 
-TEST(FormatMilliseconds, NeverRoundsNonzeroToZero) {
+TEST(FormatMilliseconds, NeverRoundsToZero) {
   EXPECT_EQ(FormatMilliseconds(7'916'000), "7.92 ms");
   EXPECT_EQ(FormatMilliseconds(51'000), "0.051 ms");
   EXPECT_EQ(FormatMilliseconds(800), "0.0008 ms");

@@ -228,7 +228,7 @@ void Validator::CheckNamedFiles() {
     for (const json& result : manifest_.at("results")) {
       for (const char* key : {"etdump", "log", "latency_csv", "xnntrace_log"}) {
         if (result.is_object() && result.contains(key) && result.at(key).is_string()) {
-          // Logs of etprof's own workers are for people, not input, and may be missing after a full disk.
+          // Logs of etprof's own workers are no input of the analysis, and may be missing after a full disk.
           const bool is_required =
               std::string_view(key) != "log" || result.value("foreign", json()) != json(false);
           if (!CheckNamedFile(result.at(key).get<std::string>(), "the manifest names it, and it ",

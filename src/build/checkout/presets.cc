@@ -125,7 +125,7 @@ MergedPresets MergePresets(const std::optional<std::string>& existing,
   }
   for (const ordered_json& preset : etprof_presets.at("configurePresets")) {
     if (checkout_names.contains(PresetName(preset))) {
-      merged.left_to_checkout.push_back(PresetName(preset));
+      merged.conflicting_presets.push_back(PresetName(preset));
     } else {
       merged_list.push_back(preset);
     }

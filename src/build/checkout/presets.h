@@ -31,9 +31,9 @@ std::string_view PresetsText();
 struct MergedPresets {
   std::string text;
   bool changed = false;  // `text` differs from the existing file
-  // Names of etprof's presets that the checkout's own CMakePresets.json also defines. A name may be only in
-  // one of the two files, so the checkout's preset is used.
-  std::vector<std::string> left_to_checkout;
+  // Names of etprof's presets that the checkout's own CMakePresets.json also defines. A name may be
+  // in only one of the two files, so the checkout's preset is used.
+  std::vector<std::string> conflicting_presets;
 };
 // Adds etprof's presets to `existing` (absent: there is no such file). All other contents keep their values
 // and order; entries with the name of an etprof preset are replaced, even if there are several.

@@ -170,7 +170,7 @@ TEST(MergePresets, RaisesVersionsThatAreTooOld) {
 
 TEST(MergePresets, LeavesOutPresetsThatTheCheckoutDefines) {
   const MergedPresets merged = MergePresets(std::nullopt, {"mac-arm64", "linux"});
-  EXPECT_THAT(merged.left_to_checkout, ElementsAre("mac-arm64"));
+  EXPECT_THAT(merged.conflicting_presets, ElementsAre("mac-arm64"));
   EXPECT_FALSE(ByName(merged.text).contains("mac-arm64"));
   EXPECT_TRUE(ByName(merged.text).contains("native"));
 }

@@ -71,7 +71,7 @@ class RunPrograms {
   struct Entry {
     std::optional<Program> program;
     SourceMap sources;
-    std::string problem, no_sources;  // as in ProgramJoin
+    std::string problem, no_sources_reason;  // as in ProgramJoin
   };
   const Entry& Find(const RunData& run, const ExperimentData& data);
   Entry Read(const fs::path& model) const;
@@ -90,8 +90,8 @@ RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
   }
   RecordedSources sources = ReadSources(*entry.program, model, etrecord_);
   entry.sources = std::move(sources.map).value_or(SourceMap());
-  entry.no_sources = sources.problem;
-  if (!sources.file_exists) entry.no_sources += ", which says what layers operators belong to";
+  entry.no_sources_reason = sources.problem;
+  if (!sources.file_exists) entry.no_sources_reason += ", which says what layers operators belong to";
   return entry;
 }
 
@@ -132,7 +132,7 @@ void RunPrograms::Join(const RunData& run, const ExperimentData& data, Profile& 
   profile.program = JoinProgram(profile, *entry.program, *method,
                                 sources == entry.sources.methods.end() ? nullptr : &sources->second);
   if (profile.program->problem.empty()) NameUnloggedKernels(*method, profile);
-  if (!entry.no_sources.empty()) profile.program->no_sources = entry.no_sources;
+  if (!entry.no_sources_reason.empty()) profile.program->no_sources_reason = entry.no_sources_reason;
 }
 
 // Reads the trace of an experiment, and sets the members of `options` that are in the file.

@@ -42,7 +42,7 @@ fs::path CommonParent(const std::vector<Report>& runs) {
 
 }  // namespace
 
-bool IsPage(const fs::path& file) { return Lower(file.extension().string()) == ".html"; }
+bool IsHtmlFile(const fs::path& file) { return Lower(file.extension().string()) == ".html"; }
 
 bool NamesFolder(const std::string& out) { return IsFolder(out) || out.ends_with('/'); }
 
@@ -69,7 +69,7 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
   if (out.empty()) RefuseForeignReports(folder, "--out");
   for (const fs::path& file : files) {
     write(file, [&](std::ostream& stream) {
-      (brief ? RenderBriefMarkdown : IsPage(file) ? RenderHtml : RenderMarkdown)(report, stream);
+      (brief ? RenderBriefMarkdown : IsHtmlFile(file) ? RenderHtml : RenderMarkdown)(report, stream);
     });
   }
   return files;
@@ -80,7 +80,7 @@ fs::path WriteDevices(const DevicesReport& report, const std::string& out, const
   if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
   const show::Document document = show::MakeDeviceComparisonDocument(report);
   write(file, [&](std::ostream& stream) {
-    IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
+    IsHtmlFile(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
   });
   if (IsStdout(file)) return file;
   fs::path json = file;

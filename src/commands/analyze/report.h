@@ -11,7 +11,7 @@
 namespace etprof {
 
 // True if the file of a report's `--out` is an HTML page; other files are Markdown.
-bool IsPage(const std::filesystem::path& file);
+bool IsHtmlFile(const std::filesystem::path& file);
 // True if the value of a report's `--out` is a folder.
 bool NamesFolder(const std::string& out);
 

@@ -188,7 +188,7 @@ class BisectionRun {
           bad == Outcome::kGood ? Bisection::Result::kNotSlower : Bisection::Result::kUndecided;
       return std::move(bisection_);
     }
-    // The limit is half way between the two, on the logarithmic scale.
+    // The limit is half of the bad version's slowdown, on a logarithmic scale.
     limit_ = std::expm1(std::log1p(first.growth.value_or(0)) / 2);
     Search();
     return std::move(bisection_);

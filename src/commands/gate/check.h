@@ -17,10 +17,11 @@ namespace etprof {
 inline constexpr double kInstructionGrowth = 0.01;
 
 struct CheckOptions : MeasureRequest {
-  // The positional arguments: the baseline and the candidate, both of which are models, folders of models,
-  // configurations, or results directories. A single path is a configuration or a results directory that
-  // contains pairs. `baseline` and `candidate` are the same inputs as named options. If the baseline is a
-  // model, the candidate may be a variant of the model ("isa=-avx2").
+  // Two models, folders of models, or configurations (measured now), or two results directories. A single
+  // path is a configuration or a results directory with pairs of its own. Two paths may also be given as
+  // `baseline` and `candidate`. If the baseline is a model, the candidate may be a variant of it
+  // ("isa=-avx2").
+
   std::vector<std::string> paths;
   std::string baseline, candidate;
   CheckLimits limits;  // all limits except for the two below, whose defaults depend on other options

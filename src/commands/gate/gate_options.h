@@ -41,7 +41,7 @@ ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error
 
 // Checks the program, writes the files, shows the result, and returns the exit code.
 int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view);
-// As above, for the two programs of `check_options`. Throws Error (kUsage) unless there are two.
+// Does the same for the two programs of `check_options`. Throws Error (kUsage) unless there are two.
 int RunStaticCheck(const CheckOptions& check_options, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view);
 

@@ -100,7 +100,7 @@ ResolvedTests ResolveTests(const TokenTests& options, const std::vector<Language
   for (const std::int64_t chunk : tests.chunks) {
     if (chunk <= max_chunk) {
       const bool is_supported = std::ranges::all_of(
-          models, [&](const LanguageModel& model) { return model.StepFor(chunk) != nullptr; });
+          models, [&](const LanguageModel& model) { return model.FindStep(chunk) != nullptr; });
       if (is_supported) continue;
       throw Error(ExitCode::kUsage,
                   fmt::format("`--chunk {}`: no method takes {} at once", chunk, CountedText(chunk, "token")))
@@ -148,7 +148,7 @@ class TestSteps {
       step.chunk = chunk;
       step.cache_bytes = model.state;
       // A step reads all its weights, and the cache entries of the tokens before it.
-      if (const TokenStep* const token_step = model_.StepFor(step.tokens);
+      if (const TokenStep* const token_step = model_.FindStep(step.tokens);
           step.tokens == 1 && step.method.empty() && token_step != nullptr && token_step->weights)
         step.read_bytes = *token_step->weights + model_.state_per_token.value_or(0) * step.at;
       if (methods.size() > 1) step.methods = methods;
@@ -157,7 +157,7 @@ class TestSteps {
 
   const std::vector<protocol::TestStep>& steps() const { return steps_; }
   std::string MethodAt(const protocol::TestStep& step) const {
-    return step.method.empty() ? model_.StepFor(step.tokens)->method : step.method;
+    return step.method.empty() ? model_.FindStep(step.tokens)->method : step.method;
   }
 
  private:
@@ -174,7 +174,7 @@ class TestSteps {
     const std::size_t token_steps = steps_.size();
     for (std::size_t i = 0; i < token_steps; ++i) {
       const protocol::TestStep step = steps_[i];
-      const std::string& embedding = model_.StepFor(step.tokens)->embedding_method;
+      const std::string& embedding = model_.FindStep(step.tokens)->embedding_method;
       if (!embedding.empty()) Add({step.tokens, step.at, embedding}, step.times, step.test);
     }
   }
@@ -183,14 +183,14 @@ class TestSteps {
   void AddPrompt(std::int64_t prompt, std::int64_t chunk, const std::string& test) {
     std::int64_t position = 0;
     const std::int64_t full_chunk = std::min(chunk, prompt);
-    if (model_.StepFor(full_chunk) != nullptr) {
+    if (model_.FindStep(full_chunk) != nullptr) {
       const std::int64_t times = prompt / full_chunk;
       Add({full_chunk, (times - 1) * full_chunk / 2}, times, test);
       position = times * full_chunk;
     }
     const std::int64_t remaining = prompt - position;
     if (remaining == 0) return;
-    if (model_.StepFor(remaining) != nullptr) return Add({remaining, position}, 1, test);
+    if (model_.FindStep(remaining) != nullptr) return Add({remaining, position}, 1, test);
     Add({1, position + (remaining - 1) / 2}, remaining, test);
   }
 
@@ -245,7 +245,7 @@ Config MakeGenerateConfig(const Config& profile, const TokenTests& token_tests, 
       PairConfig test_pair = pair;
       test_pair.baseline.experiment = name;
       test_pair.candidate.experiment = candidate_name->second;
-      for (PairSideConfig* variant : {&test_pair.baseline, &test_pair.candidate})
+      for (PairVariantConfig* variant : {&test_pair.baseline, &test_pair.candidate})
         if (!variant->label.empty()) variant->label += ", " + test;
       config.pairs.push_back(std::move(test_pair));
     }
@@ -348,7 +348,8 @@ std::function<int()> GenerateCommand(CLI::App& app) {
                    .threads = "1; several are measured side by side",
                    .output_root = "out_<model>/runs/<platform>-generate"},
                   app);
-  // A language model's steps choose them. The options exist for the error that says so.
+  // The steps of a language model determine the method and the inputs. These options exist only so that their
+  // use is reported as an error.
   for (const char* const option : {"--method", "--inputs"}) app.get_option(option)->group("");
   AddViewOptions(app, arguments->view, "Show the result as JSON", "tests");
   return [arguments] { return RunGenerate(*arguments); };

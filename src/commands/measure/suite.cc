@@ -64,7 +64,7 @@ fs::path FindExported(const fs::path& folder, const SuiteModel& model, const std
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (!entry.path().filename().string().ends_with(ending)) continue;
-    if (base_dtype.empty() || ReadKeptPatterns(entry.path()) == model.keep) programs.push_back(entry.path());
+    if (base_dtype.empty() || ReadKeepPatterns(entry.path()) == model.keep) programs.push_back(entry.path());
   }
   return programs.empty() ? fs::path() : *std::ranges::min_element(programs);
 }
@@ -144,7 +144,7 @@ std::map<ExportKey, std::string> ExportMissing(const SuiteConfig& suite, const s
 using CellStates = std::vector<SuiteState::Cell>;
 using ChangeState = std::function<void(const std::function<void()>&)>;
 
-// Makes the states of cells. Cells that are in `old` continue from there.
+// Makes the states of cells. Cells that are in `old` keep their states.
 CellStates MakeCellStates(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
                           const CellStates& old) {
   CellStates states;
@@ -250,7 +250,7 @@ void MeasureTasks(const SuiteConfig& suite, const SuiteOptions& options,
   if (failed && !progress.Interrupted()) throw Error(*failed);
 }
 
-// Returns the suite with this share of its time limit.
+// Returns the suite with its time limit multiplied by `share`.
 SuiteConfig ScaleTimeLimit(SuiteConfig suite, double share) {
   if (suite.max_minutes) *suite.max_minutes *= share;
   return suite;
@@ -400,7 +400,7 @@ std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& ou
   for (const fs::path& file : files) {
     write(file, [&](std::ostream& stream) {
       if (file.extension() == ".json") return WriteJson(suite, 2, stream);
-      IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
+      IsHtmlFile(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
     });
   }
   return files;
@@ -461,8 +461,8 @@ show::Document EmptyPlan() {
   return document;
 }
 
-// Lists the cells and how long each will take; connects to every device to read its properties. Exports,
-// measures, and writes nothing.
+// Lists the cells and how long each will take; connects to every device to read its properties. Does not
+// export, measure, or write files.
 show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
   const std::vector<SuiteCell> cells = ListCells(suite);
   show::Document document = EmptyPlan();

@@ -61,7 +61,7 @@ ConfigContext MakeConfigContext(const Device& device, const DeviceProperties& pr
   try {
     return {FindRunner(device, properties)};
   } catch (const Error&) {
-    return {};  // if the experiment names no runner either, the configuration's error says so
+    return {};  // ParseConfig reports an experiment without a runner
   }
 }
 
@@ -111,7 +111,7 @@ void DeviceLock::Release() {
   if (std::exchange(queued_, false)) device_.ReleaseLock();
 }
 
-protocol::Ready AskRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper) {
+protocol::Ready QueryRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper) {
   const std::string runner =
       runner_path.empty() ? FindRunner(device, device.Properties()).string() : runner_path;
   Command command;

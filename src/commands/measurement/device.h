@@ -115,7 +115,7 @@ class DeviceLock {
 // `runner_path` is a path on this machine; empty: the runner of FindRunner(). `exec_wrapper` is the command
 // that starts the runner. Throws Error: kBadInput for a runner that does not exist or is not an
 // etprof-runner, kDeviceFailed for a runner that does not run.
-protocol::Ready AskRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper);
+protocol::Ready QueryRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper);
 
 // Options for measuring the peaks of a device: its memory bandwidth and arithmetic throughput.
 struct PeaksOptions : ConnectionOptions {

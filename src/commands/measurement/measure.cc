@@ -82,7 +82,7 @@ std::vector<isa::Level> LadderLevels(const protocol::IsaState& state) {
 Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceProperties& properties) {
   const ExperimentConfig experiment = MakeExperimentConfig(options, options.model, device, properties);
   Config config = MakeLadderConfig(
-      experiment, LadderLevels(AskRunner(device, experiment.runner.string(), options.exec_wrapper).isa));
+      experiment, LadderLevels(QueryRunner(device, experiment.runner.string(), options.exec_wrapper).isa));
   Apply(options, config);
   if (!config.max_seconds && !config.launches) config.max_seconds = DefaultLadderSeconds(config);
   if (config.output_root.empty())

@@ -105,7 +105,7 @@ void ApplyToExperiments(const MeasureRequest& request, Config& config) {
 CpuFeatures ReadCpuFeatures(const MeasureRequest& request, WorkflowProgress& progress) {
   const std::unique_ptr<Device> device = Open(request.FirstDevice(), request, progress);
   CpuFeatures cpu;
-  cpu.state = AskRunner(*device, request.runner, request.exec_wrapper).isa;
+  cpu.state = QueryRunner(*device, request.runner, request.exec_wrapper).isa;
   const isa::FeatureSet detected(cpu.state.detected.begin(), cpu.state.detected.end());
   cpu.architecture = isa::DetectArchitecture(detected);
   cpu.widest = isa::WidestExtension(cpu.architecture, detected);

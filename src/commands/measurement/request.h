@@ -12,8 +12,8 @@
 
 namespace etprof {
 
-// Options that the commands that measure have in common; their own options derive from it. Empty or absent
-// values are taken from the configuration, or etprof's defaults.
+// Common options of the commands that measure, from which their own options derive. Empty or absent values
+// are taken from the configuration, or etprof's defaults.
 struct MeasureRequest : DeviceOptions {
   std::vector<std::string> devices;  // as --device takes them; empty: the configuration's, or this machine
 
@@ -128,7 +128,7 @@ void Apply(const MeasureRequest& request, Config& config);
 // Overrides runs and threads of every experiment with those that the request has.
 void ApplyToExperiments(const MeasureRequest& request, Config& config);
 
-// Reads the CPU features of the device. Throws as AskRunner.
+// Reads the CPU features of the device. Throws as QueryRunner.
 CpuFeatures ReadCpuFeatures(const MeasureRequest& request, WorkflowProgress& progress);
 
 }  // namespace etprof

@@ -127,7 +127,7 @@ RunnerTarget FindRunnerTarget(const fs::path& runner) {
 // Finds the library of the runner's own ExecuTorch that has cpuinfo and the thread pool.
 fs::path FindThreadpoolLibrary(Device& device, const fs::path& runner, const RunnerTarget& target) {
   if (target.bundle) return target.bundle->folder / "libexecutorch_threadpool.so";
-  for (const protocol::MappedLibrary& library : AskRunner(device, runner.string(), "").libraries) {
+  for (const protocol::MappedLibrary& library : QueryRunner(device, runner.string(), "").libraries) {
     const fs::path path = library.path;
     if (path.filename() == "libexecutorch_threadpool.so") return path;
   }
@@ -165,12 +165,12 @@ std::vector<std::pair<std::string, fs::path>> FindLibraries(bool has_cpp_librari
 
 // Finds the folder with the libraries that are built with the runner and complete a release without C++
 // libraries.
-fs::path FindStandIns(const fs::path& runner, const RunnerTarget& target) {
+fs::path FindReplacementLibraries(const fs::path& runner, const RunnerTarget& target) {
   // A bundle has only the files to push, so these libraries are in the folder in which its runner was built.
   fs::path built = fs::canonical(runner).parent_path();
   if (target.bundle) built = RunnerBuildFolder(CheckoutRoot().value_or(""), BundleTarget::kLinuxAarch64);
-  fs::path stand_ins = built / "portable-runtime";
-  if (Exists(stand_ins)) return stand_ins;
+  fs::path replacements = built / "portable-runtime";
+  if (Exists(replacements)) return replacements;
   throw Error(ExitCode::kBadInput,
               "was not built here with what ExecuTorch before 1.5 needs (portable-runtime)")
       .InFile(runner.string())
@@ -178,9 +178,9 @@ fs::path FindStandIns(const fs::path& runner, const RunnerTarget& target) {
                             : "use the etprof-runner that belongs to this etprof, on x86-64 Linux");
 }
 
-// Copies the libraries of FindStandIns(). Replaces the copies of another etprof.
-void CopyStandIns(const fs::path& stand_ins, const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator(stand_ins)) {
+// Copies the libraries of FindReplacementLibraries(). Replaces the copies of another etprof.
+void CopyReplacementLibraries(const fs::path& replacements, const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(replacements)) {
     const fs::path copy = folder / entry.path().filename();
     if (!Exists(copy) || Sha256HexOfFile(copy) != Sha256HexOfFile(entry.path()))
       WriteFileAtomically(copy, ReadTextFile(entry.path()));
@@ -401,11 +401,11 @@ fs::path PrepareExecutorchRuntime(const std::string& executorch, Device& device,
     if (platform.find("linux") == std::string::npos || !platform.ends_with("_" + target.architecture))
       throw Error(ExitCode::kBadInput, "is for " + platform).InFile(executorch).Remedy(wheel_hint);
   }
-  const fs::path stand_ins = has_cpp_libraries ? fs::path() : FindStandIns(runner, target);
+  const fs::path replacements = has_cpp_libraries ? fs::path() : FindReplacementLibraries(runner, target);
   const fs::path releases_folder = cache / "executorch";
   fs::path folder = releases_folder / fmt::format("{}-linux-{}", release, target.architecture);
   const auto complete_folder = [&] {
-    if (!stand_ins.empty()) CopyStandIns(stand_ins, folder);
+    if (!replacements.empty()) CopyReplacementLibraries(replacements, folder);
     if (target.bundle) CompleteBundle(*target.bundle, release, folder);
     if (!IsVerifiedRelease(executorch)) TestRelease(folder, release, runner, target);
     return folder;

@@ -106,7 +106,7 @@ void AddRunner(std::vector<Check>& checks) {
   try {
     const std::string runner = DefaultRunner().string();
     const std::unique_ptr<Device> device = MakeLocalDevice();
-    const protocol::IsaState isa = AskRunner(*device, runner, "").isa;
+    const protocol::IsaState isa = QueryRunner(*device, runner, "").isa;
     std::string version = RunForOutput({runner, "--version"}).value_or("");
     version = version.substr(0, version.find('\n'));
     const bool same_version = version.starts_with(ETPROF_VERSION);

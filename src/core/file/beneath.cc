@@ -48,7 +48,7 @@ void RemoveFileBeneath(const fs::path& root, const fs::path& name) {
   if (folders.empty() || !name.has_filename() || !IsRegularFile(folders.back(), name.filename())) return;
   ::unlinkat(folders.back().number(), name.filename().c_str(), 0);
   if (folders.size() > 1) {
-    // Fails as intended if the folder contains something else.
+    // Removes the folder only if it is empty now.
     ::unlinkat(folders[folders.size() - 2].number(), name.parent_path().filename().c_str(), AT_REMOVEDIR);
   }
 }

@@ -20,8 +20,9 @@
 //
 //     static void Describe(auto& v) {
 //       v("monotonic_ns", &Clocks::monotonic_ns);
-//       v("realtime_ns", &Clocks::realtime_ns, {.meaning = "before 1970 without a battery", .least =
-//       kNoMinimum});
+//       v("realtime_ns", &Clocks::realtime_ns, {.meaning = "before 1970 without a battery", .min =
+//       kAnyNumber});
+
 //     }
 //   };
 //
@@ -102,7 +103,7 @@ inline constexpr std::string_view kSha256Pattern = "^[0-9a-f]{64}$";
 
 template <typename E>
 using NamedValue = std::pair<E, const char*>;
-// Names of an enumeration's values from 0 on, in files and for people: `template <> inline constexpr const
+// Names of an enumeration's values from 0 on, in files and in messages: `template <> inline constexpr const
 // char* kNames<E>[] = {...}`. A value without a name is never written.
 template <typename E>
 inline constexpr auto kNames = nullptr;

@@ -21,7 +21,7 @@ std::string EscapeUnsafe(std::string text) {
   std::size_t from = 0;
   for (auto unsafe = FindUnsafeCharacter(text, 0); unsafe;
        unsafe = FindUnsafeCharacter(text, unsafe->at + unsafe->length)) {
-    // Line ends of the indentation are unsafe, too; strings contain none.
+    // Keep line ends: they are part of the indentation, since JSON strings contain no raw line ends.
     if (!unsafe->code || *unsafe->code < 0x7f) continue;
     out.append(text, from, unsafe->at - from);
     out += fmt::format("\\u{:04x}", static_cast<unsigned>(*unsafe->code));

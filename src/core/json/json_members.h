@@ -174,7 +174,8 @@ class Writer {
     void Object(const char* key, const auto&, const MemberInfo& = {}) { object[key] = nullptr; }
   };
 
-  // Adds the members of `value` to `object`. `value` and `value.of` enclose what they contain.
+  // Adds the members of `value` to `object`. Members that take an enclosing object find `value` and
+  // `value.source`.
   template <typename T>
   void AddMembers(const T& value, Json& object) {
     const Enclosing* const outer = enclosing_;

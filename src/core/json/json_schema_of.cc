@@ -28,7 +28,7 @@ std::string Wrap(const nlohmann::ordered_json& value, std::size_t indent, std::s
   std::string text;
   if (value.is_array() &&
       std::ranges::none_of(value, [](const auto& element) { return element.is_structured(); })) {
-    // As many elements on each line as fit.
+    // Put as many elements on each line as fit.
     std::size_t column = kMaxColumns;
     for (const auto& element : value) {
       const std::string word = element.dump();

@@ -182,7 +182,7 @@ nlohmann::ordered_json MakeSchema(std::string_view title, std::string_view descr
   return schema;
 }
 
-// JSON for people: a list or object that fits on a line is on one line.
+// Formats JSON for reading: a list or object that fits on a line is on one line.
 std::string WrapJson(const nlohmann::ordered_json& value);
 
 }  // namespace etprof

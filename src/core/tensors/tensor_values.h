@@ -32,8 +32,9 @@ void CopyToRowMajor(std::byte* to, const std::byte* from_memory, const std::vect
 
 // The differences between two tensors. The relative difference of two elements is |a-b| / max(|a|,|b|).
 struct TensorDifference {
-  // The reason why the tensors cannot be compared ("dtype F32 against F16"); the other members are then
+  // The reason why the tensors cannot be compared ("dtype F32 against F16"); then the other members are
   // unset.
+
   std::string problem;
   bool identical = false;
   double largest = 0,

@@ -68,7 +68,7 @@ class EscapingBuffer : public std::streambuf {
  private:
   // Passes complete characters to the sink; an incomplete character stays pending.
   bool WriteComplete();
-  // Passes the first bytes of the pending text.
+  // Passes the first `pending_size` bytes of pending_ to the sink, and removes them.
   bool Write(std::size_t pending_size);
 
   std::streambuf* sink_;

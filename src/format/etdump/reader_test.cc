@@ -396,8 +396,9 @@ TEST(ReadEtdump, RefusesAnInferenceOutOfRange) {
   inference.end_time = ~std::uint64_t{0};
   inference.start_time = inference.end_time - 1000;  // both ends would count as 0
   problems.emplace_back("centuries after 0", MessageWithoutOffset(MakeDump({inference})));
-  ExpectGoldenMessages("format/etdump_inference_out_of_range", problems);
-  // A delegate's event with that name is not an inference.
+  ExpectGoldenMessages("format/etdump_inference_out_of_range",
+                       problems);  // A delegate's event named Method::execute is not an inference.
+
   inference.delegate_debug_id_str = inference.name;
   EXPECT_EQ(MessageFrom(MakeDump({inference})), "no error");
 }

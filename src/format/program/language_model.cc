@@ -148,7 +148,7 @@ std::string FindProviders(const Program& program, LanguageModel& model) {
 // Returns whether decoding sees the state that a prompt left: the same method runs both, or the methods share
 // their state, which exir's share_mutable_buffers plans in the second buffer.
 bool SharesState(const Program& program, const LanguageModel& model) {
-  const TokenStep* const decode = model.StepFor(1);
+  const TokenStep* const decode = model.FindStep(1);
   if (decode == nullptr || decode == &model.steps.front()) return true;
   return std::ranges::all_of(std::array{decode, &model.steps.front()}, [&](const TokenStep* step) {
     const auto method = std::ranges::find(program.methods, step->method, &Method::name);
@@ -185,7 +185,7 @@ std::optional<TokenStep> FindTokenStep(const Method& method, std::string* reject
   return step;
 }
 
-const TokenStep* LanguageModel::StepFor(std::int64_t tokens) const {
+const TokenStep* LanguageModel::FindStep(std::int64_t tokens) const {
   const TokenStep* best = nullptr;
   for (const TokenStep& step : steps) {
     const bool fits = step.dynamic ? tokens <= step.tokens : tokens == step.tokens;

@@ -58,7 +58,7 @@ struct LanguageModel {
 
   // The step with the smallest limit that takes this many tokens at once, which is also the runner's choice.
   // Null if no step takes them.
-  const TokenStep* StepFor(std::int64_t tokens) const;
+  const TokenStep* FindStep(std::int64_t tokens) const;
 };
 LanguageModel FindLanguageModel(const Program& program);
 

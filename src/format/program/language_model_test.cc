@@ -100,8 +100,8 @@ TEST(LanguageModel, HasStepsOfAnEmbeddingAndADecoder) {
   EXPECT_EQ(model.encoders, std::vector<std::string>{"vision_encoder"});
   EXPECT_EQ(model.encoder_positions, 16);
   EXPECT_EQ(model.context, 128);
-  EXPECT_EQ(model.StepFor(64), model.steps.data());
-  EXPECT_EQ(model.StepFor(65), nullptr);
+  EXPECT_EQ(model.FindStep(64), model.steps.data());
+  EXPECT_EQ(model.FindStep(65), nullptr);
 }
 
 TEST(LanguageModel, NeedsNoEncoder) {
@@ -134,14 +134,14 @@ Program MakeWhisper() {
   return program;
 }
 
-TEST(LanguageModel, AcceptsTheOutputsOfAnEncoder) {
+TEST(LanguageModel, TakesTheOutputOfAnEncoder) {
   const LanguageModel model = FindLanguageModel(MakeWhisper());
   ASSERT_EQ(model.rejection, "");
   EXPECT_TRUE(model.steps[0].takes_features);
   EXPECT_FALSE(model.steps[0].takes_embeddings);
   EXPECT_EQ(model.encoders, std::vector<std::string>{"encoder"});
   EXPECT_EQ(model.encoder_positions, 0);
-  EXPECT_EQ(model.context, 128);  // not the 24 of the encoder's rows
+  EXPECT_EQ(model.context, 128);  // not 24, the number of the encoder's rows
   EXPECT_EQ(model.state, 2 * (128 + 24) * 4 * 4);
   EXPECT_EQ(model.state_per_token, 2 * 4 * 4);
 }

@@ -66,7 +66,7 @@ struct FileFacts {
 struct FactInfo {
   enum class Unit { kShare, kCount, kBytes };
   const char* key;    // "delegated_macs"
-  const char* name;   // for people: "delegated MACs"
+  const char* name;   // name in reports: "delegated MACs"
   const char* limit;  // option name without dashes: "require-delegated-macs"
   const char* help;   // help text of that option
   Unit unit;

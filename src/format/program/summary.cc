@@ -84,14 +84,14 @@ std::map<int, std::pair<int, int>> DelegateCallRanges(const Method& method) {
 }
 
 void CountPortableOperator(const Instruction& kernel, const Method& method, std::optional<std::int64_t> macs,
-                           bool between, std::vector<PortableOperator>& operators) {
+                           bool between_delegates, std::vector<PortableOperator>& operators) {
   const std::string& name = method.operators[kernel.target];
   const std::string reason = NotDelegatedReason(kernel, method);
   auto found = std::ranges::find_if(
       operators, [&](const PortableOperator& entry) { return entry.name == name && entry.reason == reason; });
   if (found == operators.end()) found = operators.insert(found, {name, reason, 0, 0, 0});
   ++found->calls;
-  if (between) ++found->between;
+  if (between_delegates) ++found->between_delegates;
   found->macs = CheckedSum(found->macs, macs);
 }
 
@@ -178,9 +178,9 @@ MethodSummary Summarize(const Method& method, const Program& program) {
     facts.macs.without_property.Add(macs.back());
     if (instruction.kind == Instruction::Kind::kKernel) {
       const auto found = calls.find(instruction.chain);
-      const bool between = found != calls.end() && found->second.first < instruction.index &&
-                           instruction.index < found->second.second;
-      CountPortableOperator(instruction, method, macs.back(), between, summary.operators);
+      const bool between_delegates = found != calls.end() && found->second.first < instruction.index &&
+                                     instruction.index < found->second.second;
+      CountPortableOperator(instruction, method, macs.back(), between_delegates, summary.operators);
       CountMatrixOperation(FindKleidiaiUse(instruction, method), macs.back(), summary);
       facts.operators.without_property.Add(1);
       summary.traffic.without_property.Add(ComputeWork(instruction, method).bytes);

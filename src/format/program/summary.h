@@ -39,15 +39,15 @@ struct PortableOperator {
   std::string name;    // "aten::add.out"
   std::string reason;  // one clause; "": unknown (delegable.h). A kernel has an entry per reason
   std::size_t calls = 0;
-  std::size_t between = 0;           // calls with a delegate call before and after them
-  std::optional<std::int64_t> macs;  // MACs of all its calls
+  std::size_t between_delegates = 0;  // calls with a delegate call before and after them
+  std::optional<std::int64_t> macs;   // MACs of all its calls
 
   static void Describe(auto& v) {
     v("name", &PortableOperator::name, {.meaning = "name and overload: \"aten::add.out\""});
     v("calls", &PortableOperator::calls, {.meaning = "instructions that call it", .min = 1});
     v("macs", &PortableOperator::macs, {.meaning = "of all calls"});
     v("why_not_delegated", &PortableOperator::reason, {.meaning = "null: not known", .or_null = true});
-    v("between_delegates", &PortableOperator::between,
+    v("between_delegates", &PortableOperator::between_delegates,
       {.meaning = "calls with a delegate before them and one after"});
   }
 };

@@ -278,37 +278,37 @@ class Reader {
       JsonFields pair((*pairs)[i], source_, fmt::format("analysis.compare_pairs[{}]", i));
       PairConfig result;
       ReadKeys(pair, result);
-      result.baseline = ReadSide(pair, "baseline", config);
-      result.candidate = ReadSide(pair, "candidate", config);
+      result.baseline = ReadPairVariant(pair, "baseline", config);
+      result.candidate = ReadPairVariant(pair, "candidate", config);
       pair.Finish();
       config.pairs.push_back(result);
     }
   }
 
-  PairSideConfig ReadSide(JsonFields& pair, const std::string& key, const Config& config) const {
+  PairVariantConfig ReadPairVariant(JsonFields& pair, const std::string& key, const Config& config) const {
     const Json* object = pair.Find(key);
     if (object == nullptr) throw pair.KeyError(key, "is missing");
-    PairSideConfig side;
+    PairVariantConfig variant;
     if (object->is_string()) {  // the experiment's name alone
-      side.experiment = object->get<std::string>();
+      variant.experiment = object->get<std::string>();
     } else {
       JsonFields fields(*object, source_, pair.Path(key));
-      ReadKeys(fields, side);
+      ReadKeys(fields, variant);
       fields.Finish();
     }
     for (const ExperimentConfig& experiment : config.experiments) {
-      if (experiment.name != side.experiment) continue;
-      if (side.threads == 0) side.threads = experiment.threads[0];
-      if (std::ranges::find(experiment.threads, side.threads) == experiment.threads.end()) {
-        throw pair.KeyError(
-            key, fmt::format("experiment \"{}\" has no run with {} threads", side.experiment, side.threads));
+      if (experiment.name != variant.experiment) continue;
+      if (variant.threads == 0) variant.threads = experiment.threads[0];
+      if (std::ranges::find(experiment.threads, variant.threads) == experiment.threads.end()) {
+        throw pair.KeyError(key, fmt::format("experiment \"{}\" has no run with {} threads",
+                                             variant.experiment, variant.threads));
       }
-      return side;
+      return variant;
     }
     std::set<std::string> names;
     for (const ExperimentConfig& experiment : config.experiments) names.insert(experiment.name);
-    throw pair.KeyError(key, fmt::format("there is no experiment \"{}\"", side.experiment))
-        .Remedy(DidYouMean(side.experiment, names));
+    throw pair.KeyError(key, fmt::format("there is no experiment \"{}\"", variant.experiment))
+        .Remedy(DidYouMean(variant.experiment, names));
   }
 
   JsonFields::Source source_;
@@ -381,15 +381,15 @@ Plan MakePlan(const Config& config) {
   const auto is_timed = [&](std::size_t unit) {
     return config.experiments[plan.units[unit].experiment].mode == "timing";
   };
-  const auto find_unit = [&](const PairSideConfig& side) -> std::size_t {
+  const auto find_unit = [&](const PairVariantConfig& variant) -> std::size_t {
     for (std::size_t u = 0; u < plan.units.size(); ++u) {
       const Unit& unit = plan.units[u];
-      if (config.experiments[unit.experiment].name == side.experiment && unit.threads == side.threads)
+      if (config.experiments[unit.experiment].name == variant.experiment && unit.threads == variant.threads)
         return u;
     }
     throw Error(ExitCode::kUsage,
                 fmt::format("a compare pair names experiment \"{}\" with {} threads, which is not measured",
-                            side.experiment, side.threads))
+                            variant.experiment, variant.threads))
         .Remedy("give it those threads, or leave the pair out");
   };
   const auto add_pair = [&](std::size_t baseline, std::size_t candidate, const PairConfig& pair_config) {

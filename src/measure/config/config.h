@@ -152,27 +152,28 @@ struct ExperimentConfig : ExperimentSettings {
   }
 };
 
-struct PairSideConfig {
+struct PairVariantConfig {
   std::string experiment;
   int threads = 0;  // 0: the experiment's first number of threads
   std::string label;
 
   static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
-    v("experiment", &PairSideConfig::experiment, {.meaning = "its `name`"});
-    v("threads", &PairSideConfig::threads,
+    v("experiment", &PairVariantConfig::experiment, {.meaning = "its `name`"});
+    v("threads", &PairVariantConfig::threads,
       Key({.meaning = "of the experiment's; the first of them without it", .min = 1, .max = kMaxThreads}));
-    v("label", &PairSideConfig::label, Key({.meaning = "its name in reports; the experiment's without it"}));
+    v("label", &PairVariantConfig::label,
+      Key({.meaning = "its name in reports; the experiment's without it"}));
   }
 };
 struct PairConfig {
-  PairSideConfig baseline, candidate;
+  PairVariantConfig baseline, candidate;
   std::string label;
 
   static constexpr const char* kSchemaName = "pair";
   static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
-    using NameOrMore = std::variant<std::string, PairSideConfig>;
+    using NameOrMore = std::variant<std::string, PairVariantConfig>;
     v("baseline", DocumentedMember<NameOrMore>(&PairConfig::baseline),
       {.meaning = "an experiment's name, or more of it"});
     v("candidate", DocumentedMember<NameOrMore>(&PairConfig::candidate),

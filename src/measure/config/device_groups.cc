@@ -35,7 +35,7 @@ const std::vector<std::string>& SelectDevices(const ExperimentConfig& experiment
 // are on one device.
 void RequireCommonDevice(const Config& config, const PairConfig& pair,
                          const std::vector<std::string>& device_options) {
-  const auto side_devices = [&](const PairSideConfig& side) -> const std::vector<std::string>& {
+  const auto side_devices = [&](const PairVariantConfig& side) -> const std::vector<std::string>& {
     for (const ExperimentConfig& experiment : config.experiments) {
       if (experiment.name == side.experiment) return SelectDevices(experiment, device_options);
     }

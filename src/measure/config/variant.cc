@@ -243,11 +243,11 @@ Config MakeProfileConfig(const ExperimentConfig& base_experiment, const std::vec
       experiment.name = fmt::format("{}_{}", FolderName(labels.variant), i);
     for (const int threads : base_experiment.threads) {
       const bool several_threads = base_experiment.threads.size() > 1;
-      PairSideConfig base_side{labeled_base.name, threads,
-                               several_threads
-                                   ? fmt::format("{}, {}", labeled_base.label, CountedText(threads, "thread"))
-                                   : labeled_base.label};
-      PairSideConfig variant_side{experiment.name, variant.threads.value_or(threads), labels.variant};
+      PairVariantConfig base_side{
+          labeled_base.name, threads,
+          several_threads ? fmt::format("{}, {}", labeled_base.label, CountedText(threads, "thread"))
+                          : labeled_base.label};
+      PairVariantConfig variant_side{experiment.name, variant.threads.value_or(threads), labels.variant};
       if (several_threads && !variant.threads) variant_side.label += ", " + CountedText(threads, "thread");
       const bool masked = variant.isa && !HiddenFeatures(*variant.isa).empty();
       config.pairs.push_back(masked ? PairConfig{variant_side, base_side, ""}

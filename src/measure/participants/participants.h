@@ -13,8 +13,8 @@
 
 namespace etprof {
 
-// The log of all processes of one experiment, for people. Appends, and keeps at most 64 MB. Write errors are
-// ignored, since a log is not a result.
+// The log of all processes of one experiment, for users to read. Appends, and keeps at most 64 MB. Write
+// errors are ignored, since a log is not a result.
 class ExperimentLog {
  public:
   explicit ExperimentLog(std::filesystem::path path);

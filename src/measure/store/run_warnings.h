@@ -7,7 +7,7 @@
 
 namespace etprof {
 
-// The warning for an experiment, a pair, or a verdict.
+// The warning for each experiment, pair, and verdict of an emulated CPU.
 inline constexpr const char* kEmulatedRemark = "the CPU is emulated: timings are not meaningful";
 
 // Adds warnings about conditions that make a finished measurement less certain to the run and its

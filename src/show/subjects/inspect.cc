@@ -20,7 +20,8 @@ namespace etprof::show {
 namespace {
 
 constexpr std::size_t kScreenSteps = 20;
-constexpr std::size_t kScreenTensors = 8;  // inputs, and likewise outputs, on a screen
+constexpr std::size_t kScreenTensors = 8;  // maximum number of inputs and maximum number of outputs
+
 constexpr std::size_t kScreenMissing = 8;
 constexpr std::size_t kScreenPlaces = 5;
 
@@ -112,7 +113,7 @@ void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
   std::size_t between = 0;
   for (const PortableOperator& entry : summary.operators) {
     by_reason[entry.reason].emplace_back(entry.name, entry.calls);
-    between += entry.between;
+    between += entry.between_delegates;
   }
   const auto add = [&](std::string text) { facts.Add("not delegated", std::move(text)); };
   for (const auto& [reason, counts] : by_reason)

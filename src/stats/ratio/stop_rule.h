@@ -41,7 +41,7 @@ enum class StopCause {
 struct StopDecision {
   bool stop = false;
   StopCause cause = StopCause::kNone;
-  std::string reason;     // one clause for people, e.g. "half-width 0.42% is within 0.5%"
+  std::string reason;     // one clause to print, e.g. "half-width 0.42% is within 0.5%"
   int next_launches = 0;  // launches at the next call, in total; if `stop`, the current number of launches
 };
 

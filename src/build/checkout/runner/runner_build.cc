@@ -214,7 +214,7 @@ std::vector<std::string> InstallPresets(const fs::path& checkout) {
       if (existing && !Exists(backup)) WriteFileAtomically(backup, *existing);
       WriteFileAtomically(path, merged.text);
     }
-    return merged.left_to_checkout;
+    return merged.conflicting_presets;
   } catch (Error& error) {
     if (error.file().empty()) error.InFile(path.string());
     throw;

@@ -75,7 +75,7 @@ std::optional<double> LowestSqnr(const json& outputs) {
 
 }  // namespace
 
-std::vector<std::string> ReadKeptPatterns(const std::filesystem::path& pte) {
+std::vector<std::string> ReadKeepPatterns(const std::filesystem::path& pte) {
   return ReadStrings(GetMember(ReadManifest(pte.string() + ".json"), "kept"));
 }
 

@@ -15,7 +15,7 @@ void AddExportNotes(const std::filesystem::path& manifest, SourceMap& sources);
 
 // Reads the patterns of `--keep` with which a program was exported from the .pte.json next to it. Empty if
 // there were no patterns, or if they are unknown.
-std::vector<std::string> ReadKeptPatterns(const std::filesystem::path& pte);
+std::vector<std::string> ReadKeepPatterns(const std::filesystem::path& pte);
 
 // The lowest signal-to-noise ratio of a method's outputs in dB that the export's check found, by kind of
 // inputs ("example", "held-out 1"). Infinite if nothing differs.

@@ -34,7 +34,7 @@ TEST(ExportNotes, AreNamesAndHintsOfEachMethod) {
   EXPECT_TRUE(sources.methods.at("other").hints.empty());
 }
 
-TEST(ExportNotes, AreIgnoredForAnotherFile) {
+TEST(ExportNotes, AreEmptyForAnotherFile) {
   for (const char* const text :
        {"", "{", "[]", R"json({"methods": 3})json", R"json({"hints": {"forward": 1}})json"})
     EXPECT_TRUE(ReadNotes(text).methods.empty()) << text;
@@ -79,16 +79,16 @@ TEST(CheckedSqnr, IsTheLowestOfTheOutputsByInputs) {
   EXPECT_TRUE(ReadCheckedSqnr("no/such/file", "a1", "forward").empty());
 }
 
-TEST(KeptPatterns, AreReadFromTheManifest) {
+TEST(ReadKeepPatterns, ReadsThePatternsOfTheManifest) {
   const std::filesystem::path pte = std::filesystem::path(testing::TempDir()) / "kept.pte";
   const auto write = [&](const char* text) { std::ofstream(pte.string() + ".json") << text; };
   write(R"({"kept": ["add", "*.attention"]})");
-  EXPECT_THAT(ReadKeptPatterns(pte), testing::ElementsAre("add", "*.attention"));
+  EXPECT_THAT(ReadKeepPatterns(pte), testing::ElementsAre("add", "*.attention"));
   for (const char* const invalid_manifest : {R"({"kept": []})", R"({"kept": 3})", "{}", "[", ""}) {
     write(invalid_manifest);
-    EXPECT_THAT(ReadKeptPatterns(pte), testing::ElementsAre()) << invalid_manifest;
+    EXPECT_THAT(ReadKeepPatterns(pte), testing::ElementsAre()) << invalid_manifest;
   }
-  EXPECT_THAT(ReadKeptPatterns("no/such/file"), testing::ElementsAre());
+  EXPECT_THAT(ReadKeepPatterns("no/such/file"), testing::ElementsAre());
 }
 
 }  // namespace

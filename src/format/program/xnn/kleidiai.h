@@ -12,10 +12,10 @@ namespace etprof {
 // that run in an emulator).
 struct KleidiaiUse {
   enum class Kernels {
-    kSme,       // KleidiAI's for SME and SME2: PF32, PF16, PQS8 or QP8 in the operator's name
-    kKleidiai,  // KleidiAI's that other Arm CPUs also support
-    kXnnpack,   // XNNPACK's own, with or without SME2
-    kPortable,  // not XNNPACK's: the operator is not delegated
+    kSme,       // KleidiAI kernels for SME and SME2: the operator's name has PF32, PF16, PQS8 or QP8
+    kKleidiai,  // KleidiAI kernels that other Arm CPUs also support
+    kXnnpack,   // XNNPACK's own kernels, with or without SME2
+    kPortable,  // a portable kernel: the operator is not delegated
     kUnknown,
   } kernels = Kernels::kUnknown;
   std::string reason;  // the reason why kSme does not apply: one clause; empty for kSme

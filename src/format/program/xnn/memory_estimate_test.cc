@@ -55,7 +55,7 @@ std::optional<MethodState> FindMethodState(const Method& method, const Program& 
 }
 
 TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
-  // 0 -> 1; 1 and the contents of 2 -> 3.
+  // The first call reads value 0 and writes 1. The second call reads 1 and 2, and writes 3.
   Method method = MakePlannedMethod({10, 50, 64, 20});
   AddCall(0, 1, method);
   AddCall(1, 3, method);
@@ -83,7 +83,7 @@ TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
   EXPECT_FALSE(FindMethodState(method, program)->tokens);
   program.methods[0].values[0].integer.reset();
   EXPECT_FALSE(FindMethodState(method, program)->tokens);
-  // Inputs and tensors that were written before are not states.
+  // Inputs, and tensors that the method writes before it reads them, are not states.
   method.inputs = {0, 2};
   EXPECT_EQ(FindMethodState(method, program)->tensors, 0);
   method.inputs = {0};

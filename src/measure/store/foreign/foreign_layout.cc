@@ -210,7 +210,7 @@ std::optional<std::size_t> FindPairExperiment(const nlohmann::json& pair, const 
                                               const RunData& run) {
   const auto side = pair.find(key);
   if (side == pair.end()) return std::nullopt;
-  PairSideConfig pair_side;
+  PairVariantConfig pair_side;
   pair_side.threads = 1;
   if (side->is_string()) pair_side.experiment = side->get<std::string>();
   if (side->is_object()) ReadJsonTolerantly(*side, pair_side, {});

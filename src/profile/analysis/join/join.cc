@@ -30,7 +30,7 @@ class Joiner {
  public:
   Joiner(const Profile& profile, const Program& program, const Method& method, const MethodSources* sources)
       : profile_(profile), program_(program), method_(method), places_(sources) {
-    if (sources == nullptr) result_.no_sources = "where operators come from in the model is not known";
+    if (sources == nullptr) result_.no_sources_reason = "where operators come from in the model is not known";
     for (const Instruction& instruction : method.instructions)
       instructions_[{instruction.chain, instruction.index}] = &instruction;
   }

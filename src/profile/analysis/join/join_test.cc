@@ -223,7 +223,7 @@ TEST(JoinProgram, FusedNodesExchangeNoBytes) {
   const OperatorSource& pool = FindSource(profile, join, "Max Pooling (NHWC, F32) #1");
   EXPECT_THAT(pool.nodes, ElementsAre(0, 1));
   EXPECT_EQ(pool.work.bytes, 80);
-  EXPECT_NE(join.no_sources, "");
+  EXPECT_NE(join.no_sources_reason, "");
   EXPECT_FALSE(pool.place.has_value());
 }
 

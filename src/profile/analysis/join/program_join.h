@@ -125,7 +125,7 @@ struct ProgramJoin {
   // "": the operators were joined.
   std::string problem;
   // The reason why no places are known: there is no .etrecord, or it cannot be read. Else "".
-  std::string no_sources;
+  std::string no_sources_reason;
   // Bytes that the method plans for tensors, and the minimum that XNNPACK packs
   // (format/program/xnn/memory_estimate.h).
   std::optional<Bytes> planned, packed_at_least;

@@ -20,7 +20,8 @@ struct ProgramJoinJson {
   static void Describe(auto& v) {
     v("problem", &ProgramJoin::problem,
       {.meaning = "why operators are not joined to the program", .or_null = true});
-    v("no_sources", &ProgramJoin::no_sources, {.meaning = "why layers are not known", .or_null = true});
+    v("no_sources", &ProgramJoin::no_sources_reason,
+      {.meaning = "why layers are not known", .or_null = true});
     v("attributed_share", &ReportExperiment::attributed,
       {.meaning = "of the operators' time, overheads apart", .min = 0});
     v("layers", &ReportExperiment::layers, {.meaning = "the model's modules, parents before children"});

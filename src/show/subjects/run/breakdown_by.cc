@@ -28,7 +28,7 @@ struct ModelPart {
   Nanoseconds baseline = 0, candidate = 0;
   Nanoseconds baseline_self = 0, self = 0;  // for a module: time outside of its submodules
   std::size_t operators = 0;
-  TimeComparison quantity = {};
+  TimeComparison time_comparison = {};
 };
 using ModelParts = std::vector<ModelPart>;
 
@@ -109,7 +109,7 @@ ModelParts MakeLayerParts(const BreakdownSubject& subject) {
            .candidate = layer.row.candidate_total,
            .baseline_self = self_time(*subject.baseline),
            .self = self_time(*subject.candidate),
-           .quantity = layer.row.quantity});
+           .time_comparison = layer.row.time_comparison});
     }
   }
   AddTimeOutsideModules(subject, parts);
@@ -131,7 +131,7 @@ ModelParts MakeFlatParts(const BreakdownSubject& subject, By by) {
       parts.push_back({.name = row.name,
                        .baseline = row.baseline_total,
                        .candidate = row.candidate_total,
-                       .quantity = row.quantity});
+                       .time_comparison = row.time_comparison});
     }
   }
   std::erase_if(parts, [](const ModelPart& part) { return part.baseline == 0 && part.candidate == 0; });
@@ -209,9 +209,9 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
        {Right(pair ? "candidate" : "time"), time(&ModelPart::candidate, subject.candidate, pair)},
        {Right("share", "% of total").WithDropPriority(pair ? 4 : 0),
         [&](const ModelPart& part) { return ShareCell(part.candidate, candidate.groups.total); }},
-       {Right("speedup"), [](const ModelPart& part) { return Speedup{part.quantity}; }, pair},
+       {Right("speedup"), [](const ModelPart& part) { return Speedup{part.time_comparison}; }, pair},
        {Left("speedup_interval", "95% CI").WithDropPriority(2),
-        [](const ModelPart& part) { return Interval{part.quantity}; }, pair},
+        [](const ModelPart& part) { return Interval{part.time_comparison}; }, pair},
        {Right("baseline_own", "own, baseline").WithDropPriority(1),
         time(&ModelPart::baseline_self, subject.baseline, true), pair && tree},
        {Right("candidate_own", "own, candidate").WithDropPriority(1),
@@ -231,7 +231,7 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
 std::string AttributionText(const ReportExperiment& experiment) {
   if (!experiment.profile || !experiment.profile->program) return "";
   const ProgramJoin& program = *experiment.profile->program;
-  const std::string& reason = program.problem.empty() ? program.no_sources : program.problem;
+  const std::string& reason = program.problem.empty() ? program.no_sources_reason : program.problem;
   if (!reason.empty()) return "Layers are not known: " + reason + ".";
   if (!experiment.attributed) return "";
   return fmt::format(
