@@ -167,8 +167,8 @@ class CheckAssembler {
       AddTests(parts);
     } else if (limits_.slowdown) {
       const Comparison* const compared = parts.front()->comparison;
-      AddQuantity(pair, {.kind = CheckItem::Kind::kLatency, .limit = *limits_.slowdown},
-                  compared != nullptr ? compared->latency : TimeComparison(), refusal);
+      AddTimeComparison(pair, {.kind = CheckItem::Kind::kLatency, .limit = *limits_.slowdown},
+                        compared != nullptr ? compared->latency : TimeComparison(), refusal);
     }
     const bool paired = result_.pairs[pair].pairing == Pairing::kLaunches;
     const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value, double drift,
@@ -205,26 +205,28 @@ class CheckAssembler {
       std::string refusal;
       for (const Part* part : parts)
         if (part->test == row.test && refusal.empty()) refusal = Refusal(*part);
-      if (refusal.empty() && row.quantity.verdict == stats::Verdict::kContended)
+      if (refusal.empty() && row.time_comparison.verdict == stats::Verdict::kContended)
         refusal = "contended: too few processes ran all of its steps undisturbed";
       const bool is_prompt = !row.test.starts_with("tg");  // encoders count as prompts
-      AddQuantity(pair,
-                  {.kind = is_prompt ? CheckItem::Kind::kPrefill : CheckItem::Kind::kDecode,
-                   .name = row.test,
-                   .limit = *limits_.slowdown},
-                  row.quantity, refusal);
+      AddTimeComparison(pair,
+                        {.kind = is_prompt ? CheckItem::Kind::kPrefill : CheckItem::Kind::kDecode,
+                         .name = row.test,
+                         .limit = *limits_.slowdown},
+                        row.time_comparison, refusal);
     }
     if (const auto limit = limits_.FirstTokenSlowdown()) {
-      const TimeComparison quantity = tests.first_token ? tests.first_token->quantity : TimeComparison();
+      const TimeComparison time_comparison =
+          tests.first_token ? tests.first_token->time_comparison : TimeComparison();
       std::string refusal = RefusalReason(parts.front()->sides);
-      if (refusal.empty() && a.text && b.text && !quantity.estimate) {
+      if (refusal.empty() && a.text && b.text && !time_comparison.estimate) {
         if (a.text->prompt != b.text->prompt) {
           refusal = fmt::format("the prompts have {} and {} tokens", a.text->prompt, b.text->prompt);
-        } else if (!tests.first_token || quantity.verdict == stats::Verdict::kContended) {
+        } else if (!tests.first_token || time_comparison.verdict == stats::Verdict::kContended) {
           refusal = "contended: too few processes ran the prompt undisturbed";
         }
       }
-      AddQuantity(pair, {.kind = CheckItem::Kind::kFirstToken, .limit = *limit}, quantity, refusal);
+      AddTimeComparison(pair, {.kind = CheckItem::Kind::kFirstToken, .limit = *limit}, time_comparison,
+                        refusal);
     }
     if (!limits_.cache_growth) return;
     CheckItem item{.kind = CheckItem::Kind::kCache,
@@ -326,14 +328,15 @@ class CheckAssembler {
           std::max(QuotientIfDefined(match.baseline_total, compared.baseline_total).value_or(0),
                    QuotientIfDefined(match.candidate_total, compared.candidate_total).value_or(0));
       if (share < limits_.min_operator_share) continue;
-      const bool too_short = refusal.empty() && match.quantity.too_short;
-      AddQuantity(part.pair,
-                  {.kind = CheckItem::Kind::kOperator,
-                   .name = op->name,
-                   .key = KeyText(op->key),
-                   .origin = FindOrigin(match, part),
-                   .limit = *limits_.operator_slowdown},
-                  match.quantity, too_short ? "it is too short for a clock of whole microseconds" : refusal);
+      const bool too_short = refusal.empty() && match.time_comparison.too_short;
+      AddTimeComparison(part.pair,
+                        {.kind = CheckItem::Kind::kOperator,
+                         .name = op->name,
+                         .key = KeyText(op->key),
+                         .origin = FindOrigin(match, part),
+                         .limit = *limits_.operator_slowdown},
+                        match.time_comparison,
+                        too_short ? "it is too short for a clock of whole microseconds" : refusal);
     }
     if (!has_common_operator) {
       AddItem(part.pair,
@@ -345,11 +348,11 @@ class CheckAssembler {
     }
   }
 
-  void AddQuantity(std::size_t pair, CheckItem item, const TimeComparison& quantity,
-                   const std::string& refusal) {
-    item.baseline = quantity.baseline_ns;
-    item.candidate = quantity.candidate_ns;
-    AddItem(pair, std::move(item), quantity.estimate, refusal);
+  void AddTimeComparison(std::size_t pair, CheckItem item, const TimeComparison& time_comparison,
+                         const std::string& refusal) {
+    item.baseline = time_comparison.baseline_ns;
+    item.candidate = time_comparison.candidate_ns;
+    AddItem(pair, std::move(item), time_comparison.estimate, refusal);
   }
 
   void AddItem(std::size_t pair, CheckItem item, std::optional<stats::RatioEstimate> estimate,
@@ -438,13 +441,14 @@ class CheckAssembler {
         const Operator* op = FindOperator(match, part);
         if (op == nullptr || !IsOperator(*op)) continue;
         has_common_operator = has_common_operator || (match.baseline && match.candidate);
-        if (match.baseline && match.candidate && match.quantity.estimate) {
-          estimates.push_back(*match.quantity.estimate);
+        if (match.baseline && match.candidate && match.time_comparison.estimate) {
+          estimates.push_back(*match.time_comparison.estimate);
           tested_operators.emplace_back(&part, &match);
         } else if (!match.candidate) {
-          AddUnmatchedOperator(pair.only_baseline, *op, match, part.test, match.quantity.baseline_ns);
+          AddUnmatchedOperator(pair.only_baseline, *op, match, part.test, match.time_comparison.baseline_ns);
         } else if (!match.baseline) {
-          AddUnmatchedOperator(pair.only_candidate, *op, match, part.test, match.quantity.candidate_ns);
+          AddUnmatchedOperator(pair.only_candidate, *op, match, part.test,
+                               match.time_comparison.candidate_ns);
         }
       }
       if (has_common_operator && tested_operators.size() == tested_before && pair.launches > 1) {
@@ -463,8 +467,8 @@ class CheckAssembler {
       const stats::RatioEstimate& estimate = verdicts[i].estimate;
       result_.pairs[part->pair].time_changes.push_back(
           {op.name, KeyText(op.key), FindOrigin(*match, *part),
-           estimate.baseline().value_or(match->quantity.baseline_ns.value_or(0)),
-           estimate.candidate().value_or(match->quantity.candidate_ns.value_or(0)),
+           estimate.baseline().value_or(match->time_comparison.baseline_ns.value_or(0)),
+           estimate.candidate().value_or(match->time_comparison.candidate_ns.value_or(0)),
            std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high), std::expm1(-estimate.log_low)});
     }
     for (CheckPair& pair : result_.pairs) {

@@ -95,7 +95,8 @@ TEST(Check, TimeChangesHaveTheOriginOfTheCandidate) {
 TEST(Check, NotesOperatorsWithoutTimeChangeTests) {
   Report report = MakeExample(1, 0);
   EXPECT_THAT(AssembleCheck(report, {}).notes, IsEmpty());
-  for (OperatorMatch& match : report.comparisons[0].comparison.operators) match.quantity.estimate.reset();
+  for (OperatorMatch& match : report.comparisons[0].comparison.operators)
+    match.time_comparison.estimate.reset();
   const CheckReport check = AssembleCheck(report, {});
   EXPECT_THAT(check.pairs[0].time_changes, IsEmpty());
   ExpectGolden("report/check_of_unknown_operators", check.notes);

@@ -122,8 +122,8 @@ class SectionBuilder {
         for (std::size_t device = 0; device < used.size(); ++device)
           used[device] += rows[member].cells[device].experiment ? 1 : 0;
       }
-      // If one device has two experiments of this configuration (an A/A pair), it is not known which of them
-      // corresponds to the experiment of the other device.
+      // If a device ran two of these rows (an A/A pair), the match with the row of another device is
+      // ambiguous.
 
       if (std::ranges::any_of(used, [](int count) { return count > 1; })) continue;
       DeviceRow& first = rows[members.front()];
@@ -152,22 +152,23 @@ class SectionBuilder {
       const ReportExperiment* experiment = GetExperiment(row, device);
       if (experiment == nullptr || !experiment->latency.p50) continue;
       const ExperimentData& data = *GetData(row, device);
-      TimeComparison& quantity = row.cells[device].against_first;
-      quantity.baseline_ns = first.latency.p50;
-      quantity.candidate_ns = experiment->latency.p50;
+      TimeComparison& time_comparison = row.cells[device].against_first;
+      time_comparison.baseline_ns = first.latency.p50;
+      time_comparison.candidate_ns = experiment->latency.p50;
       if (data.emulated || first_data.emulated) {
-        quantity.verdict = stats::Verdict::kEmulated;
+        time_comparison.verdict = stats::Verdict::kEmulated;
         continue;
       }
       // Times that include tracing cannot be compared between devices.
       const bool traced = first.latency_from_trace || experiment->latency_from_trace || data.trace_enabled ||
                           first_data.trace_enabled || data.tracer_always_on != first_data.tracer_always_on;
       if (traced) continue;
-      quantity.estimate = stats::EstimateLaunchesWithDrift(
+      time_comparison.estimate = stats::EstimateLaunchesWithDrift(
           first_medians, LaunchMediansOfAllRuns(data), CompareOptions().confidence, CompareOptions().drift);
-      if (quantity.estimate) {
-        quantity.verdict = stats::DecideVerdict(quantity.estimate->log_low, quantity.estimate->log_high,
-                                                MakeCompareOptions(GetRun(device).run).margin);
+      if (time_comparison.estimate) {
+        time_comparison.verdict =
+            stats::DecideVerdict(time_comparison.estimate->log_low, time_comparison.estimate->log_high,
+                                 MakeCompareOptions(GetRun(device).run).margin);
       }
     }
   }

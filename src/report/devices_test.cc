@@ -64,20 +64,21 @@ TEST(Devices, NoVerdictWithoutAnInterval) {
   runs[2].run.experiments[1].tracer_always_on = true;
   const DevicesReport report = AssembleDevices(std::move(runs));
   for (const std::size_t device : {1u, 2u}) {
-    const TimeComparison& quantity = report.models[0].experiments[1].cells[device].against_first;
-    EXPECT_FALSE(quantity.estimate.has_value()) << device;
-    EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive) << device;
-    EXPECT_TRUE(quantity.candidate_ns.has_value()) << device;
+    const TimeComparison& time_comparison = report.models[0].experiments[1].cells[device].against_first;
+    EXPECT_FALSE(time_comparison.estimate.has_value()) << device;
+    EXPECT_EQ(time_comparison.verdict, stats::Verdict::kInconclusive) << device;
+    EXPECT_TRUE(time_comparison.candidate_ns.has_value()) << device;
   }
 }
 
 // The verdict is not "same within 1%", since measurements at different times drift.
 TEST(Devices, EqualDevicesAreInconclusive) {
   const DevicesReport report = AssembleDevices({example::MakePairOn("a", 1), example::MakePairOn("b", 1)});
-  const TimeComparison& quantity = report.models[0].experiments[0].cells[1].against_first;
-  EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive);
-  EXPECT_NEAR(quantity.estimate->log_ratio, 0, 1e-9);
-  EXPECT_NEAR(quantity.estimate->standard_error, stats::kDriftBetweenMeasurements * std::sqrt(2), 0.01);
+  const TimeComparison& time_comparison = report.models[0].experiments[0].cells[1].against_first;
+  EXPECT_EQ(time_comparison.verdict, stats::Verdict::kInconclusive);
+  EXPECT_NEAR(time_comparison.estimate->log_ratio, 0, 1e-9);
+  EXPECT_NEAR(time_comparison.estimate->standard_error, stats::kDriftBetweenMeasurements * std::sqrt(2),
+              0.01);
 }
 
 TEST(Devices, SeparatesModels) {

@@ -306,10 +306,11 @@ std::vector<Finding> FindNoise(const RunData& run, const ReportExperiment& exper
 // Baseline time over candidate time: the ratio of the estimate, else the quotient of the times. Absent if a
 // variant has no time, or if the times must not be compared: on an emulated CPU, or if other processes
 // disturbed the runs.
-std::optional<double> SpeedupRatio(const TimeComparison& quantity);
+std::optional<double> SpeedupRatio(const TimeComparison& time_comparison);
 
 // Scaling efficiency: speedup / ratio of the threads; 1 is perfect scaling. Absent without a ratio.
-std::optional<double> ScalingEfficiency(const TimeComparison& quantity, int baseline_threads, int threads);
+std::optional<double> ScalingEfficiency(const TimeComparison& time_comparison, int baseline_threads,
+                                        int threads);
 
 // Makes a run of plain ETDump files, one experiment each; two files form a pair. Labels are by index of the
 // files; empty labels are replaced by file names.

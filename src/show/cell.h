@@ -84,7 +84,7 @@ struct Value {
   std::optional<double> value = {}, low = {}, high = {};  // absent: not defined
   std::string unit = {};  // unit of `value` and its bounds: "ns", "bytes", a Number's own; "": no unit
   std::string text = {};
-  TimeComparison quantity = {};           // the compared quantity; only for a speedup or its interval
+  TimeComparison time_comparison = {};    // only for a speedup or its interval
   std::optional<double> efficiency = {};  // efficiency of a speedup; absent: not a scaling comparison
   // For a time in a text that is one of several parts: all parts (ns), and the index of this part. The parts
   // add up as printed, as in their table. The unit is omitted, since the whole follows: "0.565 of 1.086 ms".
@@ -92,7 +92,7 @@ struct Value {
   std::size_t part = 0;
 
   // The name of a speedup's verdict; "" for other values.
-  std::string Verdict() const { return kind == CellKind::kSpeedup ? GetName(quantity.verdict) : ""; }
+  std::string Verdict() const { return kind == CellKind::kSpeedup ? GetName(time_comparison.verdict) : ""; }
 };
 
 template <typename T>
@@ -132,20 +132,20 @@ struct Change : Value {
       : Value{CellKind::kChange, relative, low_bound, high_bound} {}
 };
 struct Interval : Value {
-  explicit Interval(const TimeComparison& compared_quantity)
-      : Value{.kind = CellKind::kInterval, .quantity = compared_quantity} {
-    const std::optional<stats::RatioEstimate> estimate = compared_quantity.EstimateUnlessEmulated();
+  explicit Interval(const TimeComparison& compared_times)
+      : Value{.kind = CellKind::kInterval, .time_comparison = compared_times} {
+    const std::optional<stats::RatioEstimate> estimate = compared_times.EstimateUnlessEmulated();
     if (!estimate) return;
     low = estimate->low();
     high = estimate->high();
   }
 };
 struct Speedup : Interval {
-  explicit Speedup(const TimeComparison& compared_quantity, std::optional<double> scaling_efficiency = {})
-      : Interval(compared_quantity) {
+  explicit Speedup(const TimeComparison& compared_times, std::optional<double> scaling_efficiency = {})
+      : Interval(compared_times) {
     kind = CellKind::kSpeedup;
     efficiency = scaling_efficiency;
-    if (low) value = compared_quantity.estimate->ratio();
+    if (low) value = compared_times.estimate->ratio();
   }
 };
 

@@ -16,11 +16,11 @@ namespace etprof::show {
 namespace {
 
 std::string SpeedupText(const Value& value) {
-  const TimeComparison& quantity = value.quantity;
-  const auto ratio = SpeedupRatio(quantity);
-  if (!value.efficiency || !ratio) return SpeedupOrDash(quantity);
-  if (quantity.estimate && quantity.verdict == stats::Verdict::kInconclusive) return kUndefined;
-  return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*value.efficiency);
+  const TimeComparison& time_comparison = value.time_comparison;
+  const auto ratio = SpeedupRatio(time_comparison);
+  if (!value.efficiency || !ratio) return SpeedupOrDash(time_comparison);
+  if (time_comparison.estimate && time_comparison.verdict == stats::Verdict::kInconclusive) return kUndefined;
+  return (time_comparison.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*value.efficiency);
 }
 
 // Like ToText, for a text whose times share one unit and number of digits.
@@ -132,7 +132,7 @@ std::string ToText(const Value& value) {
       return SpeedupText(value);
     case CellKind::kInterval:
       return value.unit.empty()
-                 ? IntervalText(value.quantity)
+                 ? IntervalText(value.time_comparison)
                  : fmt::format("[{}, {}]", FormatDuration(*value.low), FormatDuration(*value.high));
   }
   return "";
@@ -140,7 +140,7 @@ std::string ToText(const Value& value) {
 
 Tone GetTone(const Cell& cell) {
   if (cell.kind != CellKind::kSpeedup || cell.tone != Tone::kPlain) return cell.tone;
-  const stats::Verdict verdict = cell.quantity.verdict;
+  const stats::Verdict verdict = cell.time_comparison.verdict;
   return verdict == stats::Verdict::kFaster   ? Tone::kGood
          : verdict == stats::Verdict::kSlower ? Tone::kBad
          : verdict == stats::Verdict::kSame   ? Tone::kPlain

@@ -134,30 +134,33 @@ std::string RatioPhrase(double ratio, const char* comparative) {
 
 constexpr std::string_view kNoInterval = ", too few independent runs for an interval";
 
-VerdictTexts MakeVerdictTexts(const TimeComparison& quantity) {
-  if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated CPU: timings not meaningful", ""};
-  if (quantity.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
-  if (quantity.too_short) return {"too short for a clock of whole microseconds", ""};
-  if (!quantity.estimate) {
-    if (quantity.baseline_ns && quantity.candidate_ns && *quantity.candidate_ns > 0)
-      return {RatioText(*quantity.baseline_ns / *quantity.candidate_ns).append(kNoInterval), ""};
+VerdictTexts MakeVerdictTexts(const TimeComparison& time_comparison) {
+  if (time_comparison.verdict == stats::Verdict::kEmulated)
+    return {"emulated CPU: timings not meaningful", ""};
+  if (time_comparison.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
+  if (time_comparison.too_short) return {"too short for a clock of whole microseconds", ""};
+  if (!time_comparison.estimate) {
+    if (time_comparison.baseline_ns && time_comparison.candidate_ns && *time_comparison.candidate_ns > 0)
+      return {RatioText(*time_comparison.baseline_ns / *time_comparison.candidate_ns).append(kNoInterval),
+              ""};
     return {kUndefined, ""};
   }
-  const stats::RatioEstimate& estimate = *quantity.estimate;
+  const stats::RatioEstimate& estimate = *time_comparison.estimate;
   const std::string interval = IntervalOrEmpty(estimate.low(), estimate.high());
-  if (quantity.verdict == stats::Verdict::kFaster) return {RatioPhrase(estimate.ratio(), "faster"), interval};
-  if (quantity.verdict == stats::Verdict::kSlower)
+  if (time_comparison.verdict == stats::Verdict::kFaster)
+    return {RatioPhrase(estimate.ratio(), "faster"), interval};
+  if (time_comparison.verdict == stats::Verdict::kSlower)
     return {RatioPhrase(1 / estimate.ratio(), "slower"),
             IntervalOrEmpty(1 / estimate.high(), 1 / estimate.low())};
-  if (quantity.verdict == stats::Verdict::kSame) return {"same", interval};
+  if (time_comparison.verdict == stats::Verdict::kSame) return {"same", interval};
   return {"inconclusive, " + RatioText(estimate.ratio()), interval};
 }
 
-std::string VerdictWithBaseline(const TimeComparison& quantity, const std::string& baseline) {
-  std::string verdict = MakeVerdictTexts(quantity).verdict;
-  if (Differs(quantity.verdict)) return verdict + " than " + baseline;
-  if (quantity.verdict == stats::Verdict::kSame) return verdict + " as " + baseline;
-  if (quantity.verdict != stats::Verdict::kInconclusive || verdict == kUndefined) return verdict;
+std::string VerdictWithBaseline(const TimeComparison& time_comparison, const std::string& baseline) {
+  std::string verdict = MakeVerdictTexts(time_comparison).verdict;
+  if (Differs(time_comparison.verdict)) return verdict + " than " + baseline;
+  if (time_comparison.verdict == stats::Verdict::kSame) return verdict + " as " + baseline;
+  if (time_comparison.verdict != stats::Verdict::kInconclusive || verdict == kUndefined) return verdict;
   // The baseline's name goes after the ratio.
   const std::size_t suffix_size = verdict.ends_with(kNoInterval) ? kNoInterval.size() : 0;
   verdict.insert(verdict.size() - suffix_size, " compared with " + baseline);
@@ -175,16 +178,18 @@ std::string UndefinedText(const Report& report) {
   return reasons.empty() ? "" : fmt::format("{}: {}.", kUndefined, fmt::join(reasons, " or "));
 }
 
-std::string SpeedupOrDash(const TimeComparison& quantity) {
-  if (quantity.verdict == stats::Verdict::kContended) return std::string(GetName(quantity.verdict));
-  if (quantity.verdict == stats::Verdict::kSame) return "same";
-  if (!Differs(quantity.verdict) || !quantity.estimate) return kUndefined;
-  return RatioText(quantity.estimate->ratio());
+std::string SpeedupOrDash(const TimeComparison& time_comparison) {
+  if (time_comparison.verdict == stats::Verdict::kContended)
+    return std::string(GetName(time_comparison.verdict));
+  if (time_comparison.verdict == stats::Verdict::kSame) return "same";
+  if (!Differs(time_comparison.verdict) || !time_comparison.estimate) return kUndefined;
+  return RatioText(time_comparison.estimate->ratio());
 }
 
-std::string IntervalText(const TimeComparison& quantity) {
-  if (quantity.verdict == stats::Verdict::kEmulated || !quantity.estimate) return kUndefined;
-  const std::string interval = IntervalOrEmpty(quantity.estimate->low(), quantity.estimate->high());
+std::string IntervalText(const TimeComparison& time_comparison) {
+  if (time_comparison.verdict == stats::Verdict::kEmulated || !time_comparison.estimate) return kUndefined;
+  const std::string interval =
+      IntervalOrEmpty(time_comparison.estimate->low(), time_comparison.estimate->high());
   return interval.empty() ? kUndefined : interval;
 }
 

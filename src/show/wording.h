@@ -59,17 +59,17 @@ struct VerdictTexts {
   std::string verdict;   // "1.84x faster"
   std::string interval;  // "[1.82, 1.85]"; "" if there is no interval
 };
-VerdictTexts MakeVerdictTexts(const TimeComparison& quantity);
+VerdictTexts MakeVerdictTexts(const TimeComparison& time_comparison);
 
 // A verdict that names the baseline: "1.84x faster than off", "same as off", "inconclusive, 1.02x compared
 // with off".
-std::string VerdictWithBaseline(const TimeComparison& quantity, const std::string& baseline);
+std::string VerdictWithBaseline(const TimeComparison& time_comparison, const std::string& baseline);
 
 // A speedup in a table: "2.46x" (below 1: slower), "same", "contended", or "—" if inconclusive.
-std::string SpeedupOrDash(const TimeComparison& quantity);
+std::string SpeedupOrDash(const TimeComparison& time_comparison);
 // The interval of the ratio baseline / candidate, never inverted: "[2.41, 2.50]". "—" if there is no
 // interval, or if it is too wide to carry information.
-std::string IntervalText(const TimeComparison& quantity);
+std::string IntervalText(const TimeComparison& time_comparison);
 
 // For a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1%)".
 std::string PaceText(const ReportExperiment& experiment);

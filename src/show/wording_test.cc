@@ -11,16 +11,16 @@ namespace etprof {
 namespace {
 
 TimeComparison Ratio(double low, double high, stats::Verdict verdict) {
-  TimeComparison quantity;
-  quantity.baseline_ns = 2e6;
-  quantity.candidate_ns = 1e6;
+  TimeComparison time_comparison;
+  time_comparison.baseline_ns = 2e6;
+  time_comparison.candidate_ns = 1e6;
   stats::RatioEstimate estimate;
   estimate.log_low = std::log(low);
   estimate.log_high = std::log(high);
   estimate.log_ratio = (estimate.log_low + estimate.log_high) / 2;
-  quantity.estimate = estimate;
-  quantity.verdict = verdict;
-  return quantity;
+  time_comparison.estimate = estimate;
+  time_comparison.verdict = verdict;
+  return time_comparison;
 }
 
 TEST(VerdictWording, ShowTheVerdictWithItsInterval) {
@@ -66,10 +66,10 @@ TEST(VerdictWording, ExplainUndefinedSpeedups) {
 }
 
 TEST(VerdictWording, ShowNoSpeedupForInconclusiveRatios) {
-  const TimeComparison quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
-  EXPECT_EQ(SpeedupOrDash(quantity), kUndefined);
-  EXPECT_EQ(IntervalText(quantity), "[0.95, 1.20]");
-  EXPECT_EQ(MakeVerdictTexts(quantity).verdict, "inconclusive, 1.07x");
+  const TimeComparison time_comparison = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
+  EXPECT_EQ(SpeedupOrDash(time_comparison), kUndefined);
+  EXPECT_EQ(IntervalText(time_comparison), "[0.95, 1.20]");
+  EXPECT_EQ(MakeVerdictTexts(time_comparison).verdict, "inconclusive, 1.07x");
   EXPECT_EQ(SpeedupOrDash(Ratio(0.999, 1.001, stats::Verdict::kSame)), "same");
   EXPECT_EQ(SpeedupOrDash(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
   EXPECT_EQ(IntervalText(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
@@ -79,10 +79,10 @@ TEST(VerdictWording, ShowNoSpeedupForInconclusiveRatios) {
 }
 
 TEST(VerdictWording, StateMissingIntervals) {
-  TimeComparison quantity;
-  quantity.baseline_ns = 2e6;
-  quantity.candidate_ns = 1e6;
-  EXPECT_EQ(MakeVerdictTexts(quantity).verdict, "2.00x, too few independent runs for an interval");
+  TimeComparison time_comparison;
+  time_comparison.baseline_ns = 2e6;
+  time_comparison.candidate_ns = 1e6;
+  EXPECT_EQ(MakeVerdictTexts(time_comparison).verdict, "2.00x, too few independent runs for an interval");
   EXPECT_EQ(MakeVerdictTexts(TimeComparison{}).verdict, kUndefined);
 }
 
@@ -192,21 +192,21 @@ TEST(HeaderText, NamesAMethodOtherThanForward) {
 }
 
 TEST(VerdictWithBaseline, NamesTheBaseline) {
-  TimeComparison quantity;
-  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), kUndefined);
-  quantity.baseline_ns = 2;
-  quantity.candidate_ns = 1;
-  EXPECT_EQ(VerdictWithBaseline(quantity, "off"),
+  TimeComparison time_comparison;
+  EXPECT_EQ(VerdictWithBaseline(time_comparison, "off"), kUndefined);
+  time_comparison.baseline_ns = 2;
+  time_comparison.candidate_ns = 1;
+  EXPECT_EQ(VerdictWithBaseline(time_comparison, "off"),
             "2.00x compared with off, too few independent runs for an interval");
-  quantity.estimate.emplace();
-  quantity.estimate->log_ratio = std::log(2.0);
-  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "inconclusive, 2.00x compared with off");
-  quantity.verdict = stats::Verdict::kFaster;
-  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "2.00x faster than off");
-  quantity.verdict = stats::Verdict::kSame;
-  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "same as off");
-  quantity.verdict = stats::Verdict::kEmulated;
-  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "emulated CPU: timings not meaningful");
+  time_comparison.estimate.emplace();
+  time_comparison.estimate->log_ratio = std::log(2.0);
+  EXPECT_EQ(VerdictWithBaseline(time_comparison, "off"), "inconclusive, 2.00x compared with off");
+  time_comparison.verdict = stats::Verdict::kFaster;
+  EXPECT_EQ(VerdictWithBaseline(time_comparison, "off"), "2.00x faster than off");
+  time_comparison.verdict = stats::Verdict::kSame;
+  EXPECT_EQ(VerdictWithBaseline(time_comparison, "off"), "same as off");
+  time_comparison.verdict = stats::Verdict::kEmulated;
+  EXPECT_EQ(VerdictWithBaseline(time_comparison, "off"), "emulated CPU: timings not meaningful");
 }
 
 }  // namespace

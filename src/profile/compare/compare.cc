@@ -22,7 +22,7 @@ constexpr double kXnnpackTick = 1000;  // ns; XNNPACK's clock counts whole micro
 using BurstIndex = std::pair<int, int>;             // launch, round
 using BurstMedians = std::map<BurstIndex, double>;  // ns
 
-// The times of one quantity of one variant: the median of each burst, if there are rounds, and all times in
+// The compared times of one variant: the median of each burst, if there are rounds, and all times in
 // the order of the runs.
 struct Series {
   BurstMedians bursts;
@@ -351,8 +351,8 @@ class Comparer {
       match.evidence = pair.evidence;
       match.change = FindProgramChange(a, b, pair.baseline, pair.candidate, pair.moved);
       Measure(single_set(pair.baseline), single_set(pair.candidate), match);
-      if (!pair.baseline) match.quantity.baseline_ns.reset();
-      if (!pair.candidate) match.quantity.candidate_ns.reset();
+      if (!pair.baseline) match.time_comparison.baseline_ns.reset();
+      if (!pair.candidate) match.time_comparison.candidate_ns.reset();
     }
     UpdateVerdicts(result_.operators);
 
@@ -401,22 +401,22 @@ class Comparer {
       row.baseline_total += a_->profile.statistics[op].total_self;
     for (const std::size_t op : candidate_operators)
       row.candidate_total += b_->profile.statistics[op].total_self;
-    TimeComparison& quantity = row.quantity;
-    quantity.baseline_ns = QuotientIfDefined(row.baseline_total, result_.baseline_runs);
-    quantity.candidate_ns = QuotientIfDefined(row.candidate_total, result_.candidate_runs);
+    TimeComparison& time_comparison = row.time_comparison;
+    time_comparison.baseline_ns = QuotientIfDefined(row.baseline_total, result_.baseline_runs);
+    time_comparison.candidate_ns = QuotientIfDefined(row.candidate_total, result_.candidate_runs);
     if (is_contended_ || is_dependent_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
-    const double rounding = std::max(RoundingError(*a_, baseline_operators, *quantity.baseline_ns),
-                                     RoundingError(*b_, candidate_operators, *quantity.candidate_ns));
-    quantity.too_short = !std::isfinite(rounding);
-    if (quantity.too_short) return;
-    quantity.estimate =
+    const double rounding = std::max(RoundingError(*a_, baseline_operators, *time_comparison.baseline_ns),
+                                     RoundingError(*b_, candidate_operators, *time_comparison.candidate_ns));
+    time_comparison.too_short = !std::isfinite(rounding);
+    if (time_comparison.too_short) return;
+    time_comparison.estimate =
         Estimate(MakeOperatorSeries(*a_, baseline_operators), MakeOperatorSeries(*b_, candidate_operators));
-    if (quantity.estimate && rounding > 0) {
-      quantity.estimate =
-          stats::WithSystematicError(*quantity.estimate, quantity.estimate->systematic_error + rounding);
+    if (time_comparison.estimate && rounding > 0) {
+      time_comparison.estimate = stats::WithSystematicError(
+          *time_comparison.estimate, time_comparison.estimate->systematic_error + rounding);
     }
-    if (quantity.estimate && !IsResolved(quantity))
-      quantity.estimate = stats::MarkUnresolved(*quantity.estimate);
+    if (time_comparison.estimate && !IsResolved(time_comparison))
+      time_comparison.estimate = stats::MarkUnresolved(*time_comparison.estimate);
   }
 
   // The largest error of the logarithm of a mean self time. Times in whole microseconds are wrong by up to
@@ -430,12 +430,12 @@ class Comparer {
   }
 
   // Both the means that tables show and the times of the ratio must differ.
-  static bool IsResolved(const TimeComparison& quantity) {
+  static bool IsResolved(const TimeComparison& time_comparison) {
     const auto differ = [](const std::optional<double>& a, const std::optional<double>& b) {
       return !a || !b || std::abs(*a - *b) >= static_cast<double>(kMinResolvableDifference);
     };
-    return differ(quantity.baseline_ns, quantity.candidate_ns) &&
-           differ(quantity.estimate->baseline(), quantity.estimate->candidate());
+    return differ(time_comparison.baseline_ns, time_comparison.candidate_ns) &&
+           differ(time_comparison.estimate->baseline(), time_comparison.estimate->candidate());
   }
 
   std::vector<DeltaRow> MakeRows(const std::vector<OperatorSet>& sets) const {
@@ -472,11 +472,11 @@ class Comparer {
   void UpdateVerdicts(std::vector<Row>& rows) const {
     std::vector<stats::JointComparison> comparisons;
     for (Row& row : rows) {
-      row.quantity.verdict = stats::Verdict::kInconclusive;
-      comparisons.push_back({row.quantity.estimate, row.quantity.verdict});
+      row.time_comparison.verdict = stats::Verdict::kInconclusive;
+      comparisons.push_back({row.time_comparison.estimate, row.time_comparison.verdict});
     }
     stats::UpdateVerdicts(comparisons, options_.false_discovery, options_.margin);
-    for (Row& row : rows) row.quantity.verdict = AdjustVerdict(row.quantity.verdict);
+    for (Row& row : rows) row.time_comparison.verdict = AdjustVerdict(row.time_comparison.verdict);
   }
 
   const Side& baseline_;

@@ -96,9 +96,9 @@ TEST(Compare, FindsTheOperatorThatBecameFaster) {
   ASSERT_TRUE(comparison.latency.estimate.has_value());
   EXPECT_NEAR(comparison.latency.estimate->ratio(), 11.0 / 5.0, 0.05);
   const DeltaRow& convolution = FindRow(comparison.groups, "Convolution");
-  EXPECT_EQ(convolution.quantity.verdict, stats::Verdict::kFaster);
-  EXPECT_NEAR(convolution.quantity.estimate->ratio(), 2.5, 0.06);
-  EXPECT_NE(FindRow(comparison.groups, "Elementwise").quantity.verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(convolution.time_comparison.verdict, stats::Verdict::kFaster);
+  EXPECT_NEAR(convolution.time_comparison.estimate->ratio(), 2.5, 0.06);
+  EXPECT_NE(FindRow(comparison.groups, "Elementwise").time_comparison.verdict, stats::Verdict::kFaster);
   ExpectDeltasAddUp(comparison);
 }
 
@@ -115,16 +115,16 @@ TEST(Compare, TooFewCleanLaunchesAreContendedAndHaveNoRatio) {
     EXPECT_EQ(comparison.baseline_clean.all, 140);
     EXPECT_EQ(comparison.candidate_clean.clean, 140);
     for (const auto* rows : {&comparison.groups, &comparison.categories}) {
-      for (const DeltaRow& row : *rows) EXPECT_FALSE(row.quantity.estimate) << row.name;
+      for (const DeltaRow& row : *rows) EXPECT_FALSE(row.time_comparison.estimate) << row.name;
     }
     for (const OperatorMatch& match : comparison.operators) {
-      EXPECT_EQ(match.quantity.verdict, stats::Verdict::kContended);
-      EXPECT_FALSE(match.quantity.estimate);
+      EXPECT_EQ(match.time_comparison.verdict, stats::Verdict::kContended);
+      EXPECT_FALSE(match.time_comparison.estimate);
     }
     ExpectDeltasAddUp(comparison);
     const std::vector<DeltaRow> sets = CompareSets({"off", &slow.profile, slow.bursts},
                                                    {"on", &fast.profile, fast.bursts}, {{"conv", {0}, {0}}});
-    EXPECT_EQ(sets[0].quantity.verdict, stats::Verdict::kContended);
+    EXPECT_EQ(sets[0].time_comparison.verdict, stats::Verdict::kContended);
   }
 }
 
@@ -144,7 +144,7 @@ TEST(Compare, WaitingWidensTheIntervals) {
   };
   expect_longer(quiet.latency, busy.latency);
   EXPECT_EQ(busy.latency.verdict, stats::Verdict::kFaster);
-  EXPECT_EQ(FindRow(busy.groups, "Convolution").quantity.estimate->systematic_error,
+  EXPECT_EQ(FindRow(busy.groups, "Convolution").time_comparison.estimate->systematic_error,
             0.5 * kWaitingErrorFactor);
   // A model that is the same on a quiet machine is inconclusive here, unless both variants do the same work
   // in the same way.
@@ -244,7 +244,7 @@ TEST(Compare, SixCleanLaunchesAreEnough) {
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
   EXPECT_EQ(comparison.launches, 6);
   EXPECT_NEAR(comparison.latency.estimate->ratio(), 11.0 / 5.0, 0.05);
-  EXPECT_EQ(FindRow(comparison.groups, "Convolution").quantity.verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(FindRow(comparison.groups, "Convolution").time_comparison.verdict, stats::Verdict::kFaster);
   ExpectDeltasAddUp(comparison);
 }
 
@@ -281,8 +281,8 @@ TEST(Compare, AnExperimentIsNotFasterThanItself) {
   EXPECT_LE(comparison.latency.estimate->log_low, 0);
   EXPECT_GE(comparison.latency.estimate->log_high, 0);
   for (const OperatorMatch& match : comparison.operators) {
-    EXPECT_NE(match.quantity.verdict, stats::Verdict::kFaster);
-    EXPECT_NE(match.quantity.verdict, stats::Verdict::kSlower);
+    EXPECT_NE(match.time_comparison.verdict, stats::Verdict::kFaster);
+    EXPECT_NE(match.time_comparison.verdict, stats::Verdict::kSlower);
   }
   ExpectDeltasAddUp(comparison);
 }
@@ -305,18 +305,19 @@ TEST(Compare, DoesNotCallADifferenceBelowTheResolution) {
     const SimulatedVariant& a = is_slower ? low : high;
     const SimulatedVariant& b = is_slower ? high : low;
     const Comparison comparison = Compare({"a", &a.profile, a.bursts}, {"copy", &b.profile, b.bursts});
-    for (const TimeComparison& quantity :
-         {FindConvolutionMatch(a, comparison).quantity, FindRow(comparison.groups, "Convolution").quantity}) {
-      EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive);
-      ASSERT_TRUE(quantity.estimate.has_value());
-      EXPECT_NEAR(quantity.estimate->ratio(), is_slower ? 0.6 : 5.0 / 3, 0.05);
-      EXPECT_LE(quantity.estimate->log_low, 0);  // the interval agrees
-      EXPECT_GE(quantity.estimate->log_high, 0);
-      EXPECT_EQ(quantity.estimate->p_value, 1);
+    for (const TimeComparison& time_comparison :
+         {FindConvolutionMatch(a, comparison).time_comparison,
+          FindRow(comparison.groups, "Convolution").time_comparison}) {
+      EXPECT_EQ(time_comparison.verdict, stats::Verdict::kInconclusive);
+      ASSERT_TRUE(time_comparison.estimate.has_value());
+      EXPECT_NEAR(time_comparison.estimate->ratio(), is_slower ? 0.6 : 5.0 / 3, 0.05);
+      EXPECT_LE(time_comparison.estimate->log_low, 0);  // the interval agrees
+      EXPECT_GE(time_comparison.estimate->log_high, 0);
+      EXPECT_EQ(time_comparison.estimate->p_value, 1);
     }
     // The difference does not count as a discovery either: with one discovery among two operators, the
     // confidence would be 95%.
-    EXPECT_DOUBLE_EQ(FindConvolutionMatch(a, comparison).quantity.estimate->confidence, 1 - 0.05 / 2);
+    EXPECT_DOUBLE_EQ(FindConvolutionMatch(a, comparison).time_comparison.estimate->confidence, 1 - 0.05 / 2);
     ExpectDeltasAddUp(comparison);
   }
 }
@@ -325,10 +326,10 @@ TEST(Compare, CallsADifferenceAboveTheResolution) {
   const SimulatedVariant slow = Simulate(100'000, 5);
   const SimulatedVariant fast = Simulate(80'000, 6);
   const Comparison comparison = Compare({"a", &slow.profile, slow.bursts}, {"b", &fast.profile, fast.bursts});
-  const TimeComparison& quantity = FindConvolutionMatch(slow, comparison).quantity;
-  EXPECT_EQ(quantity.verdict, stats::Verdict::kFaster);
-  EXPECT_NEAR(quantity.estimate->ratio(), 1.25, 0.02);
-  EXPECT_GT(quantity.estimate->log_low, 0);
+  const TimeComparison& time_comparison = FindConvolutionMatch(slow, comparison).time_comparison;
+  EXPECT_EQ(time_comparison.verdict, stats::Verdict::kFaster);
+  EXPECT_NEAR(time_comparison.estimate->ratio(), 1.25, 0.02);
+  EXPECT_GT(time_comparison.estimate->log_low, 0);
 }
 
 // 9.6 µs are recorded as 9 µs, and 7.3 µs as 7 µs.
@@ -336,7 +337,7 @@ TEST(Compare, IntervalsCoverTheRoundingToMicroseconds) {
   const SimulatedVariant slow = Simulate(9'600, 1, 0, 1000);
   const SimulatedVariant fast = Simulate(7'300, 2, 0, 1000);
   const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
-  const TimeComparison& convolution = FindRow(comparison.groups, "Convolution").quantity;
+  const TimeComparison& convolution = FindRow(comparison.groups, "Convolution").time_comparison;
   ASSERT_TRUE(convolution.estimate.has_value());
   EXPECT_NEAR(convolution.estimate->ratio(), 9.0 / 7, 0.01);
   EXPECT_GT(convolution.estimate->high(), 9.6 / 7.3);
@@ -346,7 +347,7 @@ TEST(Compare, IntervalsCoverTheRoundingToMicroseconds) {
   const SimulatedVariant exact_slow = Simulate(9'600, 1);
   const SimulatedVariant exact_fast = Simulate(7'300, 2);
   const Comparison exact = Compare({"off", &exact_slow.profile, {}}, {"on", &exact_fast.profile, {}});
-  EXPECT_LT(FindRow(exact.groups, "Convolution").quantity.estimate->high(), 1.34);
+  EXPECT_LT(FindRow(exact.groups, "Convolution").time_comparison.estimate->high(), 1.34);
 }
 
 TEST(Compare, OneMicrosecondOfRoundedTimesIsNoEvidence) {
@@ -355,7 +356,7 @@ TEST(Compare, OneMicrosecondOfRoundedTimesIsNoEvidence) {
     const SimulatedVariant slow = Simulate(a, 1, 0, 1000);
     const SimulatedVariant fast = Simulate(b, 2, 0, 1000);
     const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
-    const TimeComparison& convolution = FindRow(comparison.groups, "Convolution").quantity;
+    const TimeComparison& convolution = FindRow(comparison.groups, "Convolution").time_comparison;
     EXPECT_EQ(convolution.verdict, stats::Verdict::kInconclusive);
     // A recorded time of one microsecond can be anything below two.
     EXPECT_EQ(convolution.estimate.has_value(), a != 2'600);
@@ -388,8 +389,8 @@ TEST(Compare, GivesNoIntervalsIfTheLatencyDrifts) {
   EXPECT_FALSE(comparison.latency.estimate.has_value());
   ExpectGolden("profile/drift_warnings", comparison.warnings);
   for (const OperatorMatch& match : comparison.operators) {
-    EXPECT_FALSE(match.quantity.estimate.has_value());
-    EXPECT_EQ(match.quantity.verdict, stats::Verdict::kInconclusive);
+    EXPECT_FALSE(match.time_comparison.estimate.has_value());
+    EXPECT_EQ(match.time_comparison.verdict, stats::Verdict::kInconclusive);
   }
 }
 
@@ -399,8 +400,8 @@ TEST(Compare, OperatorSetsHaveTheSameResolution) {
   const std::vector<OperatorSet> sets = {{"layer", {0}, {0}}};
   const DeltaRow row =
       CompareSets({"a", &low.profile, low.bursts}, {"copy", &high.profile, high.bursts}, sets).at(0);
-  EXPECT_EQ(row.quantity.verdict, stats::Verdict::kInconclusive);
-  EXPECT_GE(row.quantity.estimate->log_high, 0);
+  EXPECT_EQ(row.time_comparison.verdict, stats::Verdict::kInconclusive);
+  EXPECT_GE(row.time_comparison.estimate->log_high, 0);
 }
 
 TEST(Compare, FilesWithoutRoundsAreUnpaired) {
@@ -453,11 +454,11 @@ TEST(Compare, AnEmulatedVariantGivesNoOtherVerdict) {
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kEmulated);
   for (const DeltaRow& row : comparison.groups) {
     if (row.name != "Clipped") {
-      EXPECT_EQ(row.quantity.verdict, stats::Verdict::kEmulated) << row.name;
+      EXPECT_EQ(row.time_comparison.verdict, stats::Verdict::kEmulated) << row.name;
     }
   }
   for (const OperatorMatch& match : comparison.operators)
-    EXPECT_EQ(match.quantity.verdict, stats::Verdict::kEmulated);
+    EXPECT_EQ(match.time_comparison.verdict, stats::Verdict::kEmulated);
 }
 
 TEST(Compare, RefusesTimesOfAKernelLogRun) {
@@ -493,7 +494,7 @@ TEST(Compare, ListsOperatorsOfOneProfileWithTheirTime) {
     if (!match.candidate) {
       ++only_baseline;
       EXPECT_EQ(plain.profile.operators[*match.baseline].name, "Add (ND) #1");
-      EXPECT_FALSE(match.quantity.candidate_ns.has_value());
+      EXPECT_FALSE(match.time_comparison.candidate_ns.has_value());
     }
     if (!match.baseline) {
       ++only_candidate;

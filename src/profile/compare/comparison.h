@@ -139,14 +139,14 @@ struct TimeComparison {
   }
 };
 
-// The ratio, its interval, and the verdict of a quantity, without its times.
+// The ratio, its interval, and the verdict of a comparison, without the times.
 struct RatioAndVerdict {
-  const TimeComparison& quantity;
+  const TimeComparison& time_comparison;
 
   static void Describe(auto& v) {
-    v.Flat([](const RatioAndVerdict& ratio) { return ratio.quantity.EstimateUnlessEmulated(); },
+    v.Flat([](const RatioAndVerdict& ratio) { return ratio.time_comparison.EstimateUnlessEmulated(); },
            {.or_null = true});
-    v("verdict", [](const RatioAndVerdict& ratio) { return ratio.quantity.verdict; },
+    v("verdict", [](const RatioAndVerdict& ratio) { return ratio.time_comparison.verdict; },
       {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
   }
 };
@@ -159,13 +159,13 @@ void DescribeTotals(auto& v);
 struct DeltaRow {
   std::string name;
   Nanoseconds baseline_total = 0, candidate_total = 0;
-  TimeComparison quantity;  // mean self times
+  TimeComparison time_comparison;  // mean self times
 
   static constexpr const char* kSchemaName = "delta";
   static void Describe(auto& v) {
     v("name", &DeltaRow::name, {.meaning = "group, category, module, line, delegate, or operator"});
     DescribeTotals<DeltaRow>(v);
-    v.Flat(&DeltaRow::quantity);
+    v.Flat(&DeltaRow::time_comparison);
   }
 };
 
@@ -173,7 +173,7 @@ struct OperatorMatch {
   std::optional<std::size_t> baseline, candidate;  // indices into the profiles' operators; absent: not in it
   Nanoseconds baseline_total = 0, candidate_total = 0;
   TimeComparison
-      quantity;  // mean self times; the verdicts control the false discovery rate over all operators
+      time_comparison;  // mean self times; the verdicts control the false discovery rate over all operators
   double match_score = 0;      // NodePair::score (match_nodes.h) of a pair
   std::uint16_t evidence = 0;  // NodePair::evidence of a pair
   std::optional<ProgramChange>

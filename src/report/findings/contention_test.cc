@@ -58,7 +58,7 @@ TEST(Contention, TooFewCleanLaunchesGiveNoRatio) {
   const Comparison& comparison = report.comparisons.at(0).comparison;
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kContended);
   EXPECT_FALSE(comparison.latency.estimate);
-  for (const OperatorMatch& match : comparison.operators) EXPECT_FALSE(match.quantity.estimate);
+  for (const OperatorMatch& match : comparison.operators) EXPECT_FALSE(match.time_comparison.estimate);
   const Finding* found = GetFinding(report, finding::Contended::kKind);
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(&report.findings.front(), found) << "it stands first";

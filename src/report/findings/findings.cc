@@ -254,7 +254,7 @@ class Finder {
       const auto row = std::ranges::find_if(comparison.groups, [&](const DeltaRow& delta) {
         return delta.name == GroupName(group_shift.group);
       });
-      return row == comparison.groups.end() ? TimeComparison() : row->quantity;
+      return row == comparison.groups.end() ? TimeComparison() : row->time_comparison;
     };
     const auto growth = shift.Moved() ? MinRelativeGrowth(find_quantity(shift.to), find_quantity(shift.from))
                                       : MinRelativeGrowth(find_quantity(shift.grown), comparison.latency);
@@ -266,9 +266,11 @@ class Finder {
     finding::SlowerOperators slower;
     slower.lost.whole_ns = candidate.MeanExecute().value_or(0);
     for (const OperatorMatch& match : comparison.operators) {
-      if (!match.candidate || !match.baseline || match.quantity.verdict != stats::Verdict::kSlower) continue;
-      const finding::SlowerOperators::Loss loss{*match.candidate, match.quantity.baseline_ns.value_or(0),
-                                                match.quantity.candidate_ns.value_or(0)};
+      if (!match.candidate || !match.baseline || match.time_comparison.verdict != stats::Verdict::kSlower)
+        continue;
+      const finding::SlowerOperators::Loss loss{*match.candidate,
+                                                match.time_comparison.baseline_ns.value_or(0),
+                                                match.time_comparison.candidate_ns.value_or(0)};
       if (loss.ns() <= 0) continue;
       slower.lost.ns += loss.ns();
       slower.operators.push_back(loss);

@@ -122,9 +122,9 @@ std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const C
   factors.share_of_candidate = *QuotientIfDefined(row.candidate_total, comparison.candidate_total);
   const double share =
       verdict == stats::Verdict::kSlower ? factors.share_of_candidate : factors.share_of_baseline;
-  if (row.quantity.verdict != verdict || !row.quantity.estimate || share < kMinShareOfTime)
+  if (row.time_comparison.verdict != verdict || !row.time_comparison.estimate || share < kMinShareOfTime)
     return std::nullopt;
-  factors.ratio = *row.quantity.estimate;
+  factors.ratio = *row.time_comparison.estimate;
   const auto baseline_ns = factors.ratio.baseline();
   const auto candidate_ns = factors.ratio.candidate();
   if (!baseline_ns || !candidate_ns) return std::nullopt;

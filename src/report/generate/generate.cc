@@ -74,7 +74,7 @@ TimeComparison CompareLaunchValues(const Report& report, std::size_t a, std::siz
                                    double baseline_waited, double candidate_waited) {
   const bool paired = AreInterleaved(FindComparison(report, a, b));
   const CompareOptions options = MakeCompareOptions(report.run);
-  TimeComparison quantity;
+  TimeComparison time_comparison;
   std::size_t common = std::min(baseline.size(), candidate.size());
   if (paired) {
     common = static_cast<std::size_t>(
@@ -82,19 +82,20 @@ TimeComparison CompareLaunchValues(const Report& report, std::size_t a, std::siz
   }
   const std::size_t launches =
       std::min(PlaceData(report, a).launches.size(), PlaceData(report, b).launches.size());
-  quantity.estimate =
+  time_comparison.estimate =
       EstimateLaunches(baseline, candidate, paired, report.run.schedule.IntervalConfidence(), options.drift);
-  if (!quantity.estimate || (paired && common < std::min<std::size_t>(launches, kMinCleanLaunches))) {
-    quantity.estimate.reset();
-    quantity.verdict = common < launches ? stats::Verdict::kContended : stats::Verdict::kInconclusive;
-    return quantity;
+  if (!time_comparison.estimate || (paired && common < std::min<std::size_t>(launches, kMinCleanLaunches))) {
+    time_comparison.estimate.reset();
+    time_comparison.verdict = common < launches ? stats::Verdict::kContended : stats::Verdict::kInconclusive;
+    return time_comparison;
   }
-  quantity.estimate = WithWaitingError(*quantity.estimate, baseline_waited, candidate_waited, 1);
-  quantity.baseline_ns = quantity.estimate->baseline();
-  quantity.candidate_ns = quantity.estimate->candidate();
-  quantity.verdict =
-      stats::DecideVerdict(quantity.estimate->log_low, quantity.estimate->log_high, options.margin);
-  return quantity;
+  time_comparison.estimate =
+      WithWaitingError(*time_comparison.estimate, baseline_waited, candidate_waited, 1);
+  time_comparison.baseline_ns = time_comparison.estimate->baseline();
+  time_comparison.candidate_ns = time_comparison.estimate->candidate();
+  time_comparison.verdict = stats::DecideVerdict(time_comparison.estimate->log_low,
+                                                 time_comparison.estimate->log_high, options.margin);
+  return time_comparison;
 }
 
 // Compares a test of two variants. A test with one part in each variant is one of the run's comparisons;
@@ -106,18 +107,18 @@ TimeComparison CompareTests(const Report& report, const GenerationTest& baseline
     const std::int64_t steps = PlaceData(report, baseline.parts[0]).place->times;
     if (pair != nullptr && PlaceData(report, candidate.parts[0]).place->times == steps) {
       const auto times = static_cast<double>(steps);
-      TimeComparison quantity = pair->comparison.latency;
-      for (std::optional<double>* ns : {&quantity.baseline_ns, &quantity.candidate_ns})
+      TimeComparison time_comparison = pair->comparison.latency;
+      for (std::optional<double>* ns : {&time_comparison.baseline_ns, &time_comparison.candidate_ns})
         if (*ns) **ns *= times;
-      if (quantity.estimate && quantity.estimate->log_middle)
-        *quantity.estimate->log_middle += std::log(times);
-      return quantity;
+      if (time_comparison.estimate && time_comparison.estimate->log_middle)
+        *time_comparison.estimate->log_middle += std::log(times);
+      return time_comparison;
     }
   }
   if (IsEmulated(report, baseline) || IsEmulated(report, candidate)) {
-    TimeComparison quantity;
-    quantity.verdict = stats::Verdict::kEmulated;
-    return quantity;
+    TimeComparison time_comparison;
+    time_comparison.verdict = stats::Verdict::kEmulated;
+    return time_comparison;
   }
   const auto waited_share = [&](const GenerationTest& test) {
     double share = 0;

@@ -282,12 +282,12 @@ struct GenerationPair {
   std::size_t baseline = 0, candidate = 0;  // indices into GenerationReport::sides
   struct Row {
     std::string test;
-    TimeComparison quantity;
+    TimeComparison time_comparison;
 
     static constexpr const char* kSchemaName = "generate_row";
     static void Describe(auto& v) {
       v("test", &Row::test, {.meaning = "as in `tests`"});
-      v.Flat(&Row::quantity);
+      v.Flat(&Row::time_comparison);
     }
   };
   std::vector<Row> rows;

@@ -108,15 +108,16 @@ TEST(GenerationReport, ComparesTestsOfSeveralParts) {
     const GenerationReport generation = MakeGenerationReport(report).value();
     EXPECT_EQ(generation.pairs.size(), 1U);
     EXPECT_EQ(generation.pairs.at(0).rows.size(), 1U);
-    return generation.pairs.at(0).rows.at(0).quantity;
+    return generation.pairs.at(0).rows.at(0).time_comparison;
   };
-  const TimeComparison quantity = compare_pair({MakeStepExperiment("a", "pp20", 8, 4, 2, full_chunks),
-                                                MakeStepExperiment("a", "pp20", 4, 16, 1, last_chunk),
-                                                MakeStepExperiment("b", "pp20", 8, 4, 2, slow_chunks),
-                                                MakeStepExperiment("b", "pp20", 4, 16, 1, same_last_chunk)});
-  EXPECT_EQ(quantity.verdict, stats::Verdict::kSlower);
-  EXPECT_LT(quantity.estimate->low(), 7 / 7.6);
-  EXPECT_GT(quantity.estimate->high(), 7 / 7.6);
+  const TimeComparison time_comparison =
+      compare_pair({MakeStepExperiment("a", "pp20", 8, 4, 2, full_chunks),
+                    MakeStepExperiment("a", "pp20", 4, 16, 1, last_chunk),
+                    MakeStepExperiment("b", "pp20", 8, 4, 2, slow_chunks),
+                    MakeStepExperiment("b", "pp20", 4, 16, 1, same_last_chunk)});
+  EXPECT_EQ(time_comparison.verdict, stats::Verdict::kSlower);
+  EXPECT_LT(time_comparison.estimate->low(), 7 / 7.6);
+  EXPECT_GT(time_comparison.estimate->high(), 7 / 7.6);
   ExperimentData busy = MakeStepExperiment("b", "pp20", 8, 4, 2, slow_chunks);
   for (std::size_t l = 0; l < 6; ++l)
     for (Burst& burst : busy.launches[l].bursts) burst.recorded_wait.assign(5, 900'000);

@@ -22,7 +22,7 @@ namespace etprof {
 struct NodeTime {
   std::vector<std::size_t> operators;  // indices into Profile::operators
   Nanoseconds total_self = 0;          // ns; sum over the common set of runs
-  double mean_self = 0;                // ns; total_self / number of these runs
+  double mean_self = 0;                // ns; total_self / number of runs in the common set
   double share = 0;                    // share of Method::execute, 0 to 1
 };
 
@@ -88,8 +88,8 @@ void AddTimes(const Report& report, std::size_t experiment, const Method& method
 
 // A comparison of a node's times in two variants.
 struct NodeComparison {
-  std::optional<double> ratio;             // from SpeedupRatio; above 1, the candidate is faster
-  std::optional<TimeComparison> quantity;  // if exactly one operator ran as the node in each variant
+  std::optional<double> ratio;                    // from SpeedupRatio; above 1, the candidate is faster
+  std::optional<TimeComparison> time_comparison;  // if exactly one operator ran as the node in each variant
 };
 // Absent if the node has no time in a variant.
 std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, const ModelNode& node);

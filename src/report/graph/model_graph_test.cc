@@ -165,7 +165,7 @@ TEST(ModelGraph, ConnectsBranchesAndSeveralOutputs) {
   ASSERT_THAT(add.edges, SizeIs(3));
   EXPECT_EQ(add.edges[1].input, 0U);  // both moves provide its first input
   EXPECT_EQ(add.edges[2].input, 1U);
-  EXPECT_EQ(add.edges[2].output, 1U);  // the second half
+  EXPECT_EQ(add.edges[2].output, 1U);  // the second output of the split
 }
 
 TEST(ModelGraph, AddsTimesOfFusedAndSplitNodes) {

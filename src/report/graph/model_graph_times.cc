@@ -207,12 +207,12 @@ std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, co
   const bool single = baseline->second.operators.size() == 1 && candidate->second.operators.size() == 1;
   for (const OperatorMatch& match : comparison.comparison.operators) {
     // If the runs cannot be compared, all operators have that verdict.
-    if (match.baseline == baseline->second.operators.front()) sums.verdict = match.quantity.verdict;
+    if (match.baseline == baseline->second.operators.front()) sums.verdict = match.time_comparison.verdict;
     if (single && match.baseline == baseline->second.operators.front() &&
         match.candidate == candidate->second.operators.front())
-      result.quantity = match.quantity;
+      result.time_comparison = match.time_comparison;
   }
-  result.ratio = SpeedupRatio(result.quantity.value_or(sums));
+  result.ratio = SpeedupRatio(result.time_comparison.value_or(sums));
   return result;
 }
 

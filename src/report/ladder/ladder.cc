@@ -275,7 +275,8 @@ class LadderBuilder {
     const auto place = [&](const std::vector<DeltaRow>& deltas, std::vector<LadderRow>& rows) {
       for (const DeltaRow& delta : deltas) {
         for (LadderRow& row : rows) {
-          if (row.name == delta.name && row.At(from).ns && row.At(to).ns) row.At(to).*member = delta.quantity;
+          if (row.name == delta.name && row.At(from).ns && row.At(to).ns)
+            row.At(to).*member = delta.time_comparison;
         }
       }
     };
@@ -285,7 +286,7 @@ class LadderBuilder {
     const std::vector<std::size_t>& rows = operator_rows_.at(to);
     for (const OperatorMatch& match : comparison.operators) {
       if (match.baseline && match.candidate)
-        ladder_.operators[rows[*match.candidate]].At(to).*member = match.quantity;
+        ladder_.operators[rows[*match.candidate]].At(to).*member = match.time_comparison;
     }
   }
 

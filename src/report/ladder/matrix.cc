@@ -36,23 +36,23 @@ class MatrixBuilder {
                                       report_.experiments[candidate].threads)};
     };
     // Comparisons have the baseline's time in the runs that they compare.
-    const auto set = [&](MatrixRow& row, const TimeComparison& quantity) {
-      row.against.back() = cell(quantity);
-      if (quantity.baseline_ns) row.baseline_ns = quantity.baseline_ns;
+    const auto set = [&](MatrixRow& row, const TimeComparison& time_comparison) {
+      row.against.back() = cell(time_comparison);
+      if (time_comparison.baseline_ns) row.baseline_ns = time_comparison.baseline_ns;
     };
     matrix_.latency.against.emplace_back();
     set(matrix_.latency, comparison.latency);
     for (MatrixRow& row : matrix_.groups) {
       row.against.emplace_back();
       for (const DeltaRow& delta : comparison.groups) {
-        if (delta.name == row.name) set(row, delta.quantity);
+        if (delta.name == row.name) set(row, delta.time_comparison);
       }
     }
     for (MatrixRow& row : matrix_.operators) row.against.emplace_back();
     for (const OperatorMatch& match : comparison.operators) {
       if (!match.baseline) continue;
       if (const auto row = row_of_operator_.find(*match.baseline); row != row_of_operator_.end())
-        set(matrix_.operators[row->second], match.quantity);
+        set(matrix_.operators[row->second], match.time_comparison);
     }
     matrix_.costs.push_back(CompareStartupCosts(
         {report_.run, report_.experiments[matrix_.baseline], report_.experiments[candidate]},
@@ -127,20 +127,22 @@ std::vector<Matrix> FindMatrices(const Report& report) {
   return matrices;
 }
 
-std::optional<double> SpeedupRatio(const TimeComparison& quantity) {
-  if (quantity.verdict == stats::Verdict::kEmulated || quantity.verdict == stats::Verdict::kContended) {
+std::optional<double> SpeedupRatio(const TimeComparison& time_comparison) {
+  if (time_comparison.verdict == stats::Verdict::kEmulated ||
+      time_comparison.verdict == stats::Verdict::kContended) {
     return std::nullopt;
   }
-  if (quantity.estimate) return quantity.estimate->ratio();
-  if (!quantity.baseline_ns || !quantity.candidate_ns || *quantity.baseline_ns <= 0 ||
-      *quantity.candidate_ns <= 0) {
+  if (time_comparison.estimate) return time_comparison.estimate->ratio();
+  if (!time_comparison.baseline_ns || !time_comparison.candidate_ns || *time_comparison.baseline_ns <= 0 ||
+      *time_comparison.candidate_ns <= 0) {
     return std::nullopt;
   }
-  return *quantity.baseline_ns / *quantity.candidate_ns;
+  return *time_comparison.baseline_ns / *time_comparison.candidate_ns;
 }
 
-std::optional<double> ScalingEfficiency(const TimeComparison& quantity, int baseline_threads, int threads) {
-  const auto ratio = SpeedupRatio(quantity);
+std::optional<double> ScalingEfficiency(const TimeComparison& time_comparison, int baseline_threads,
+                                        int threads) {
+  const auto ratio = SpeedupRatio(time_comparison);
   if (!ratio || threads <= 0) return std::nullopt;
   return *ratio * static_cast<double>(baseline_threads) / static_cast<double>(threads);
 }

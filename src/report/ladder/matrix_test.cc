@@ -128,14 +128,14 @@ TEST(Matrix, EqualNumbersOfThreadsAreNoSweep) {
 }
 
 TEST(Matrix, EmulatedCpusHaveNoEfficiency) {
-  TimeComparison quantity;
-  quantity.baseline_ns = 4;
-  quantity.candidate_ns = 2;
-  EXPECT_EQ(ScalingEfficiency(quantity, 1, 2), 1.0);
-  quantity.verdict = stats::Verdict::kEmulated;
-  EXPECT_FALSE(ScalingEfficiency(quantity, 1, 2));
-  quantity = {};
-  EXPECT_FALSE(SpeedupRatio(quantity));
+  TimeComparison time_comparison;
+  time_comparison.baseline_ns = 4;
+  time_comparison.candidate_ns = 2;
+  EXPECT_EQ(ScalingEfficiency(time_comparison, 1, 2), 1.0);
+  time_comparison.verdict = stats::Verdict::kEmulated;
+  EXPECT_FALSE(ScalingEfficiency(time_comparison, 1, 2));
+  time_comparison = {};
+  EXPECT_FALSE(SpeedupRatio(time_comparison));
 }
 
 TEST(StartupCosts, PairsByLaunch) {

@@ -249,15 +249,16 @@ Report AssembleExports(double exporter, double runtime, double interaction = 1) 
 
 TEST(Assemble, AttributesAChangeToTheExporterOrTheRuntime) {
   using stats::Verdict;
-  const auto expect = [](const TimeComparison& quantity, double ratio, std::optional<Verdict> verdict) {
-    ASSERT_TRUE(quantity.estimate);
-    EXPECT_NEAR(quantity.estimate->ratio(), ratio, 0.02 * ratio);
-    EXPECT_LE(quantity.estimate->low(), ratio);
-    EXPECT_GE(quantity.estimate->high(), ratio);
+  const auto expect = [](const TimeComparison& time_comparison, double ratio,
+                         std::optional<Verdict> verdict) {
+    ASSERT_TRUE(time_comparison.estimate);
+    EXPECT_NEAR(time_comparison.estimate->ratio(), ratio, 0.02 * ratio);
+    EXPECT_LE(time_comparison.estimate->low(), ratio);
+    EXPECT_GE(time_comparison.estimate->high(), ratio);
     if (verdict) {
-      EXPECT_EQ(quantity.verdict, *verdict);
+      EXPECT_EQ(time_comparison.verdict, *verdict);
     } else {
-      EXPECT_THAT(quantity.verdict, testing::AnyOf(Verdict::kSame, Verdict::kInconclusive));
+      EXPECT_THAT(time_comparison.verdict, testing::AnyOf(Verdict::kSame, Verdict::kInconclusive));
     }
   };
   struct Case {

@@ -12,7 +12,7 @@ namespace etprof {
 // A condition that differs between two stored measurements, or that is not known for one of them.
 struct Mismatch {
   std::string name;                 // one of MismatchNames()
-  std::string baseline, candidate;  // display texts, such as "not known"
+  std::string baseline, candidate;  // texts to print; may be "not known"
 };
 // All possible names of a Mismatch, in order.
 const std::vector<std::string>& MismatchNames();
@@ -37,7 +37,8 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
 // common experiments.
 RunData JoinStoredRuns(RunData baseline, RunData candidate);
 
-// The names of a run's experiments, for messages: "off, on, on (4 threads)".
+// The names of a run's experiments as one printed text: "off, on, on (4 threads)".
+
 std::string ExperimentNames(const RunData& run);
 
 // Removes the rounds, since launches and rounds of different runs are unrelated.

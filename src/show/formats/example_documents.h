@@ -34,13 +34,13 @@
 namespace etprof::example {
 
 inline TimeComparison MakeTwofoldSpeedup() {
-  TimeComparison quantity;
-  quantity.estimate.emplace();
-  quantity.estimate->log_ratio = std::log(2.0);
-  quantity.estimate->log_low = std::log(1.9);
-  quantity.estimate->log_high = std::log(2.1);
-  quantity.verdict = stats::Verdict::kFaster;
-  return quantity;
+  TimeComparison time_comparison;
+  time_comparison.estimate.emplace();
+  time_comparison.estimate->log_ratio = std::log(2.0);
+  time_comparison.estimate->log_low = std::log(1.9);
+  time_comparison.estimate->log_high = std::log(2.1);
+  time_comparison.verdict = stats::Verdict::kFaster;
+  return time_comparison;
 }
 
 // A document with every kind of value and part.

@@ -72,15 +72,15 @@ std::optional<double> NsFromMs(const Json& ms) {
 }
 
 TimeComparison ParseQuantity(const Json& json) {
-  TimeComparison quantity;
-  quantity.verdict = ParseEnum<stats::Verdict>(json["verdict"].get<std::string>()).value();
+  TimeComparison time_comparison;
+  time_comparison.verdict = ParseEnum<stats::Verdict>(json["verdict"].get<std::string>()).value();
   if (!json["ratio"].is_null()) {
-    quantity.estimate.emplace();
-    quantity.estimate->log_ratio = std::log(json["ratio"].get<double>());
-    quantity.estimate->log_low = std::log(json["ratio_low"].get<double>());
-    quantity.estimate->log_high = std::log(json["ratio_high"].get<double>());
+    time_comparison.estimate.emplace();
+    time_comparison.estimate->log_ratio = std::log(json["ratio"].get<double>());
+    time_comparison.estimate->log_low = std::log(json["ratio_low"].get<double>());
+    time_comparison.estimate->log_high = std::log(json["ratio_high"].get<double>());
   }
-  return quantity;
+  return time_comparison;
 }
 
 double Mean(const Json& total_ns, const Json& runs) { return total_ns.get<double>() / runs.get<double>(); }

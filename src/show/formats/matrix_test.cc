@@ -123,7 +123,7 @@ TEST(RenderMatrix, NamesOperatorsThatDoNotScale) {
 
 TEST(RenderMatrix, HidesInconclusiveValues) {
   Report report = MakeThreadSweep();
-  TimeComparison& quantity = report.matrices[0].latency.against[0];
+  TimeComparison& time_comparison = report.matrices[0].latency.against[0];
   const auto cell = [&] {
     const std::vector<show::Section> sections = {show::MakeMatrixSection(report, report.matrices[0])};
     for (const auto& part : sections.front().parts) {
@@ -136,11 +136,11 @@ TEST(RenderMatrix, HidesInconclusiveValues) {
     return std::string("no such row");
   };
   EXPECT_THAT(cell(), testing::StartsWith("1.32x, 66"));
-  quantity.verdict = stats::Verdict::kInconclusive;
+  time_comparison.verdict = stats::Verdict::kInconclusive;
   EXPECT_EQ(cell(), kUndefined);
-  quantity.estimate.reset();
+  time_comparison.estimate.reset();
   EXPECT_THAT(cell(), testing::StartsWith("≈1.32x, 66"));
-  quantity.verdict = stats::Verdict::kEmulated;
+  time_comparison.verdict = stats::Verdict::kEmulated;
   EXPECT_EQ(cell(), kUndefined);
 }
 

@@ -76,7 +76,7 @@ bool IsContradicted(const show::Row& row, std::size_t column) {
   if (times.size() < 2) return false;
   const double baseline = *times[0]->value, candidate = *times[1]->value;
   const bool same_text = times[0]->text == times[1]->text;
-  const stats::Verdict verdict = row.cells[column].quantity.verdict;
+  const stats::Verdict verdict = row.cells[column].time_comparison.verdict;
   return (verdict == stats::Verdict::kFaster && (same_text || baseline <= candidate)) ||
          (verdict == stats::Verdict::kSlower && (same_text || baseline >= candidate));
 }

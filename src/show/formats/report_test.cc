@@ -184,7 +184,7 @@ TEST(ReportPage, NonzeroIsNeverPrintedAsZero) {
   Report report = example::MakePair();
   Comparison& comparison = report.comparisons[0].comparison;
   for (OperatorMatch& match : comparison.operators) {
-    match.quantity.verdict = stats::Verdict::kSlower;
+    match.time_comparison.verdict = stats::Verdict::kSlower;
     if (match.baseline && match.candidate)
       match.candidate_total = match.baseline_total + comparison.candidate_runs;
   }

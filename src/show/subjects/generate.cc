@@ -33,9 +33,9 @@ const TimeComparison* FindQuantity(const GenerationReport& generation, std::size
                                    const std::string& test) {
   for (const GenerationPair& pair : generation.pairs) {
     if (pair.candidate != side) continue;
-    if (test == kFirstTokenTest) return pair.first_token ? &pair.first_token->quantity : nullptr;
+    if (test == kFirstTokenTest) return pair.first_token ? &pair.first_token->time_comparison : nullptr;
     const auto row = std::ranges::find(pair.rows, test, &GenerationPair::Row::test);
-    if (row != pair.rows.end()) return &row->quantity;
+    if (row != pair.rows.end()) return &row->time_comparison;
   }
   return nullptr;
 }
@@ -46,8 +46,8 @@ void AddSpeedupColumns(const GenerationReport& generation, Table& table) {
 }
 void AddSpeedup(const GenerationReport& generation, std::size_t side, const std::string& test, Row& row) {
   if (generation.pairs.empty()) return;
-  const TimeComparison* const quantity = FindQuantity(generation, side, test);
-  row.Add(CellOrBlank<Speedup>(quantity), CellOrBlank<Interval>(quantity));
+  const TimeComparison* const time_comparison = FindQuantity(generation, side, test);
+  row.Add(CellOrBlank<Speedup>(time_comparison), CellOrBlank<Interval>(time_comparison));
 }
 
 // A row for each test and variant, with the variants of a test next to each other.
@@ -314,9 +314,9 @@ Answer MakeGenerationAnswer(const GenerationReport& generation, const Generation
   std::string text;
   Tone tone = Tone::kPlain;
   for (const GenerationPair::Row& row : pair.rows) {
-    if (text.empty()) tone = GetTone(Cell(Speedup{row.quantity}));
-    text +=
-        fmt::format("{}{} {}", text.empty() ? "" : ", ", row.test, MakeVerdictTexts(row.quantity).verdict);
+    if (text.empty()) tone = GetTone(Cell(Speedup{row.time_comparison}));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.test,
+                        MakeVerdictTexts(row.time_comparison).verdict);
   }
   return {fmt::format("{} over {}: {}", VariantName(generation.sides[pair.candidate], generation),
                       VariantName(generation.sides[pair.baseline], generation), text),

@@ -25,9 +25,9 @@ List OperatorsWithoutSpeedup(const Report& report, const Matrix& matrix) {
   const OperatorNames names(*baseline.profile);
   for (const MatrixRow& row : matrix.operators) {
     if (!row.op || row.against.empty()) continue;
-    const TimeComparison& quantity = row.against.back();
-    const bool same = quantity.verdict == stats::Verdict::kSame;
-    if (!same && quantity.verdict != stats::Verdict::kSlower) continue;
+    const TimeComparison& time_comparison = row.against.back();
+    const bool same = time_comparison.verdict == stats::Verdict::kSame;
+    if (!same && time_comparison.verdict != stats::Verdict::kSlower) continue;
     const auto found =
         std::ranges::find(watched, KeyText(baseline.profile->operators[*row.op].key), &WatchedRow::key);
     const std::string cause = found == watched.end() ? "" : CauseText(found->threads);

@@ -172,12 +172,12 @@ class SuiteDocument {
                     Right("ratios").WithDropPriority(1)}};
     table.min_name_width = 28;
     for (const SuiteVariant& variant : suite_.variants) {
-      TimeComparison quantity;
-      quantity.estimate = variant.estimate;
-      quantity.verdict = variant.verdict;
+      TimeComparison time_comparison;
+      time_comparison.estimate = variant.estimate;
+      time_comparison.verdict = variant.verdict;
       table.AddRow(PairName(variant), variant.device.empty() ? "all" : variant.device,
                    variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
-                   variant.estimate ? Cell(Interval{quantity}) : Cell(),
+                   variant.estimate ? Cell(Interval{time_comparison}) : Cell(),
                    variant.estimate ? etprof::GetName(variant.verdict) : "needs two models",
                    Count{variant.models}, Count{variant.ratios});
     }

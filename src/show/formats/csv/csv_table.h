@@ -71,10 +71,10 @@ inline std::optional<double> MaybePercent(Nanoseconds part, Nanoseconds whole) {
                    : std::nullopt;
 }
 
-// Reads a member (`read`) of the estimate that etprof reports for a quantity; absent if etprof reports no
+// Reads a member (`read`) of the estimate that etprof reports for a comparison; absent if etprof reports no
 // estimate.
-std::optional<double> ReadEstimate(const TimeComparison& quantity, auto read) {
-  const std::optional<stats::RatioEstimate> estimate = quantity.EstimateUnlessEmulated();
+std::optional<double> ReadEstimate(const TimeComparison& time_comparison, auto read) {
+  const std::optional<stats::RatioEstimate> estimate = time_comparison.EstimateUnlessEmulated();
   return estimate ? std::optional<double>(std::invoke(read, *estimate)) : std::nullopt;
 }
 

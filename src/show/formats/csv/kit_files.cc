@@ -322,7 +322,7 @@ struct ComparisonRow {
   static void Describe(auto& v) {
     using Record = const ComparisonRow&;
     const auto estimate = [&](const char* name, auto read, std::string_view meaning) {
-      v(name, [read](Record record) { return ReadEstimate(record.row.quantity, read); },
+      v(name, [read](Record record) { return ReadEstimate(record.row.time_comparison, read); },
         {.meaning = meaning});
     };
     using E = stats::RatioEstimate;
@@ -346,7 +346,8 @@ struct ComparisonRow {
     estimate("p_value", &E::p_value, "two-sided, of the claim that there is no difference");
     v("verdict",
       [](Record record) {
-        return record.row.name == "Clipped" ? std::nullopt : std::optional(record.row.quantity.verdict);
+        return record.row.name == "Clipped" ? std::nullopt
+                                            : std::optional(record.row.time_comparison.verdict);
       },
       {.meaning = kVerdict});
   }

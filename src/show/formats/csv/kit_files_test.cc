@@ -127,7 +127,7 @@ TEST(KitFiles, HaveNoRatioForAnEmulatedCpu) {
   Report report = example::MakePair();
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kEmulated;
   for (DeltaRow& row : report.comparisons[0].comparison.categories)
-    row.quantity.verdict = stats::Verdict::kEmulated;
+    row.time_comparison.verdict = stats::Verdict::kEmulated;
   std::ostringstream kit, table, robust;
   RenderComparisonCsv(report.comparisons[0], kit);
   RenderReportTableCsv(report, "comparison", table);

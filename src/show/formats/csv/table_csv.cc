@@ -201,13 +201,13 @@ struct ComparisonCsvRow {
   const Report& report;
   const ReportComparison& pair;
   std::string what, name, baseline_key, candidate_key;
-  TimeComparison quantity;
+  TimeComparison time_comparison;
   bool judged = true;
 
   // An operator that one variant lacks takes no time there.
   std::optional<double> Delta() const {
-    if (!quantity.baseline_ns && !quantity.candidate_ns) return std::nullopt;
-    return quantity.candidate_ns.value_or(0) - quantity.baseline_ns.value_or(0);
+    if (!time_comparison.baseline_ns && !time_comparison.candidate_ns) return std::nullopt;
+    return time_comparison.candidate_ns.value_or(0) - time_comparison.baseline_ns.value_or(0);
   }
 
   static void Describe(auto& v) {
@@ -232,12 +232,14 @@ struct ComparisonCsvRow {
     key("candidate_key", &ComparisonCsvRow::candidate_key);
     const MemberInfo time_info =
         kMs.WithMeaning("median of a latency, mean `Method::execute`, or mean self time");
-    v("baseline_ms", [](Record record) { return record.quantity.baseline_ns; }, time_info);
-    v("candidate_ms", [](Record record) { return record.quantity.candidate_ns; }, time_info);
+    v("baseline_ms", [](Record record) { return record.time_comparison.baseline_ns; }, time_info);
+    v("candidate_ms", [](Record record) { return record.time_comparison.candidate_ns; }, time_info);
     v("delta_ms", &ComparisonCsvRow::Delta, {.meaning = "candidate minus baseline", .scale = 1e6});
-    v.Flat([](Record record) { return record.quantity.EstimateUnlessEmulated(); }, {.or_null = true});
+    v.Flat([](Record record) { return record.time_comparison.EstimateUnlessEmulated(); }, {.or_null = true});
     v("verdict",
-      [](Record record) { return record.judged ? std::optional(record.quantity.verdict) : std::nullopt; },
+      [](Record record) {
+        return record.judged ? std::optional(record.time_comparison.verdict) : std::nullopt;
+      },
       {.meaning = kVerdict});
   }
 };
@@ -267,8 +269,8 @@ struct LadderCsvRow {
       const auto add_member = [&](const char* end, auto read, std::string_view about) {
         v((name + end).c_str(),
           [member, read](R shown) {
-            const std::optional<TimeComparison>& quantity = shown.source.*member;
-            return quantity ? ReadEstimate(*quantity, read) : std::nullopt;
+            const std::optional<TimeComparison>& time_comparison = shown.source.*member;
+            return time_comparison ? ReadEstimate(*time_comparison, read) : std::nullopt;
           },
           {.meaning = about});
       };
@@ -278,8 +280,8 @@ struct LadderCsvRow {
       add_member("_high", &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
       v((name + "_verdict").c_str(),
         [member](R shown) {
-          const std::optional<TimeComparison>& quantity = shown.source.*member;
-          return quantity ? std::optional(quantity->verdict) : std::nullopt;
+          const std::optional<TimeComparison>& time_comparison = shown.source.*member;
+          return time_comparison ? std::optional(time_comparison->verdict) : std::nullopt;
         },
         {.meaning = "of that interval, on this setting; empty: nothing to compare with"});
     };
@@ -357,10 +359,10 @@ void WriteComparisons(const Report& report, std::ostream& out) {
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
     const auto add = [&](const char* what, const DeltaRow& row) {
-      TimeComparison quantity = row.quantity;
-      quantity.baseline_ns = QuotientIfDefined(row.baseline_total, comparison.baseline_runs);
-      quantity.candidate_ns = QuotientIfDefined(row.candidate_total, comparison.candidate_runs);
-      rows.Row({report, pair, what, row.name, "", "", quantity, row.name != "Clipped"});
+      TimeComparison time_comparison = row.time_comparison;
+      time_comparison.baseline_ns = QuotientIfDefined(row.baseline_total, comparison.baseline_runs);
+      time_comparison.candidate_ns = QuotientIfDefined(row.candidate_total, comparison.candidate_runs);
+      rows.Row({report, pair, what, row.name, "", "", time_comparison, row.name != "Clipped"});
     };
     rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
     TimeComparison whole;
@@ -383,7 +385,8 @@ void WriteComparisons(const Report& report, std::ostream& out) {
       rows.Row({report, pair, "operator",
                 candidate_operator != nullptr ? candidate_operator->name : baseline_operator->name,
                 baseline_operator != nullptr ? KeyText(baseline_operator->key) : "",
-                candidate_operator != nullptr ? KeyText(candidate_operator->key) : "", match.quantity});
+                candidate_operator != nullptr ? KeyText(candidate_operator->key) : "",
+                match.time_comparison});
     }
     if (whole.baseline_ns && whole.candidate_ns)
       add("operator", {"Clipped", comparison.baseline_clipped, comparison.candidate_clipped, {}});

@@ -29,8 +29,8 @@ constexpr const char* kNoVerdict = "#e0e0e0";
 double Ms(double ns) { return std::round(ns * 1e3) / 1e9; }
 std::string MsText(double ns) { return fmt::format("{:.4f} ms", ns / 1e6); }
 
-std::string VerdictText(const TimeComparison& quantity) {
-  const VerdictTexts texts = MakeVerdictTexts(quantity);
+std::string VerdictText(const TimeComparison& time_comparison) {
+  const VerdictTexts texts = MakeVerdictTexts(time_comparison);
   return texts.verdict + (texts.interval.empty() ? "" : "  " + texts.interval);
 }
 
@@ -188,7 +188,7 @@ class GraphRenderer {
     const std::string text =
         found->ratio ? fmt::format("{} (operators together: no verdict)", RatioText(*found->ratio))
                      : kUndefined;
-    list.Add(PairText(comparison), found->quantity ? VerdictText(*found->quantity) : text);
+    list.Add(PairText(comparison), found->time_comparison ? VerdictText(*found->time_comparison) : text);
   }
 
   std::string PairText(const ReportComparison& comparison) const {
@@ -331,7 +331,7 @@ void RenderExplorerRatios(const ExplorerModel& model, std::size_t index, std::os
         const auto found = CompareNode(comparison, node);
         if (!found || !found->ratio) return nullptr;
         const stats::Verdict verdict =
-            found->quantity ? found->quantity->verdict : stats::Verdict::kInconclusive;
+            found->time_comparison ? found->time_comparison->verdict : stats::Verdict::kInconclusive;
         const char* color = verdict == stats::Verdict::kFaster   ? kFast
                             : verdict == stats::Verdict::kSlower ? kSlow
                                                                  : kNoVerdict;

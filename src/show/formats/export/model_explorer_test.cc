@@ -162,11 +162,11 @@ TEST(ModelExplorer, RatiosHaveTheColorOfTheVerdict) {
   pair.candidate = 1;
   OperatorMatch match;
   match.baseline = match.candidate = 0;
-  match.quantity.baseline_ns = 3000;
-  match.quantity.candidate_ns = 1000;
-  match.quantity.verdict = stats::Verdict::kFaster;
-  match.quantity.estimate = stats::RatioEstimate{};
-  match.quantity.estimate->log_ratio = std::log(3);
+  match.time_comparison.baseline_ns = 3000;
+  match.time_comparison.candidate_ns = 1000;
+  match.time_comparison.verdict = stats::Verdict::kFaster;
+  match.time_comparison.estimate = stats::RatioEstimate{};
+  match.time_comparison.estimate->log_ratio = std::log(3);
   pair.comparison.operators = {match};
   report.comparisons = {pair};
   ExplorerModel model = MakeTimedModel(report, {3000, 1000});
@@ -185,8 +185,8 @@ TEST(ModelExplorer, RatiosHaveTheColorOfTheVerdict) {
   model.graphs[0].nodes[1].times[1].operators = {0, 0};
   EXPECT_EQ(result()["bgColor"], "#e0e0e0");
   // Contended: no ratio, neither for one operator nor for several.
-  match.quantity.verdict = stats::Verdict::kContended;
-  match.quantity.estimate.reset();
+  match.time_comparison.verdict = stats::Verdict::kContended;
+  match.time_comparison.estimate.reset();
   report.comparisons[0].comparison.operators = {match};
   EXPECT_TRUE(RenderAndParse([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
   model.graphs[0].nodes[1].times[1].operators = {0};

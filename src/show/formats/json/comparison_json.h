@@ -155,7 +155,7 @@ struct ComparisonJson {
                                        find(pair.candidate, match.candidate), match};
       const std::string& name =
           (operators.candidate != nullptr ? operators.candidate : operators.baseline)->name;
-      rows.push_back({{name, match.baseline_total, match.candidate_total, match.quantity}, operators});
+      rows.push_back({{name, match.baseline_total, match.candidate_total, match.time_comparison}, operators});
     }
     rows.push_back({{"Clipped", source.baseline_clipped, source.candidate_clipped, {}}, std::nullopt});
     return rows;

@@ -87,13 +87,13 @@ std::vector<GroupJson> MakeGroups(const ReportExperiment& experiment) {
 // The comparison with the first device that has a latency.
 struct AgainstFirstJson {
   std::string device;
-  const TimeComparison& quantity;
+  const TimeComparison& time_comparison;
 
   static void Describe(auto& v) {
     v("device", &AgainstFirstJson::device,
       kName.WithMeaning("that has the baseline's latency: the first one that has any"));
     v.Constant("paired", false, {.meaning = "two devices share no launches"});
-    v.Flat([](const AgainstFirstJson& json) { return RatioAndVerdict{json.quantity}; });
+    v.Flat([](const AgainstFirstJson& json) { return RatioAndVerdict{json.time_comparison}; });
   }
 };
 

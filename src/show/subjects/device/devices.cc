@@ -46,10 +46,10 @@ std::string RowName(const DeviceRow& row) {
   return row.label.find(threads) == std::string::npos ? row.label + ", " + threads : row.label;
 }
 
-std::string ConfidenceText(const TimeComparison& quantity) {
-  const std::string interval = MakeVerdictTexts(quantity).interval;
+std::string ConfidenceText(const TimeComparison& time_comparison) {
+  const std::string interval = MakeVerdictTexts(time_comparison).interval;
   if (interval.empty()) return "";
-  return fmt::format("{:.3g}% CI {}", 100 * quantity.estimate->confidence, interval);
+  return fmt::format("{:.3g}% CI {}", 100 * time_comparison.estimate->confidence, interval);
 }
 
 const Report& GetRun(const DevicesReport& report, const ModelSection& model, std::size_t device) {

@@ -89,11 +89,12 @@ Report MakeReportWithLargestOverhead() {
 TEST(Findings, ReportNoInsignificantShift) {
   Report report = example::MakePair();
   for (DeltaRow& row : report.comparisons[0].comparison.groups) {
-    if (row.name == GroupName(Group::kGemm) && row.quantity.estimate) row.quantity.estimate->log_high = 2;
+    if (row.name == GroupName(Group::kGemm) && row.time_comparison.estimate)
+      row.time_comparison.estimate->log_high = 2;
   }
   report.findings = MakeFindings(report);
   EXPECT_FALSE(FindDetails<finding::BottleneckShift>(report));
-  for (DeltaRow& row : report.comparisons[0].comparison.groups) row.quantity.estimate.reset();
+  for (DeltaRow& row : report.comparisons[0].comparison.groups) row.time_comparison.estimate.reset();
   report.findings = MakeFindings(report);
   EXPECT_FALSE(FindDetails<finding::BottleneckShift>(report));
 }
@@ -439,9 +440,9 @@ Report MakeReportWithTwoSlowerOperators() {
   std::int64_t slower = 0;
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
     if (!match.baseline || !match.candidate || slower == 2) continue;
-    match.quantity.verdict = stats::Verdict::kSlower;
-    match.quantity.baseline_ns = 100'000;
-    match.quantity.candidate_ns = 250'000;
+    match.time_comparison.verdict = stats::Verdict::kSlower;
+    match.time_comparison.baseline_ns = 100'000;
+    match.time_comparison.candidate_ns = 250'000;
     ++slower;
   }
   report.findings = MakeFindings(report);

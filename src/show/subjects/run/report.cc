@@ -308,10 +308,10 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
     Cell verdict("");
     const auto pair = std::ranges::find(report.comparisons, i, &ReportComparison::candidate);
     if (pair != report.comparisons.end()) {
-      const TimeComparison& quantity = pair->comparison.latency;
-      if (SpeedupOrDash(quantity) != kUndefined)
-        verdict =
-            Cell(VerdictWithBaseline(quantity, pair->comparison.baseline_label), GetTone(Speedup{quantity}));
+      const TimeComparison& time_comparison = pair->comparison.latency;
+      if (SpeedupOrDash(time_comparison) != kUndefined)
+        verdict = Cell(VerdictWithBaseline(time_comparison, pair->comparison.baseline_label),
+                       GetTone(Speedup{time_comparison}));
     }
     table.AddRow(folder.empty() ? experiment.label : folder + ": " + experiment.label,
                  OptionalCell<Duration>(latency.p50), tail.value ? tail.name : "",

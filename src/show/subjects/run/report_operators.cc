@@ -66,7 +66,7 @@ class PairChanges {
   Section MakeSection() {
     Section section{"", Visibility::kPage};
     const auto has_verdict = [](stats::Verdict verdict) {
-      return [verdict](const OperatorMatch& match) { return match.quantity.verdict == verdict; };
+      return [verdict](const OperatorMatch& match) { return match.time_comparison.verdict == verdict; };
     };
     section.AddUnlessEmpty(MakeChangedTable("Largest speedups", has_verdict(stats::Verdict::kFaster)));
     section.AddUnlessEmpty(MakeChangedTable("Largest slowdowns", has_verdict(stats::Verdict::kSlower)));
@@ -76,7 +76,7 @@ class PairChanges {
         report_.emulated ? "Largest differences (emulated CPU: not meaningful)"
                          : "Largest inconclusive differences",
         [&](const OperatorMatch& match) {
-          const stats::Verdict verdict = match.quantity.verdict;
+          const stats::Verdict verdict = match.time_comparison.verdict;
           return std::fabs(Saved(match)) >= min_saving &&
                  (verdict == stats::Verdict::kInconclusive || verdict == stats::Verdict::kEmulated);
         }));
@@ -145,8 +145,8 @@ class PairChanges {
             BaselineTimeCell(match),
             CandidateTimeCell(match),
             both ? Cell(Time{Saved(match)}) : Cell(""),
-            both ? Cell(Speedup{match.quantity}) : Cell(""),
-            both ? Cell(Interval{match.quantity}) : Cell("")};
+            both ? Cell(Speedup{match.time_comparison}) : Cell(""),
+            both ? Cell(Interval{match.time_comparison}) : Cell("")};
   }
 
   Table MakeChangedTable(const char* title, const auto& is_selected) {
@@ -154,7 +154,7 @@ class PairChanges {
     for (const OperatorMatch* const match : changes_) {
       if (table.rows.size() == kMaxChangedOperators || !is_selected(*match)) continue;
       // True if a printed speedup differs from the quotient of its two printed means.
-      const std::string speedup = SpeedupOrDash(match->quantity);
+      const std::string speedup = SpeedupOrDash(match->time_comparison);
       quotient_differs_ =
           quotient_differs_ ||
           (speedup.ends_with('x') && speedup != RatioText(BaselineTime(*match) / CandidateTime(*match)));

@@ -309,7 +309,8 @@ TEST(MakeReportDocument, ExplainsSpeedupsThatDifferFromTheQuotient) {
   Report report = example::MakePair();
   EXPECT_EQ(explanation(report), "");
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
-    if (match.quantity.verdict == stats::Verdict::kFaster) match.quantity.estimate->log_ratio += 0.1;
+    if (match.time_comparison.verdict == stats::Verdict::kFaster)
+      match.time_comparison.estimate->log_ratio += 0.1;
   }
   EXPECT_EQ(explanation(report),
             "Speedups are geometric means of per-launch ratios and can differ slightly from the ratio of the "

@@ -17,7 +17,7 @@ struct SelfTime {
   std::string name;
   std::int64_t operators = 0;
   double baseline = 0, candidate = 0;  // mean, ns
-  const TimeComparison* quantity = nullptr;
+  const TimeComparison* time_comparison = nullptr;
   Row::Role role = Row::Role::kPart;
   bool group = true;  // a group or several; their share of the whole is shown
 };
@@ -89,7 +89,7 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
     times.push_back({.name = "Median latency",
                      .baseline = *variants.baseline.latency.p50,
                      .candidate = pair ? *variants.candidate->latency.p50 : 0,
-                     .quantity = variants.latency,
+                     .time_comparison = variants.latency,
                      .role = has_tracer ? Row::Role::kSum : Row::Role::kPlain,
                      .group = false});
   }
@@ -100,7 +100,7 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
 Table MakeSelfTimesTable(const Report& report, const Variants& variants, const std::vector<SelfTime>& times) {
   const bool pair = variants.candidate != nullptr;
   const auto baseline = [](const SelfTime& time) { return Time{time.baseline}; };
-  const auto is_compared = [](const SelfTime& time) { return time.group && time.quantity != nullptr; };
+  const auto is_compared = [](const SelfTime& time) { return time.group && time.time_comparison != nullptr; };
   Table table{.id = "self_times", .time_range = LatencyRange(report)};
   table.Fill<SelfTime>(
       {{Left("name", "Self time"), &SelfTime::name},
@@ -123,14 +123,14 @@ Table MakeSelfTimesTable(const Report& report, const Variants& variants, const s
         pair},
        {Right("speedup"),
         [&](const SelfTime& time) {
-          Cell speedup = CellOrBlank<Speedup>(time.quantity);
+          Cell speedup = CellOrBlank<Speedup>(time.time_comparison);
           if (time.role == Row::Role::kPart && IsSmall(time, variants))
             speedup.visibility = Visibility::kPage;
           return speedup;
         },
         pair},
        {Left("interval", "95% CI").WithDropPriority(3).WithVisibility(Visibility::kPage),
-        [](const SelfTime& time) { return CellOrBlank<Interval>(time.quantity); }, pair},
+        [](const SelfTime& time) { return CellOrBlank<Interval>(time.time_comparison); }, pair},
        {Right("share", "% of total").WithDropPriority(4).WithBars(),
         [&](const SelfTime& time) {
           return time.group ? ShareCell(pair ? time.candidate : time.baseline, TotalTime(variants.Subject()))
@@ -150,7 +150,7 @@ std::vector<SelfTime> MakeSelfTimes(const Comparison& comparison) {
   std::vector<SelfTime> times;
   for (const DeltaRow& row : comparison.groups) {
     times.push_back({row.name, 0, MeanPerRun(row.baseline_total, comparison.baseline_runs),
-                     MeanPerRun(row.candidate_total, comparison.candidate_runs), &row.quantity});
+                     MeanPerRun(row.candidate_total, comparison.candidate_runs), &row.time_comparison});
   }
   return times;
 }
