@@ -70,7 +70,7 @@ TEST(StaticCheck, EqualProgramsPass) {
   EXPECT_THAT(check.changes, IsEmpty());
 }
 
-TEST(StaticCheck, DecidesFactsThatNoPayloadCanChange) {
+TEST(StaticCheck, DecidesLimitsThatHoldForAnyPayload) {
   EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "delegated", 1).decision, GateDecision::kPass)
       << "all of it is delegated";
   const StaticCheck check = CheckLimit(OpaqueProgram("x", {"aten::cumsum.out"}), "delegated", 1);

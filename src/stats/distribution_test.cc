@@ -123,7 +123,7 @@ TEST(TukeyFences, NeedFourValuesAndContainTheirEnds) {
   EXPECT_FALSE(fences.Contains(7.001));
 }
 
-TEST(TukeyFences, ExcludeOutliersOfEqualValues) {
+TEST(TukeyFences, ExcludeEveryOtherValueIfMostAreEqual) {
   EXPECT_EQ(Describe(std::vector<double>{5, 5, 5, 5, 5, 6}).outliers, 1);
   EXPECT_EQ(Describe(std::vector<double>(6, 5.0)).outliers, 0);
 }

@@ -47,7 +47,7 @@ TEST(ProgressText, ShowsTheNextInterimAnalysis) {
   EXPECT_EQ(ProgressText(update, 100), "launch 11 (next check at 20), starting · 26 s of 60 s max");
 }
 
-TEST(ProgressText, GivenLaunchesAreATotal) {
+TEST(ProgressText, ShowsARequestedNumberOfLaunchesAsTheTotal) {
   ProgressUpdate update = MakeUpdate();
   update.launches_given = true;
   update.max_seconds = 0;

@@ -61,7 +61,7 @@ class DeviceLockTest : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(DeviceLockTest, GoesToTheFirstThatWaits) {
+TEST_F(DeviceLockTest, GoesToTheProcessThatWaitedLongest) {
   const auto first = Open();
   first->AcquireLock("anna, nightly", {});
   std::mutex mutex;

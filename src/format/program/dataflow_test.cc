@@ -53,7 +53,7 @@ TEST(Dataflow, FollowsXnnNodes) {
   const auto all_nodes = FindDataflow({0, 1, 2}, graph);
   EXPECT_THAT(all_nodes.read, ElementsAre(0, 9));
   EXPECT_THAT(all_nodes.written, ElementsAre(3));
-  // A value that nobody reads is not written.
+  // Values without a reader do not count as written.
   EXPECT_THAT(FindDataflow({0}, MakeDataflowGraph({{{0}, {1}}}, {})).written, IsEmpty());
 }
 
@@ -86,7 +86,7 @@ Method MakeMethodWithLists() {
   return method;
 }
 
-TEST(Dataflow, IncludesTensorsInListsOfAKernel) {
+TEST(Dataflow, ReadsListsOfTensors) {
   const Method method = MakeMethodWithLists();
   Instruction kernel;
   kernel.kind = Instruction::Kind::kKernel;

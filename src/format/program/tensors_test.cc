@@ -35,7 +35,7 @@ XnnGraph MakeTwoNodeGraph() {
   return graph;
 }
 
-TEST(Tensors, KeepTheOrderOfTheArguments) {
+TEST(Tensors, FollowTheOrderOfANodesArguments) {
   OperatorTensors tensors = GetTensors(std::vector<std::size_t>{0}, MakeTwoNodeGraph());
   ASSERT_EQ(tensors.inputs.size(), 2U);
   EXPECT_FALSE(tensors.inputs[0].constant);
@@ -62,7 +62,7 @@ TEST(Tensors, HaveTheirOwnTypesIfTheseDiffer) {
   EXPECT_EQ(FormatTensors({}), "");
 }
 
-TEST(Tensors, IncludeListsOfPortableKernels) {
+TEST(Tensors, IncludeListsOfAPortableKernel) {
   Method method;
   method.operators = {"aten::add.out"};
   for (const std::int64_t size : {4, 4, 4}) {

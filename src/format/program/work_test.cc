@@ -117,7 +117,7 @@ TEST(Work, CountsPortableKernels) {
   EXPECT_EQ(CallMethod("aten::mm.out", {{3, 4}}).macs(), std::nullopt);
 }
 
-TEST(Work, DependsOnWhetherAPortableConvolutionIsTransposed) {
+TEST(Work, DistinguishesTransposedPortableConvolutions) {
   CallMethod call("aten::convolution.out",
                   {{2, 6, 9, 9}, {6, 4, 3, 2}, {}, {}, {}, {}, {}, {}, {}, {2, 8, 19, 18}});
   EXPECT_EQ(call.macs(), std::nullopt);  // argument 6, the flag `transposed`, has no value

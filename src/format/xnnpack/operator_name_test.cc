@@ -81,7 +81,7 @@ TEST(PackedTypes, RunOnKleidiai) {
   }
 }
 
-TEST(OperatorName, OlderNamesBecomeThoseOfToday) {
+TEST(OperatorName, ConvertsOlderNamesToCurrentNames) {
   EXPECT_EQ(ModernOperatorName("Transpose (ND, X32) Transpose #12"), "Transpose (ND, X32) #12");
   for (const char* const other :
        {"Transpose (ND, X32) #1", "Transpose", "Transpose (ND, X32", "Convolution (NHWC, F32) IGEMM #1",

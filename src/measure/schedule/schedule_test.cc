@@ -363,7 +363,7 @@ TEST_F(ScheduleTest, ExcludesRunsThatWaited) {
 }
 
 // An interval that is narrow during the measurement and wide in the report would mislead the user.
-TEST_F(ScheduleTest, ProgressShowsHowWaitingWidensTheInterval) {
+TEST_F(ScheduleTest, ProgressShowsTheEffectOfWaitingOnTheInterval) {
   Add("a", 5'000'000).wait = [](std::size_t, std::size_t run) { return run % 2 == 0 ? 4'000'000 : 0; };
   Add("b", 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
   Pair();
@@ -729,7 +729,7 @@ TEST_F(ScheduleTest, FitsEachExperimentIfMemoryIsShort) {
   }
 }
 
-TEST_F(ScheduleTest, FinishesGivenLaunchesOnABusyMachine) {
+TEST_F(ScheduleTest, FinishesAFixedNumberOfLaunchesOnABusyMachine) {
   Add("a", 5'000'000).wait = [](std::size_t burst, std::size_t) { return burst < 14 ? 0 : 4'000'000; };
   Add("b", 5'000'000).wait = [](std::size_t, std::size_t) { return 0; };
   Pair();

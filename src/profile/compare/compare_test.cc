@@ -211,7 +211,7 @@ TEST(Compare, AllowsForTheIdleTracerOfOneRelease) {
 }
 
 // With an added tracer both releases read the clock, so the tracer does not cause the difference.
-TEST(Compare, StatesTheMaximumCostOfAnAddedTracer) {
+TEST(Compare, ReportsTheMaximumCostOfAnAddedTracer) {
   const SimulatedVariant old_release = Simulate(100'000, 1), new_release = Simulate(104'000, 2);
   Side untraced{"1.4", &old_release.profile, old_release.bursts},
       traced{"now", &new_release.profile, new_release.bursts};

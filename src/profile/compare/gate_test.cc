@@ -159,7 +159,7 @@ TEST(Gate, BoundsAndDecisionsAgree) {
 }
 
 // The more claims are decided together, the more evidence a failure needs.
-TEST(Gate, AClaimAmongManyNeedsMoreEvidence) {
+TEST(Gate, ALimitAmongManyNeedsMoreEvidence) {
   std::mt19937_64 random(2);
   const GateClaim suspect = MakeClaim(std::vector<double>{-0.03, -0.05, -0.02, -0.06, -0.01, -0.05}, 0.02);
   EXPECT_EQ(DecideClaims(std::vector{suspect})[0].decision, GateDecision::kFail);

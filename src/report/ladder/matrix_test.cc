@@ -114,7 +114,7 @@ TEST(Matrix, KeepsTheBaselinesTimesIfACandidateHasNoTrace) {
   }
 }
 
-TEST(Matrix, OnePairIsNoMatrix) {
+TEST(Matrix, IsAbsentForASinglePair) {
   EXPECT_THAT(example::MakePair().matrices, IsEmpty());
   EXPECT_THAT(example::MakeBare().matrices, IsEmpty());
 }

@@ -185,7 +185,7 @@ Report AssembleReleases(int releases, int changed, unsigned seed) {
   return Assemble(std::move(run), {});
 }
 
-TEST(Assemble, NamesTheReleaseThatChangedAndNoOther) {
+TEST(Assemble, NamesOnlyTheChangedRelease) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     for (const ReportComparison& pair : AssembleReleases(21, -1, seed).comparisons) {
       EXPECT_TRUE(pair.releases);

@@ -81,7 +81,7 @@ std::vector<std::string> ListFrontier(const std::vector<SettingTruth>& truths) {
   return ListFrontier(suite);
 }
 
-TEST(Frontier, ExcludesDominatedSettings) {
+TEST(Frontier, OmitsDominatedSettings) {
   EXPECT_THAT(ListFrontier({{}, {.latency = 0.8}}), ElementsAre("fp32, s1", "yes"));
   EXPECT_THAT(ListFrontier({{}, {.memory = 1.2}}), ElementsAre("yes", "fp32, s0"));
   EXPECT_THAT(ListFrontier({{.sqnr = {{"example", 42}}}, {.program = "b2"}}), ElementsAre("yes", "fp32, s0"));
@@ -168,7 +168,7 @@ TEST(Frontier, KeepsACycleOfDominatingSettings) {
 }
 
 // Sixteen equal settings: the error rate is at most 5%, for what is dominated and for what is called fastest.
-TEST(Frontier, EqualSettingsStayAndTie) {
+TEST(Frontier, KeepsEqualSettingsWithoutAWinner) {
   constexpr int kTrials = 400;
   std::mt19937_64 random{49};
   int dominated = 0, won = 0, won_in_search = 0;

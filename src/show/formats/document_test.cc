@@ -54,7 +54,7 @@ std::string RenderCsv(const show::Document& document, const std::string& table) 
 // pages: "words of a page", the details of items, the folded table, and the sections "two" and "three". The
 // long form has all of them, and does not mention --all. In colors, good values are green, and bad values are
 // red.
-TEST(DocumentTerminal, ShortFormCountsOmittedParts) {
+TEST(DocumentTerminal, ShortFormCountsTheRowsOfTheLongForm) {
   const show::Document document = MakeAllPartsDocument();
   ExpectGolden(
       "show/document_screen",

@@ -272,11 +272,11 @@ void ExpectCsv(const Json& truth, const std::map<std::string, std::string>& csv)
   EXPECT_EQ(operators.rows.size(), op);
   std::size_t csv_row = 0;
   for (const Json& pair : truth["comparisons"]) {
-    const auto expect = [&](const std::string& what, const Json& row, bool has_verdict) {
-      ExpectCell(comparison, csv_row, "what", what);
+    const auto expect = [&](const std::string& subject, const Json& row, bool has_verdict) {
+      ExpectCell(comparison, csv_row, "what", subject);
       for (const char* const column : {"ratio", "ratio_low", "ratio_high", "confidence", "p_value"})
         ExpectCell(comparison, csv_row, column, row[column]);
-      if (row.contains("baseline_total_ns") && what != "operator") {
+      if (row.contains("baseline_total_ns") && subject != "operator") {
         ExpectCell(comparison, csv_row, "baseline_ms",
                    Mean(row["baseline_total_ns"], pair["baseline_runs"]) / 1e6);
         ExpectCell(comparison, csv_row, "candidate_ms",
@@ -287,13 +287,13 @@ void ExpectCsv(const Json& truth, const std::map<std::string, std::string>& csv)
     };
     expect("latency", pair["latency"], true);
     ++csv_row;  // the row of the whole has no verdict
-    for (const auto& [what, rows] :
+    for (const auto& [subject, rows] :
          {std::pair{"group", "groups"}, std::pair{"category", "categories"}, std::pair{"layer", "layers"},
           std::pair{"source", "by_source"}, std::pair{"delegate", "by_delegate"},
           std::pair{"operator", "operators"}}) {
       for (const Json& row : pair[rows]) {
         ExpectCell(comparison, csv_row, "name", row["name"]);
-        expect(what, row, row["name"] != "Clipped");
+        expect(subject, row, row["name"] != "Clipped");
       }
     }
   }

@@ -74,7 +74,7 @@ SourceMap MakeSources() {
 // The short form counts the steps and tensors that it leaves out; if it leaves out nothing, it does not offer
 // --all. With the export's files, the screen names the first input, groups the operators by layer, and shows
 // the hint; without them, tensors have no column of names.
-TEST(InspectTerminal, FitsOneScreenAndShowsNamesFromTheExport) {
+TEST(InspectTerminal, FitsOneScreenOrShowsAllAndUsesNamesOfTheExport) {
   const Program program = MakeProgram(51, 12);
   const std::string short_text = RenderProgramScreen(program, {});
   EXPECT_THAT(short_text, Not(HasSubstr("[11, 7]")));

@@ -22,7 +22,7 @@ TEST(Line, MinimizesTheSquares) {
   EXPECT_THROW(FitLine(std::vector<double>{1, 2}, std::vector<double>{1}), std::invalid_argument);
 }
 
-TEST(Line, PartsAddUpToTheLineOfTheirSum) {
+TEST(Line, LinesOfPartsAddUpToTheLineOfTheSum) {
   Random random(5);
   std::vector<double> total(kX.size());
   Line sum;

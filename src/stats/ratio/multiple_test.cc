@@ -14,7 +14,7 @@ namespace {
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 
-TEST(BenjaminiHochberg, AdjustsInTheOrderGiven) {
+TEST(BenjaminiHochberg, KeepsTheOrderOfThePValues) {
   EXPECT_THAT(BenjaminiHochberg(std::vector<double>{0.04, 0.01, 0.03, 0.5}),
               ElementsAre(DoubleEq(0.04 * 4 / 3), DoubleEq(0.04), DoubleEq(0.04 * 4 / 3), DoubleEq(0.5)));
   EXPECT_TRUE(BenjaminiHochberg({}).empty());
@@ -157,7 +157,7 @@ TEST(DecideVerdicts, UnresolvedComparisonsAreNeitherDiscoveriesNorEvidence) {
   EXPECT_EQ(unresolved[1].verdict, Verdict::kInconclusive);
 }
 
-TEST(DecideVerdicts, GivesEqualConstantTimesAPValueOfOne) {
+TEST(DecideVerdicts, EqualTimesWithoutSpreadHaveAPValueOfOne) {
   const std::vector<RatioEstimate> estimates{*EstimateRatio(std::vector<double>{0, 0, 0}, 0.95),
                                              *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95)};
   const std::vector<OperatorVerdict> verdicts = DecideVerdicts(estimates, 0.05, 0.01);

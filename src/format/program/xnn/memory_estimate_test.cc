@@ -250,7 +250,7 @@ TEST(RepackedBytes, CountSharedWeights) {
   EXPECT_EQ(RepackedBytes(method, program), 0);
 }
 
-TEST(PackedBytes, AreUnknownForAnotherBackend) {
+TEST(PackedBytes, AreUnknownForOtherBackends) {
   Method method;
   EXPECT_EQ(PackedBytes(method, {}), 0);
   method.delegates.emplace_back();

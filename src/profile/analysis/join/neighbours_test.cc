@@ -154,7 +154,7 @@ TEST(Neighbors, AreUnknownForTooManyAlignments) {
   EXPECT_EQ(CountClampEdges(400), 0U);
 }
 
-TEST(Neighbors, IncludeInsertedOperators) {
+TEST(Neighbors, IncludeOperatorsThatXnnpackInserted) {
   const std::vector<Node> product = {{"XNNAbs", {0}, {1}},
                                      {"XNNSin", {0}, {2}},
                                      {"XNNBatchMatrixMultiply", {1, 2}, {3}},
