@@ -169,7 +169,7 @@ class ChunkedPasses {
   // Calls `run_chunk(offset, bytes, passes)` for the thread's next chunk; returns the bytes of all its
   // passes.
   template <typename RunChunk>
-  std::int64_t RunNext(int thread, RunChunk run_chunk) {
+  std::int64_t RunNextChunk(int thread, RunChunk run_chunk) {
     std::int64_t& offset = positions_[static_cast<std::size_t>(thread)].offset;
     const std::int64_t piece = std::min(piece_, bytes_ - offset);
     run_chunk(offset, piece, passes_);
@@ -234,19 +234,20 @@ void MeasureMemory(Team& team, const PeakTimes& times, const MemoryKernel& kerne
       peaks.push_back({set.level, access, BestRate(team, times, chunk), bytes * threads, set.capacity_bytes});
     };
     add("read", [&](int thread) {
-      return reads.RunNext(thread, [&](std::int64_t offset, std::int64_t piece, std::int64_t passes) {
+      return reads.RunNextChunk(thread, [&](std::int64_t offset, std::int64_t piece, std::int64_t passes) {
         read_xor.fetch_xor(kernel.read(memory(thread) + offset, piece, passes), std::memory_order_relaxed);
       });
     });
     add("write", [&](int thread) {
-      return writes.RunNext(thread, [&](std::int64_t offset, std::int64_t piece, std::int64_t passes) {
+      return writes.RunNextChunk(thread, [&](std::int64_t offset, std::int64_t piece, std::int64_t passes) {
         kernel.write(memory(thread) + offset, piece, passes, kPattern);
       });
     });
     add("copy", [&](int thread) {
-      return 2 * copies.RunNext(thread, [&](std::int64_t offset, std::int64_t piece, std::int64_t passes) {
-        kernel.copy(memory(thread) + half + offset, memory(thread) + offset, piece, passes);
-      });
+      return 2 *
+             copies.RunNextChunk(thread, [&](std::int64_t offset, std::int64_t piece, std::int64_t passes) {
+               kernel.copy(memory(thread) + half + offset, memory(thread) + offset, piece, passes);
+             });
     });
     // All words are equal, and every piece has an even number of words.
     if (read_xor.load() != 0) throw WrongResult("reading memory", kernel.level);

@@ -23,9 +23,9 @@ constexpr int kMaxRunsPerReading = 1000;
 constexpr std::int64_t kAbandonedCheckInterval = 1'000'000'000;
 
 // Keeps the period: run k starts k periods after the first, or immediately if it is late.
-class Pace {
+class PeriodTimer {
  public:
-  explicit Pace(std::int64_t period_ns) : period_(period_ns) {}
+  explicit PeriodTimer(std::int64_t period_ns) : period_(period_ns) {}
   void Wait() {
     if (period_ == 0) return;
     if (next_ == 0) {
@@ -78,7 +78,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   reserve(static_cast<std::size_t>(request.max_runs), reply.recorded, reply.recorded_wait,
           reply.recorded_cpu);
   reserve(static_cast<std::size_t>(request.traced_runs), reply.traced, reply.traced_wait);
-  Pace pace(request.period_ns);
+  PeriodTimer timer(request.period_ns);
   std::int64_t check_at = MonotonicNow() + kAbandonedCheckInterval;
   const WaitMeter meter;
   WaitReading before = meter.Read();
@@ -98,7 +98,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   };
   const auto run = [&](std::vector<std::int64_t>& latencies, std::vector<std::int64_t>& waits) {
     if (request.period_ns > 0) {  // sleeping until the next period is not waiting for a processor
-      pace.Wait();
+      timer.Wait();
       before = meter.Read();
     }
     const std::int64_t start_ns = MonotonicNow();

@@ -9,7 +9,7 @@
 
 namespace etprof::runner {
 
-// One call of the thread pool by XNNPACK (pthreadpool_parallelize_*), or, without a task, the calls that
+// A call of the thread pool by XNNPACK (pthreadpool_parallelize_*), or, without a task, the calls that
 // XNNPACK made between two such calls.
 struct Region {
   struct Thread {

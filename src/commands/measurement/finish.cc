@@ -27,7 +27,7 @@ bool HasResults(const DeviceMeasurement& device) {
   return device.measured && !(device.run && device.run->status == RunData::Status::kFailed);
 }
 
-std::optional<Error> FindBroken(const std::filesystem::path& folder) {
+std::optional<Error> FindValidationError(const std::filesystem::path& folder) {
   const Validation validation = ValidateRun(folder.string());
   const auto broken = std::ranges::find(validation.findings, ValidationFinding::Severity::kBroken,
                                         &ValidationFinding::severity);
@@ -92,7 +92,7 @@ FinishedMeasurement FinishMeasurement(const std::vector<DeviceMeasurement>& devi
   }
   if (!resumed || !finished.problems.empty()) return finished;
   for (const DeviceMeasurement& device : devices) {
-    if (std::optional<Error> broken = FindBroken(ShortestPath(device.config.output_root)))
+    if (std::optional<Error> broken = FindValidationError(ShortestPath(device.config.output_root)))
       finished.problems.push_back({several_devices ? device.device : "", *std::move(broken)});
   }
   return finished;

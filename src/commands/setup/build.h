@@ -52,7 +52,7 @@ struct ExecutorchBuildOptions {
   }
 };
 
-// One executor_runner that `etprof build --executorch` built.
+// An executor_runner that `etprof build --executorch` built.
 struct BuiltRunner {
   std::filesystem::path runner, log;
   BuildRecord record;

@@ -13,7 +13,8 @@ namespace etprof {
 using OutputWriter =
     std::function<void(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write)>;
 
-// The Output of the Python module, which writes nothing to the standard output: throws Error (kUsage) for
+// The OutputWriter of the Python module, which writes nothing to the standard output: throws Error (kUsage)
+// for
 // "-", else as WriteOutput.
 inline void WriteNamedFile(const std::filesystem::path& file,
                            const std::function<void(std::ostream&)>& write) {

@@ -30,7 +30,7 @@ void ShowSuite(const SuiteReport& suite, const show::Document& document, const V
 // `json`, else the document's), or the table view.csv, or the screen. Returns whether it showed any of these.
 bool ShowDocument(const show::Document& document, const View& view, const std::string& details,
                   const std::function<void(std::ostream&)>& json = nullptr);
-// As above; the JSON has the members of `value`.
+// Does the same; the JSON has the members of `value`.
 template <Described T>
 void ShowDocument(const show::Document& document, const View& view, const T& value,
                   const std::string& details = "") {
@@ -40,7 +40,7 @@ void ShowDocument(const show::Document& document, const View& view, const T& val
 // Prints the path of a written file on a line of stdout, unless the file is stdout itself.
 void ShowFile(const std::filesystem::path& file);
 
-// MeasureOnDevices, with its progress on stderr.
+// Calls MeasureOnDevices and shows its progress on stderr.
 std::vector<DeviceMeasurement> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
                                           bool dry_run = false);
 using ShowAnalysis = std::function<void(const Report&)>;

@@ -71,7 +71,7 @@ std::string LaunchText(const ProgressUpdate& update) {
   return fmt::format("launch {} (next check at {})", update.launch, update.launches);
 }
 
-std::string CleanText(const ProgressUpdate& update) {
+std::string CleanShareText(const ProgressUpdate& update) {
   if (!update.clean_share || *update.clean_share >= kShareShownAsAll) return "";
   return fmt::format(" · {:.0f}% clean", 100 * *update.clean_share);
 }
@@ -100,7 +100,7 @@ std::string ProgressText(const ProgressUpdate& update, int width) {
   if (update.activity.empty() && !update.launch_finished) {
     text += update.round == 0 ? ", starting" : fmt::format(", round {} of {}", update.round, update.rounds);
   }
-  const std::string clean = CleanText(update), time = TimeText(update);
+  const std::string clean = CleanShareText(update), time = TimeText(update);
   for (const ProgressUpdate::Estimate& estimate : update.estimates) {
     const std::string part = EstimateText(estimate, update.estimates.size() > 1);
     if (part.empty()) continue;

@@ -42,14 +42,14 @@ std::string JsonText(const nlohmann::ordered_json& value, int indent) {
 }
 
 bool NestsTooDeep(std::string_view text, bool with_comments) {
-  const auto keep_nothing = [](int depth, json::parse_event_t event, const json&) {
+  const auto discard_value = [](int depth, json::parse_event_t event, const json&) {
     using Event = json::parse_event_t;
     if (depth >= kMaxJsonNesting && (event == Event::object_start || event == Event::array_start))
       throw TooDeep();
     return false;
   };
   try {
-    const json nothing = json::parse(text, keep_nothing, /*allow_exceptions=*/false, with_comments);
+    const json nothing = json::parse(text, discard_value, /*allow_exceptions=*/false, with_comments);
     return false;
   } catch (const TooDeep&) {
     return true;

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Returns whether a comma-separated list such as "cpu,cpuacct" contains the name.
-bool ListHas(std::string_view list, std::string_view name) {
+bool ListContains(std::string_view list, std::string_view name) {
   return ("," + std::string(list) + ",").find("," + std::string(name) + ",") != std::string::npos;
 }
 
@@ -49,7 +49,7 @@ std::optional<GroupPath> FindGroupPath(std::string_view controller, const std::s
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const std::string path = line.substr(second + 1);
     // A controller that version 1 uses is not available in version 2.
-    if (ListHas(controllers, controller)) return GroupPath{1, path};
+    if (ListContains(controllers, controller)) return GroupPath{1, path};
     if (controllers.empty()) version_2_path = GroupPath{2, path};
   }
   return version_2_path;
@@ -85,7 +85,7 @@ std::optional<Cgroup> FindCgroup(std::string_view controller, const fs::path& ro
     if (mount.size() < 5 || file_system.size() < 3) continue;
     const bool has_controller = group->version == 2
                                     ? file_system[0] == "cgroup2"
-                                    : file_system[0] == "cgroup" && ListHas(file_system[2], controller);
+                                    : file_system[0] == "cgroup" && ListContains(file_system[2], controller);
     if (!has_controller) continue;
     auto relative = PathBelow(group->path, UnescapeMountPath(mount[3]));
     if (!relative) continue;

@@ -80,10 +80,10 @@ void FindViews(const Method& method, const Values& defined, MethodDataflow& flow
 ReadWriteSet<std::uint32_t> FindDataflow(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
   ReadWriteSet<std::uint32_t> flow;
   std::set<std::uint32_t> produced, seen;
-  std::map<std::uint32_t, std::uint32_t> used_here;
+  std::map<std::uint32_t, std::uint32_t> uses_in_group;
   for (const std::size_t index : nodes) {
     produced.insert(graph.nodes[index].outputs.begin(), graph.nodes[index].outputs.end());
-    for (const std::uint32_t id : graph.nodes[index].inputs) ++used_here[id];
+    for (const std::uint32_t id : graph.nodes[index].inputs) ++uses_in_group[id];
   }
   for (const std::size_t index : nodes) {
     for (const std::uint32_t id : graph.nodes[index].inputs) {
@@ -93,7 +93,7 @@ ReadWriteSet<std::uint32_t> FindDataflow(const std::vector<std::size_t>& nodes, 
     }
     for (const std::uint32_t id : graph.nodes[index].outputs) {
       const auto uses = graph.uses.find(id);
-      const bool is_used_elsewhere = uses != graph.uses.end() && uses->second > used_here[id];
+      const bool is_used_elsewhere = uses != graph.uses.end() && uses->second > uses_in_group[id];
       if (is_used_elsewhere && graph.Find(id) != nullptr && seen.insert(id).second)
         flow.written.push_back(id);
     }

@@ -7,13 +7,13 @@
 namespace etprof {
 namespace {
 
-using MaybeCount = std::optional<std::int64_t>;
+using OptionalCount = std::optional<std::int64_t>;
 using Sizes = std::vector<std::int64_t>;
 
-MaybeCount Elements(const Sizes* sizes) { return sizes == nullptr ? std::nullopt : ElementCount(*sizes); }
+OptionalCount Elements(const Sizes* sizes) { return sizes == nullptr ? std::nullopt : ElementCount(*sizes); }
 
 // The size of a dimension that is counted from the end, where 1 is the last dimension.
-MaybeCount DimFromEnd(const Sizes* sizes, std::size_t position) {
+OptionalCount DimFromEnd(const Sizes* sizes, std::size_t position) {
   return sizes == nullptr ? std::nullopt : Dim(*sizes, sizes->size() - position);
 }
 
@@ -22,10 +22,10 @@ const Sizes* FindShape(const XnnGraph& graph, const std::vector<std::uint32_t>& 
   return value == nullptr ? nullptr : &value->shape;
 }
 
-MaybeCount CountConvolution(const XnnNode& node, const XnnGraph& graph) {
+OptionalCount CountConvolution(const XnnNode& node, const XnnGraph& graph) {
   if (!node.convolution) return std::nullopt;
   const auto& c = *node.convolution;
-  const MaybeCount kernel = CheckedProduct(c.kernel_height, c.kernel_width);
+  const OptionalCount kernel = CheckedProduct(c.kernel_height, c.kernel_width);
   if (node.type == "XNNConvTranspose2d")
     return CheckedProduct(Elements(FindShape(graph, node.inputs, 0)),
                           CheckedProduct(kernel, c.group_output_channels));
@@ -35,8 +35,8 @@ MaybeCount CountConvolution(const XnnNode& node, const XnnGraph& graph) {
 
 // The arguments are aten::convolution.out(input, weight, bias, stride, padding, dilation, transposed,
 // output_padding, groups, out).
-MaybeCount CountAtenConvolution(const Sizes* input, const Sizes* weight, MaybeCount transposed,
-                                const Sizes* output) {
+OptionalCount CountAtenConvolution(const Sizes* input, const Sizes* weight, OptionalCount transposed,
+                                   const Sizes* output) {
   if (input == nullptr || weight == nullptr || output == nullptr || weight->size() < 3 || !transposed)
     return std::nullopt;
   // The weight is [out, in / groups, kernel...]; in a transposed convolution [in, out / groups, kernel...].
@@ -74,7 +74,7 @@ const XnnValue* XnnGraph::Find(std::uint32_t id) const {
   return found == by_id.end() ? nullptr : &values[found->second];
 }
 
-MaybeCount CountMacs(const XnnNode& node, const XnnGraph& graph) {
+OptionalCount CountMacs(const XnnNode& node, const XnnGraph& graph) {
   const auto input = [&](std::size_t index) { return FindShape(graph, node.inputs, index); };
   const Sizes* output = FindShape(graph, node.outputs, 0);
   if (node.type.starts_with("XNNConv2d") || node.type == "XNNDepthwiseConv2d" ||
@@ -92,9 +92,9 @@ MaybeCount CountMacs(const XnnNode& node, const XnnGraph& graph) {
   return 0;
 }
 
-MaybeCount CountMacs(const XnnGraph& graph) { return SumEach(graph.nodes, &XnnNode::macs); }
+OptionalCount CountMacs(const XnnGraph& graph) { return SumEach(graph.nodes, &XnnNode::macs); }
 
-MaybeCount CountMacs(const Instruction& kernel, const Method& method) {
+OptionalCount CountMacs(const Instruction& kernel, const Method& method) {
   if (kernel.kind != Instruction::Kind::kKernel) return 0;
   const std::string_view full_name = method.operators[kernel.target];
   const std::string_view name = full_name.substr(0, full_name.rfind('.'));
@@ -114,7 +114,7 @@ MaybeCount CountMacs(const Instruction& kernel, const Method& method) {
   if (name == "aten::addmm" || name == "aten::baddbmm")
     return CheckedProduct(Elements(shape(5)), DimFromEnd(shape(1), 1));
   if (name == "aten::linear") return CheckedProduct(Elements(shape(3)), DimFromEnd(shape(0), 1));
-  return HasNoMacs(name) ? MaybeCount(0) : std::nullopt;
+  return HasNoMacs(name) ? OptionalCount(0) : std::nullopt;
 }
 
 Work ComputeWork(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {

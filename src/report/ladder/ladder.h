@@ -219,7 +219,8 @@ struct LevelSpeedupRow {
     v("name", &LevelSpeedupRow::name, {.meaning = "median latency, or an operator"});
     v("gain",
       [](const LevelSpeedupRow& row) {
-        return MapEach(row.speedups, [](const auto& one) { return MakeOptionalView<RatioAndVerdict>(one); });
+        return MapEach(row.speedups,
+                       [](const auto& speedup) { return MakeOptionalView<RatioAndVerdict>(speedup); });
       },
       {.meaning = "by number of threads; null: not in both variants"});
     v("no_longer_from_threads", &LevelSpeedupRow::stops_at_threads,

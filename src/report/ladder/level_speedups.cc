@@ -12,15 +12,15 @@ LevelSpeedupRow MakeLevelSpeedupRow(const LadderRow& row, std::size_t level,
   LevelSpeedupRow new_row{row.name, {}, {}, false};
   for (const std::vector<LadderCell>& levels : row.cells)
     new_row.speedups.push_back(levels[level].over_below);
-  const auto is = [](const std::optional<TimeComparison>& quantity, auto... verdicts) {
-    return quantity && ((quantity->verdict == verdicts) || ...);
+  const auto is = [](const std::optional<TimeComparison>& time_comparison, auto... verdicts) {
+    return time_comparison && ((time_comparison->verdict == verdicts) || ...);
   };
   std::size_t from = new_row.speedups.size();
   while (from > 0 && is(new_row.speedups[from - 1], stats::Verdict::kSame, stats::Verdict::kSlower)) --from;
   new_row.never_faster = from == 0;
   const bool was_faster =
       std::any_of(new_row.speedups.begin(), new_row.speedups.begin() + static_cast<std::ptrdiff_t>(from),
-                  [&](const auto& quantity) { return is(quantity, stats::Verdict::kFaster); });
+                  [&](const auto& time_comparison) { return is(time_comparison, stats::Verdict::kFaster); });
   if (was_faster && from < new_row.speedups.size()) new_row.stops_at_threads = threads[from];
   return new_row;
 }
@@ -30,7 +30,7 @@ void AddLevelSpeedups(const Ladder& ladder, std::vector<LevelSpeedups>& all_spee
     LevelSpeedups level_speedups;
     level_speedups.latency = MakeLevelSpeedupRow(ladder.latency, level, ladder.threads);
     if (std::ranges::count_if(level_speedups.latency.speedups,
-                              [](const auto& quantity) { return quantity.has_value(); }) < 2)
+                              [](const auto& time_comparison) { return time_comparison.has_value(); }) < 2)
       continue;
     level_speedups.baseline = ladder.levels[ladder.Below(level)].name;
     level_speedups.candidate = ladder.levels[level].name;
@@ -39,7 +39,7 @@ void AddLevelSpeedups(const Ladder& ladder, std::vector<LevelSpeedups>& all_spee
     for (const LadderRow& row : ladder.operators) {
       LevelSpeedupRow speedup_row = MakeLevelSpeedupRow(row, level, ladder.threads);
       if (std::ranges::any_of(speedup_row.speedups,
-                              [](const auto& quantity) { return quantity.has_value(); }))
+                              [](const auto& time_comparison) { return time_comparison.has_value(); }))
         level_speedups.operators.push_back(std::move(speedup_row));
     }
     all_speedups.push_back(std::move(level_speedups));

@@ -200,9 +200,9 @@ struct LayerCsvRow : ExperimentCsvRow {
 struct ComparisonCsvRow {
   const Report& report;
   const ReportComparison& pair;
-  std::string what, name, baseline_key, candidate_key;
+  std::string subject, name, baseline_key, candidate_key;
   TimeComparison time_comparison;
-  bool judged = true;
+  bool has_verdict = true;
 
   // An operator that one variant lacks takes no time there.
   std::optional<double> Delta() const {
@@ -218,7 +218,7 @@ struct ComparisonCsvRow {
       {.meaning = "label of the candidate"});
     v("threads", [](Record record) { return record.report.experiments[record.pair.candidate].threads; },
       {.meaning = "of the candidate's thread pool", .min = 1});
-    v("what", &ComparisonCsvRow::what,
+    v("what", &ComparisonCsvRow::subject,
       {.meaning = "what the row's times are of; `whole`: `Method::execute`",
        .choices = "latency|whole|group|category|layer|source|delegate|operator"});
     v("name", &ComparisonCsvRow::name,
@@ -238,7 +238,7 @@ struct ComparisonCsvRow {
     v.Flat([](Record record) { return record.time_comparison.EstimateUnlessEmulated(); }, {.or_null = true});
     v("verdict",
       [](Record record) {
-        return record.judged ? std::optional(record.time_comparison.verdict) : std::nullopt;
+        return record.has_verdict ? std::optional(record.time_comparison.verdict) : std::nullopt;
       },
       {.meaning = kVerdict});
   }
@@ -246,7 +246,7 @@ struct ComparisonCsvRow {
 
 struct LadderCsvRow {
   const Report& report;
-  const char* what;
+  const char* subject;
   const LadderRow& row;
   const LadderCell& source;
 
@@ -255,7 +255,7 @@ struct LadderCsvRow {
     v("model_id", [](R shown) { return shown.report.model_id; }, {.meaning = kModelId});
     v("level", &LadderCell::level, {.meaning = "name of the level: `avx2`"});
     v("threads", &LadderCell::threads, kThreadsOfPool);
-    v("what", &LadderCsvRow::what,
+    v("what", &LadderCsvRow::subject,
       {.meaning = "what the row's time is of", .choices = "latency|group|category|operator"});
     v("name", [](R shown) { return shown.source.op_name.value_or(shown.row.name); },
       {.meaning = "of the group, the category, or the operator at this setting"});
@@ -358,11 +358,11 @@ void WriteComparisons(const Report& report, std::ostream& out) {
   CsvWriter<ComparisonCsvRow> rows(out);
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
-    const auto add = [&](const char* what, const DeltaRow& row) {
+    const auto add = [&](const char* subject, const DeltaRow& row) {
       TimeComparison time_comparison = row.time_comparison;
       time_comparison.baseline_ns = QuotientIfDefined(row.baseline_total, comparison.baseline_runs);
       time_comparison.candidate_ns = QuotientIfDefined(row.candidate_total, comparison.candidate_runs);
-      rows.Row({report, pair, what, row.name, "", "", time_comparison, row.name != "Clipped"});
+      rows.Row({report, pair, subject, row.name, "", "", time_comparison, row.name != "Clipped"});
     };
     rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
     TimeComparison whole;
@@ -398,8 +398,8 @@ void WriteLadder(const Report& report, std::ostream& out) {
   CsvWriter<LadderCsvRow> rows(out);
   if (!report.ladder) return;
   const Ladder& ladder = *report.ladder;
-  const auto add = [&](const char* what, const LadderRow& row) {
-    for (const LadderCell& cell : row.AllCells()) rows.Row({report, what, row, cell});
+  const auto add = [&](const char* subject, const LadderRow& row) {
+    for (const LadderCell& cell : row.AllCells()) rows.Row({report, subject, row, cell});
   };
   add("latency", ladder.latency);
   for (const LadderRow& row : ladder.groups) add("group", row);

@@ -292,12 +292,12 @@ std::vector<std::string> FeaturesOfRun(const Report& run) {
 }
 
 std::string UnpairedText(std::size_t distinct_devices) {
-  const bool one = distinct_devices == 1;
+  const bool single_device = distinct_devices == 1;
   return fmt::format(
       "Speedups between {} are unpaired: each has its own {}. Their intervals (Welch's t over launches) "
       "include variation between processes, but not changes of {} temperature or load in between.",
-      one ? "runs" : "devices", one ? "time and conditions" : "clock and conditions",
-      one ? "the device's" : "a device's");
+      single_device ? "runs" : "devices", single_device ? "time and conditions" : "clock and conditions",
+      single_device ? "the device's" : "a device's");
 }
 
 }  // namespace etprof::show
