@@ -134,9 +134,9 @@ class Worker {
     model_ = std::make_unique<Model>(request);
     if (memory_ != nullptr) {
       try {
-        loaded_memory_.load = memory_->Load(*model_);
+        loaded_memory_.load = memory_->ReadLoadTimes(*model_);
         loaded_memory_.moments = {memory_->TakeSnapshot("loaded", *model_)};
-        loaded_memory_.operators = memory_->Created();
+        loaded_memory_.operators = memory_->CreatedOperators();
       } catch (const Error& error) {
         memory_.reset();
         loaded_memory_.problem = error.what();

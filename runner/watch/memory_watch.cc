@@ -417,7 +417,7 @@ std::vector<protocol::DelegateMemory> MemoryWatch::Delegates() const {
   return delegates;
 }
 
-std::optional<protocol::LoadTimes> MemoryWatch::Load(const Model& model) const {
+std::optional<protocol::LoadTimes> MemoryWatch::ReadLoadTimes(const Model& model) const {
   using protocol::LoadPart;
   const TimedCalls& timed = state_->timed;
   protocol::LoadTimes times;
@@ -434,7 +434,7 @@ std::optional<protocol::LoadTimes> MemoryWatch::Load(const Model& model) const {
   return times;
 }
 
-std::vector<protocol::CreatedOperator> MemoryWatch::Created() const {
+std::vector<protocol::CreatedOperator> MemoryWatch::CreatedOperators() const {
   using namespace memory_watch_internal;
   const std::lock_guard lock(state_->mutex);
   struct CreatedMemory {

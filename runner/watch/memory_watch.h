@@ -24,13 +24,13 @@ class MemoryWatch {
   // The memory that the process holds now. Throws Error (kDeviceFailed) if the system does not report it.
   protocol::MemorySnapshot TakeSnapshot(std::string at, const Model& model) const;
   // The created operators, with the memory that they have allocated so far.
-  std::vector<protocol::CreatedOperator> Created() const;
+  std::vector<protocol::CreatedOperator> CreatedOperators() const;
   // The created delegates, in order, with their current workspaces. Empty if XNNPACK creates them in another
   // way.
   std::vector<protocol::DelegateMemory> Delegates() const;
   // The parts of the load time of `model`, which was loaded after this object was created. Absent if the
   // parts add up to more than the load time.
-  std::optional<protocol::LoadTimes> Load(const Model& model) const;
+  std::optional<protocol::LoadTimes> ReadLoadTimes(const Model& model) const;
 
  private:
   struct State;

@@ -118,7 +118,7 @@ void ReportDevices(const ReportArguments& arguments) {
   }
   DevicesReport report = ReadDevices(arguments.runs);
   report.title = arguments.title;
-  if (view.IsGiven()) return ShowDevicesReport(report, view, "");
+  if (view.HasSelection()) return ShowDevicesReport(report, view, "");
   ShowFile(ShortestPath(WriteDevices(report, arguments.out, WriteOutput)));
 }
 
@@ -128,7 +128,7 @@ void ReportSuite(const ReportArguments& arguments) {
   options.path = arguments.runs.front();
   SuiteReport suite = WithProgress(ReadSuiteFolder, options);
   if (!arguments.title.empty()) suite.name = arguments.title;
-  if (view.IsGiven()) return ShowSuite(suite, show::MakeSuiteDocument(suite), view);
+  if (view.HasSelection()) return ShowSuite(suite, show::MakeSuiteDocument(suite), view);
   for (const std::filesystem::path& file : WriteSuite(suite, arguments.out, WriteOutput))
     ShowFile(ShortestPath(file));
 }
@@ -147,7 +147,7 @@ void RunReport(const ReportArguments& arguments) {
   report.title = title;
   if (brief && out.empty() && !view.json) {
     RenderBriefMarkdown(report, std::cout);
-  } else if (view.IsGiven()) {
+  } else if (view.HasSelection()) {
     ShowReport(report, view, "");
   } else {
     for (const std::filesystem::path& file : WriteReport(report, runs.front(), out, brief, WriteOutput))

@@ -123,7 +123,7 @@ void SuiteDevice::SetStatus(SuiteTask& task, SuiteCellStatus status, const std::
   if (!reason.empty()) progress_.Message(device_index_, fmt::format("{}: {}", CellName(task), reason));
 }
 
-const StoredCell& SuiteDevice::GetStored(SuiteTask& task) {
+const StoredCell& SuiteDevice::GetStoredCell(SuiteTask& task) {
   if (!task.stored) {
     task.stored = ReadStoredCell(task.cell->folder);
     if (!task.hash.empty() && task.stored->hash != task.hash) task.stored->seconds = 0;
@@ -146,7 +146,7 @@ void SuiteDevice::DropOutdatedSeconds() {
       continue;  // the attempt to measure the cell reports it
     }
     task.stored.reset();
-    if (GetStored(task).hash != task.hash && task.state->seconds > 0)
+    if (GetStoredCell(task).hash != task.hash && task.state->seconds > 0)
       change_([&] { task.state->seconds = 0; });
   }
 }
@@ -154,7 +154,7 @@ void SuiteDevice::DropOutdatedSeconds() {
 double SuiteDevice::UsedSeconds() {
   double used = 0;
   for (SuiteTask& task : tasks_)  // the state file lacks the seconds of an interrupted cell
-    used += std::max(task.state->seconds, GetStored(task).seconds);
+    used += std::max(task.state->seconds, GetStoredCell(task).seconds);
   return used;
 }
 
@@ -195,7 +195,7 @@ bool SuiteDevice::Open() {
 
 void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds, bool extending) {
   Config config = Configure(task);
-  const StoredCell stored_before = GetStored(task);
+  const StoredCell stored_before = GetStoredCell(task);
   const bool is_same_config = stored_before.exists && stored_before.hash == ConfigHash(config);
   if (is_same_config && stored_before.complete && !extending)
     return SetStatus(task, SuiteCellStatus::kMeasured, "");
@@ -276,7 +276,7 @@ void SuiteDevice::ExtendLeastCertainCells() {
     std::size_t worst_index = 0;
     StoredCell worst_stored;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const StoredCell& stored = GetStored(*candidates[i].task);
+      const StoredCell& stored = GetStoredCell(*candidates[i].task);
       if (i > 0 && stored.uncertainty <= worst_stored.uncertainty) continue;
       worst_index = i;
       worst_stored = stored;
@@ -288,7 +288,7 @@ void SuiteDevice::ExtendLeastCertainCells() {
             worst_stored.seconds +
                 (candidate.use_all_remaining ? remaining_seconds : std::min(remaining_seconds, step)),
             true);
-    const bool grew = GetStored(*candidate.task).launches > worst_stored.launches;
+    const bool grew = GetStoredCell(*candidate.task).launches > worst_stored.launches;
     const bool give_up = !candidate.task->state->reason.empty() || (!grew && candidate.use_all_remaining);
     candidate.use_all_remaining = !grew;
     if (give_up) candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(worst_index));
@@ -301,13 +301,13 @@ void SuiteDevice::Run() {
     SuiteTask& task = tasks_[i];
     if (!Open()) {
       // Finished cells do not need the device.
-      const StoredCell stored = GetStored(task);
+      const StoredCell stored = GetStoredCell(task);
       if (progress_.Interrupted()) break;
       stored.complete ? SetStatus(task, SuiteCellStatus::kMeasured, "")
                       : SetStatus(task, SuiteCellStatus::kFailed, connection_error_);
       continue;
     }
-    if (UsedSeconds() >= BudgetSeconds() && !GetStored(task).exists) {
+    if (UsedSeconds() >= BudgetSeconds() && !GetStoredCell(task).exists) {
       SetStatus(task, SuiteCellStatus::kSkipped, "no time was left (max_minutes)");
       continue;
     }

@@ -35,7 +35,7 @@ struct SuiteTask {
   SuiteState::Cell* state = nullptr;  // changed only inside of `change`
   std::filesystem::path program;
   std::string hash = {};  // hash of the configuration to measure; empty: not known yet
-  // Cached result of SuiteDevice::GetStored; absent: not read since the last measurement.
+  // Cached result of SuiteDevice::GetStoredCell; absent: not read since the last measurement.
   std::optional<StoredCell> stored = {};
 };
 
@@ -60,7 +60,7 @@ class SuiteDevice {
   void SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
   // Returns the cached state of the task's results directory. Only measuring changes the state, and reading a
   // large directory takes long.
-  static const StoredCell& GetStored(SuiteTask& task);
+  static const StoredCell& GetStoredCell(SuiteTask& task);
   // Sets the seconds of cells whose measurement is missing or outdated to 0, so that they do not count toward
   // this time budget.
   void DropOutdatedSeconds();

@@ -247,7 +247,7 @@ void AddLimitOptions(CLI::App& app, StaticLimits& limits) {
     const auto parse = [&limits, &info, name](const std::string& text) {
       const auto limit = info.Parse(text);
       if (!limit)
-        throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not {}", name, text, info.Expects()))
+        throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not {}", name, text, info.ValidValues()))
             .Remedy("see `etprof inspect --help`");
       limits.limits[info.key] = *limit;
     };

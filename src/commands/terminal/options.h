@@ -49,7 +49,7 @@ struct View {
 
   bool HasFiles() const;
   // True if an option selects what is shown, or a file to write.
-  bool IsGiven() const { return json || all || !csv.empty() || !by.empty() || HasFiles(); }
+  bool HasSelection() const { return json || all || !csv.empty() || !by.empty() || HasFiles(); }
   std::string Table() const { return csv == kDefaultTable ? default_table : csv; }
 };
 // The parsed arguments of a command that shows one result.

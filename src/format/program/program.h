@@ -127,7 +127,7 @@ struct Method {
   bool IsMetadata() const { return instructions.empty() && inputs.empty() && !outputs.empty(); }
 
   // Returns whether a jump makes the executed instructions depend on values.
-  bool Branches() const {
+  bool HasBranches() const {
     return std::ranges::find(instructions, Instruction::Kind::kJumpFalse, &Instruction::kind) !=
            instructions.end();
   }

@@ -141,7 +141,7 @@ std::optional<double> FactInfo::Parse(const std::string& text) const {
   return number && *number >= 0 ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
-const char* FactInfo::Expects() const {
+const char* FactInfo::ValidValues() const {
   return unit == Unit::kShare   ? "a percentage from 0% to 100%"
          : unit == Unit::kCount ? "a whole number from 0"
                                 : "a size, such as 300kB, 2MB, or 1.5MiB";

@@ -77,9 +77,9 @@ struct FactInfo {
 
   std::string FileKey() const;  // key of the limit in files: "require_delegated_macs"
   // Parses a limit: "95%" for a share (at most 100%), "3" for a count, "2 MB" or "1.5 MiB" for bytes. Absent
-  // if it is invalid. Expects() describes the valid values.
+  // if it is invalid. ValidValues() describes the valid values.
   std::optional<double> Parse(const std::string& text) const;
-  const char* Expects() const;
+  const char* ValidValues() const;
 };
 
 // All facts, in the order in which they are shown.

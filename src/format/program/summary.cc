@@ -192,7 +192,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
   std::ranges::stable_sort(summary.kleidiai, [](const KleidiaiCount& a, const KleidiaiCount& b) {
     return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
   });
-  summary.jumps = method.Branches();
+  summary.jumps = method.HasBranches();
   summary.steps = MakeSteps(method, macs);
   facts.planned = PlannedBytes(method);
   for (const Delegate& delegate : method.delegates) {

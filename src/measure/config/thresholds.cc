@@ -25,7 +25,7 @@ nlohmann::ordered_json StringSchema(const char* pattern) {
 std::string FactMeaning(const FactInfo& info) {
   const std::string_view help = info.help;
   return fmt::format("{}{}: {} (`etprof inspect --{}`)", Lower(help.substr(0, 1)), help.substr(1),
-                     info.Expects(), info.limit);
+                     info.ValidValues(), info.limit);
 }
 
 // The schema of the values that FactInfo::Parse accepts.
@@ -61,7 +61,7 @@ StaticLimits ParseThresholds(const std::string& text, const std::filesystem::pat
     if (value == nullptr) continue;
     const auto limit = info.Parse(LimitText(*value));
     if (!limit)
-      throw fields.KeyError(key, fmt::format("must be {}, but is {}", info.Expects(), value->dump()));
+      throw fields.KeyError(key, fmt::format("must be {}, but is {}", info.ValidValues(), value->dump()));
     thresholds.limits[info.key] = *limit;
   }
   if (const nlohmann::json* tolerance = fields.Find("tolerance")) {

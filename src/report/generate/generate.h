@@ -33,7 +33,7 @@ struct GenerationTest {
 
   std::int64_t Tokens() const { return prompt + generated; }
   bool IsEncoder() const { return Tokens() == 0; }
-  std::optional<double> PerToken() const {
+  std::optional<double> TimePerToken() const {
     return ns && !IsEncoder() ? std::optional(*ns / double(Tokens())) : std::nullopt;
   }
   // Tokens per second if the test takes `time` (ns); absent: the time is not known, or for an encoder.
@@ -54,7 +54,7 @@ struct GenerationTest {
     v("ms", &T::ns, kMs.WithMeaning("all of its steps together; null: too few launches have clean runs"));
     v("ms_low", &T::low, kMs.WithMeaning("lower bound"));
     v("ms_high", &T::high, kMs.WithMeaning("upper bound"));
-    v("ms_per_token", &T::PerToken, kMs.WithMeaning("`ms` over its tokens"));
+    v("ms_per_token", &T::TimePerToken, kMs.WithMeaning("`ms` over its tokens"));
     v("tokens_per_second", [](const T& test) { return test.Rate(test.ns); },
       {.meaning = "tokens over `ms`", .min = 0});
     v("tokens_per_second_low", [](const T& test) { return test.Rate(test.high); },

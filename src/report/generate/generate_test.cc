@@ -42,7 +42,7 @@ TEST(GenerationReport, AddsUpTheStepsOfATest) {
   EXPECT_THAT(text.samples, ElementsAre(10e6, 10e6));
   EXPECT_EQ(text.generated, 5);
   EXPECT_EQ(text.depth, 10);
-  EXPECT_NEAR(*text.PerToken(), 2e6, 1);
+  EXPECT_NEAR(*text.TimePerToken(), 2e6, 1);
 }
 
 // Changes an experiment's method to another method of the step, or to an encoder.
@@ -70,12 +70,12 @@ TEST(GenerationReport, AddsUpTheMethodsOfAStep) {
   EXPECT_THAT(tests[2].samples, ElementsAre(5 * 3.1e6, 5 * 3.1e6));
   EXPECT_EQ(tests[2].generated, 5);
   EXPECT_EQ(tests[2].depth, 10);
-  EXPECT_NEAR(*tests[2].PerToken(), 3.1e6, 1);
+  EXPECT_NEAR(*tests[2].TimePerToken(), 3.1e6, 1);
   const GenerationTest& encoder = tests[3];
   EXPECT_TRUE(encoder.IsEncoder());
   EXPECT_EQ(encoder.depth, 0);
   EXPECT_NEAR(*encoder.ns, 9e6, 1);
-  EXPECT_FALSE(encoder.PerToken());
+  EXPECT_FALSE(encoder.TimePerToken());
   EXPECT_FALSE(encoder.Rate(encoder.ns));
   const DecodeLine& line = generation.sides[0].line.value();
   EXPECT_THAT(line.positions, ElementsAre(2, 12));

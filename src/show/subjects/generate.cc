@@ -71,7 +71,7 @@ Table MakeGenerationTestsTable(const GenerationReport& generation) {
       Row& row = table.AddRow(name);
       if (several) row.Add(VariantName(side, generation));
       row.Add(OptionalNumberCell(test->Rate(test->ns)), OptionalNumberCell(test->Rate(test->high)),
-              OptionalNumberCell(test->Rate(test->low)), OptionalCell<Time>(test->PerToken()));
+              OptionalNumberCell(test->Rate(test->low)), OptionalCell<Time>(test->TimePerToken()));
       AddSpeedup(generation, s, name, row);
     }
   }

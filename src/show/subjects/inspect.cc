@@ -269,7 +269,7 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
   if (const auto state = FindMethodState(planned, method, program); state && state->tensors > 0) {
     std::string state_text = fmt::format("{} kept between inferences, {}",
                                          CountedText(state->tensors, "tensor"), ToText(Size{state->bytes}));
-    if (const auto bytes_per_token = state->PerToken())
+    if (const auto bytes_per_token = state->BytesPerToken())
       state_text += fmt::format(": {} for each of {} tokens", ToText(Size{*bytes_per_token}), *state->tokens);
     facts.Add("state", std::move(state_text));
   }

@@ -76,7 +76,7 @@ Bytes PlannedBytes(const Method& method) {
 
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program) {
   std::vector<PlannedTensor> tensors;
-  if (method.instructions.empty() || method.Branches()) return tensors;
+  if (method.instructions.empty() || method.HasBranches()) return tensors;
   const MethodDataflow flow = FindDataflow(method, program);
   const StorageMap storage(method, flow);
   std::map<std::size_t, std::size_t> by_value;  // indices into `tensors`
@@ -142,7 +142,7 @@ std::optional<PlannedPeak> FindPlannedPeak(const std::vector<PlannedTensor>& ten
 
 std::optional<MethodState> FindMethodState(const std::vector<PlannedTensor>& tensors, const Method& method,
                                            const Program& program) {
-  if (tensors.empty() && (method.Branches() || PlannedBytes(method) > 0)) return std::nullopt;
+  if (tensors.empty() && (method.HasBranches() || PlannedBytes(method) > 0)) return std::nullopt;
   MethodState state;
   std::vector<const ProgramTensor*> state_tensors;
   for (const PlannedTensor& tensor : tensors) {

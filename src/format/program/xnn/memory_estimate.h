@@ -67,7 +67,9 @@ struct MethodState {
   std::optional<std::int64_t> tokens;
 
   // bytes / tokens. Absent: unknown.
-  std::optional<Bytes> PerToken() const { return tokens ? std::optional(bytes / *tokens) : std::nullopt; }
+  std::optional<Bytes> BytesPerToken() const {
+    return tokens ? std::optional(bytes / *tokens) : std::nullopt;
+  }
 
   static constexpr const char* kSchemaName = "method_state";
   static void Describe(auto& v) {
@@ -76,7 +78,7 @@ struct MethodState {
     v("tokens", &MethodState::tokens,
       {.meaning = "for which there is room, by get_max_context_len or get_max_seq_len; null: not known",
        .min = 1});
-    v("bytes_per_token", &MethodState::PerToken, {.meaning = "bytes over tokens"});
+    v("bytes_per_token", &MethodState::BytesPerToken, {.meaning = "bytes over tokens"});
   }
 };
 // The state among the tensors that PlannedTensors returns. Absent if the method branches, or if the sum of

@@ -66,7 +66,7 @@ TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
   MethodState state = FindMethodState(method, program).value();
   EXPECT_EQ(state.tensors, 1);
   EXPECT_EQ(state.bytes, 4 * 64);
-  EXPECT_FALSE(state.PerToken());
+  EXPECT_FALSE(state.BytesPerToken());
   for (const PlannedTensor& tensor : PlannedTensors(method, program))
     EXPECT_EQ(tensor.state, tensor.value == 2);
   // The tokens are those of the longest context if the tensors have that size, otherwise those of the
@@ -74,7 +74,7 @@ TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
   program.methods = {ConstantMethod("get_max_seq_len", 8), ConstantMethod("get_max_context_len", 32)};
   method.values[2].tensor->shape = {2, 32};
   EXPECT_EQ(FindMethodState(method, program)->tokens, 32);
-  EXPECT_EQ(FindMethodState(method, program)->PerToken(), 8);
+  EXPECT_EQ(FindMethodState(method, program)->BytesPerToken(), 8);
   method.values[2].tensor->shape = {8, 8};
   EXPECT_EQ(FindMethodState(method, program)->tokens, 8);
   method.values[2].tensor->shape = {64};
