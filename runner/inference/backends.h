@@ -10,7 +10,7 @@ namespace etprof::runner {
 // mask must be applied before (isa_mask.h). Searches $ETPROF_BACKEND_DIR, or else the folder of ExecuTorch's
 // libraries and that of this program. Without the backend, the runner still runs programs that are not
 // delegated to XNNPACK; MissingBackendRemedy() then gives the reason. Returns the operator clock in use
-// (protocol::kExactClock or kXnnpackClock); `exact` asks for the former.
+// (protocol::kExactClock or kXnnpackClock); `exact` requests kExactClock.
 std::string LoadXnnpack(bool exact);
 
 // Sets the options in $ETPROF_XNNPACK_OPTIONS, such as "workspace_sharing_mode=0,weight_cache_enabled=1", for

@@ -10,7 +10,8 @@
 namespace etprof::runner {
 
 // The ExecuTorch libraries that this process has mapped, by path. If LD_LIBRARY_PATH or the program's folder
-// replaces a library, the list has the library that runs. Empty: not known (macOS).
+// replaces a library, the list has the replacement. Empty: not known (macOS).
+
 std::vector<protocol::MappedLibrary> MappedExecutorchLibraries();
 
 // The version of the mapped ExecuTorch: from `version.py` of the wheel that contains its library. A library

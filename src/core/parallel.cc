@@ -18,7 +18,8 @@
 namespace etprof {
 namespace {
 
-// The work of one ParallelFor call. Each thread that runs it takes the next index until none is left.
+// The work of one ParallelFor call. Each thread that runs it takes the next index until all indices are
+// taken.
 class Job {
  public:
   Job(std::size_t count, const std::function<void(std::size_t)>& work)

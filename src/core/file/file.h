@@ -52,8 +52,8 @@ std::string ShortestPath(const std::filesystem::path& path);
 // library or another process opens a file by its name: opening a pipe would block.
 void RequireRegularFile(const std::filesystem::path& path);
 
-// The bytes of a whole file. A small file is read into memory. A large file is mapped, so that pages that
-// nobody accesses are never read. An empty file is an empty view.
+// The bytes of a whole file. A small file is read into memory. A large file is mapped, so that only
+// accessed pages are read. An empty file is an empty view.
 class MappedFile {
  public:
   // Throws Error (kBadInput) with the path if the file is missing, not a regular file (a pipe does not

@@ -16,8 +16,8 @@
 namespace etprof {
 
 // Operators that multiply matrices (convolutions, fully connected, batch matrix multiplication), grouped by
-// the microkernels that ran: as observed in a watched run, else as implied by the operators' names. The program
-// may show the reason if they are not KleidiAI's.
+// the microkernels that ran: as observed in a watched run, else as implied by the operators' names. The
+// program may show the reason if they are not KleidiAI's.
 struct MatrixKernelRow {
   KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kXnnpack;
   std::string observed_code;           // class of their code in a watched run (--watch); "": not observed

@@ -63,7 +63,7 @@ SuiteCellReport MeasureSettings(const std::vector<SettingTruth>& truths, std::mt
   return cell;
 }
 
-std::vector<std::string> ListFrontier(SuiteReport& suite) {
+std::vector<std::string> FrontierLabels(SuiteReport& suite) {
   FindFrontier(suite, 0.05, 0.01);
   std::vector<std::string> statuses;
   for (const SuiteCellReport& cell : suite.cells) {
@@ -74,36 +74,37 @@ std::vector<std::string> ListFrontier(SuiteReport& suite) {
   return statuses;
 }
 
-std::vector<std::string> ListFrontier(const std::vector<SettingTruth>& truths) {
+std::vector<std::string> FrontierLabels(const std::vector<SettingTruth>& truths) {
   std::mt19937_64 random{1};
   SuiteReport suite;
   suite.cells = {MeasureSettings(truths, random, 0.001)};
-  return ListFrontier(suite);
+  return FrontierLabels(suite);
 }
 
 TEST(Frontier, OmitsDominatedSettings) {
-  EXPECT_THAT(ListFrontier({{}, {.latency = 0.8}}), ElementsAre("fp32, s1", "yes"));
-  EXPECT_THAT(ListFrontier({{}, {.memory = 1.2}}), ElementsAre("yes", "fp32, s0"));
-  EXPECT_THAT(ListFrontier({{.sqnr = {{"example", 42}}}, {.program = "b2"}}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(FrontierLabels({{}, {.latency = 0.8}}), ElementsAre("fp32, s1", "yes"));
+  EXPECT_THAT(FrontierLabels({{}, {.memory = 1.2}}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(FrontierLabels({{.sqnr = {{"example", 42}}}, {.program = "b2"}}),
+              ElementsAre("yes", "fp32, s0"));
   // The fastest of those that dominate it is named.
-  EXPECT_THAT(ListFrontier({{}, {.latency = 0.8}, {.latency = 0.7}}),
+  EXPECT_THAT(FrontierLabels({{}, {.latency = 0.8}, {.latency = 0.7}}),
               ElementsAre("fp32, s2", "fp32, s2", "yes"));
 }
 
 TEST(Frontier, KeepsTradesAndTies) {
-  EXPECT_THAT(ListFrontier({{}, {.latency = 0.8, .memory = 1.2}}), ElementsAre("yes", "yes"));
-  EXPECT_THAT(ListFrontier({{}, {.latency = 0.8, .sqnr = {{"example", 38}}, .program = "b2"}}),
+  EXPECT_THAT(FrontierLabels({{}, {.latency = 0.8, .memory = 1.2}}), ElementsAre("yes", "yes"));
+  EXPECT_THAT(FrontierLabels({{}, {.latency = 0.8, .sqnr = {{"example", 38}}, .program = "b2"}}),
               ElementsAre("yes", "yes"));
-  EXPECT_THAT(ListFrontier({{}, {}, {}}), ElementsAre("yes", "yes", "yes"));
-  EXPECT_THAT(ListFrontier({{}, {.latency = 0.995, .memory = 1.005}}), ElementsAre("yes", "yes"))
+  EXPECT_THAT(FrontierLabels({{}, {}, {}}), ElementsAre("yes", "yes", "yes"));
+  EXPECT_THAT(FrontierLabels({{}, {.latency = 0.995, .memory = 1.005}}), ElementsAre("yes", "yes"))
       << "within 1%";
-  EXPECT_THAT(ListFrontier({{}, {.sqnr = {{"example", 39.1}}, .program = "b2"}}), ElementsAre("yes", "yes"))
+  EXPECT_THAT(FrontierLabels({{}, {.sqnr = {{"example", 39.1}}, .program = "b2"}}), ElementsAre("yes", "yes"))
       << "less than 1 dB";
 }
 
 TEST(Frontier, ComparesSqnrInputByInput) {
   const auto second = [](CheckedSqnr sqnr, CheckedSqnr of_first = {{"example", 40}, {"held-out 1", 30}}) {
-    return ListFrontier(
+    return FrontierLabels(
         {{.sqnr = std::move(of_first)}, {.latency = 0.8, .sqnr = std::move(sqnr), .program = "b2"}})[0];
   };
   EXPECT_EQ(second({{"example", 41.5}, {"held-out 1", 32}}), "fp32, s1");
@@ -117,8 +118,8 @@ TEST(Frontier, ComparesSqnrInputByInput) {
   EXPECT_EQ(second({{"example", INFINITY}}, {{"example", INFINITY}}), "fp32, s1");
   EXPECT_EQ(second({{"example", INFINITY}}), "fp32, s1");
   // A program equals itself, also if its SQNR is not known.
-  EXPECT_THAT(ListFrontier({{.sqnr = {}}, {.latency = 0.8, .sqnr = {}}}), ElementsAre("fp32, s1", "yes"));
-  EXPECT_THAT(ListFrontier({{.sqnr = {}, .program = ""}, {.latency = 0.8, .sqnr = {}, .program = ""}}),
+  EXPECT_THAT(FrontierLabels({{.sqnr = {}}, {.latency = 0.8, .sqnr = {}}}), ElementsAre("fp32, s1", "yes"));
+  EXPECT_THAT(FrontierLabels({{.sqnr = {}, .program = ""}, {.latency = 0.8, .sqnr = {}, .program = ""}}),
               ElementsAre("yes", "yes"));
 }
 
@@ -128,13 +129,13 @@ TEST(Frontier, IgnoresUnknownValues) {
   suite.cells = {MeasureSettings({{}, {.latency = 0.8}, {.latency = 0.7}}, random, 0.001)};
   SuiteReport contended = suite, no_memory = suite, excluded = suite, emulated = suite;
   contended.cells[0].settings[2].latency_ns.reset();
-  EXPECT_THAT(ListFrontier(contended), ElementsAre("fp32, s1", "yes", "unknown"));
+  EXPECT_THAT(FrontierLabels(contended), ElementsAre("fp32, s1", "yes", "unknown"));
   for (SettingPair& pair : no_memory.cells[0].setting_pairs) pair.memory.reset();
-  EXPECT_THAT(ListFrontier(no_memory), ElementsAre("yes", "yes", "yes"));
+  EXPECT_THAT(FrontierLabels(no_memory), ElementsAre("yes", "yes", "yes"));
   excluded.cells[0].settings[2].frontier_status = FrontierStatus::kExcluded;
-  EXPECT_THAT(ListFrontier(excluded), ElementsAre("fp32, s1", "yes", "excluded"));
+  EXPECT_THAT(FrontierLabels(excluded), ElementsAre("fp32, s1", "yes", "excluded"));
   emulated.cells[0].emulated = true;
-  EXPECT_THAT(ListFrontier(emulated), ElementsAre("unknown", "unknown", "unknown"));
+  EXPECT_THAT(FrontierLabels(emulated), ElementsAre("unknown", "unknown", "unknown"));
 }
 
 // Cells are measured one after the other: drift between them is no difference. Other models and devices are
@@ -147,13 +148,13 @@ TEST(Frontier, ComparesCellsOfOneModelAndDevice) {
   };
   SuiteReport suite;
   suite.cells = {MeasureSettings({{}}, random, 0.001), int8(0.97)};
-  EXPECT_THAT(ListFrontier(suite), ElementsAre("yes", "yes"));
+  EXPECT_THAT(FrontierLabels(suite), ElementsAre("yes", "yes"));
   suite.cells = {MeasureSettings({{}}, random, 0.001), int8(0.8)};
   // Memory of processes that were not interleaved has no drift.
-  EXPECT_THAT(ListFrontier(suite), ElementsAre("int8, s0", "yes"));
+  EXPECT_THAT(FrontierLabels(suite), ElementsAre("int8, s0", "yes"));
   suite.cells[1].device = "ssh:b";
   for (SuiteCellReport& cell : suite.cells) cell.settings[0].dominated_by.clear();
-  EXPECT_THAT(ListFrontier(suite), ElementsAre("yes", "yes"));
+  EXPECT_THAT(FrontierLabels(suite), ElementsAre("yes", "yes"));
 }
 
 // "As good" allows 1% and 1 dB, so three settings may each dominate the next one.
@@ -161,10 +162,10 @@ TEST(Frontier, KeepsACycleOfDominatingSettings) {
   const SettingTruth a = {.latency = 1, .memory = 0.993, .sqnr = {{"example", 40}}, .program = "a"},
                      b = {.latency = 1.014, .memory = 0.986, .sqnr = {{"example", 40.9}}, .program = "b"},
                      c = {.latency = 1.007, .memory = 1, .sqnr = {{"example", 41.5}}, .program = "c"};
-  EXPECT_THAT(ListFrontier({a, b}), ElementsAre("yes", "fp32, s0"));
-  EXPECT_THAT(ListFrontier({b, c}), ElementsAre("yes", "fp32, s0"));
-  EXPECT_THAT(ListFrontier({c, a}), ElementsAre("yes", "fp32, s0"));
-  EXPECT_THAT(ListFrontier({a, b, c}), ElementsAre("yes", "yes", "yes"));
+  EXPECT_THAT(FrontierLabels({a, b}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(FrontierLabels({b, c}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(FrontierLabels({c, a}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(FrontierLabels({a, b, c}), ElementsAre("yes", "yes", "yes"));
 }
 
 // Sixteen equal settings: the error rate is at most 5%, for what is dominated and for what is called fastest.
