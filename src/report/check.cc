@@ -22,8 +22,8 @@
 namespace etprof {
 namespace {
 
-constexpr double kQuotientRounding =
-    1e - 12;  // relative tolerance, so that 1100 does not exceed 1000 by more than 10%
+// Relative tolerance, so that 1100 does not exceed 1000 by more than 10%.
+constexpr double kQuotientRounding = 1e-12;
 
 constexpr double kConfidence = 0.95;  // confidence of the unadjusted estimates; the gate uses its own level
 

@@ -339,7 +339,7 @@ class Attributor {
     // Most delegates name internal steps rather than operators of the table.
     const delegates::Delegate* const delegate = delegates::FindDelegate(op.backend);
     if (delegate != nullptr && !delegate->names_operators) {
-      op.category = delegate->read({op.name}).moves_data
+      op.category = delegate->interpret({op.name}).moves_data
                         ? Category{"DATA_MOVEMENT", Group::kDataMovement, true}
                         : Category{"OTHER", Group::kOther, true};
     }
