@@ -157,7 +157,8 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& enabled) {
   const std::int64_t streaming = has("sme") ? StreamingBytes() : 0;
 
   const auto vector = [](auto... arguments) { return MakeVectorKernel(kVectorInstructions, arguments...); };
-  // An outer product has lanes^2 elements of 32 bits, and a group of SME2 has four vectors of lanes.
+  // An outer product of SME updates lanes^2 accumulators of 32 bits. A multi-vector instruction of SME2
+  // updates four vectors of `lanes` accumulators each.
   const std::int64_t lanes = streaming / 4;
   const auto sme = [&](std::string_view level, std::string_view dtype, std::string_view instruction,
                        Operand operand, Accumulator accumulator, std::int64_t macs, MacKernel::Run run) {

@@ -10,9 +10,9 @@
 namespace etprof::runner {
 
 // Makes later calls of clock_gettime from the library that contains `xnnpack` read the fast clock. `tracer`
-// is in the library that reports XNNPACK's times: the same one, or the tracer of older releases
-// (runtimes/portable_tracer.cc). Returns true on success, and false on other systems than Linux, which keep
-// the normal clock.
+// is an address in the library that reports XNNPACK's times: the same library, or the tracer for older
+// ExecuTorch releases (runtimes/portable_tracer.cc). Returns true on success, and false on other systems than
+// Linux, which keep the normal clock.
 bool UseFastClockIn(const void* xnnpack, const void* tracer);
 
 // True if `code` is in a library with the fast clock.

@@ -143,7 +143,7 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
     options.write(file, render);
     files.push_back(file);
   };
-  // Node data go next to the graphs; their own name precedes the extension.
+  // Node data are written next to the graphs, as GRAPH.LABEL.json.
   std::set<std::string> used_names = {options.output.string()};
   const auto write_node_data = [&](const std::string& name,
                                    const std::function<void(std::ostream&)>& render) {

@@ -40,8 +40,8 @@ class Connection {
   // Copies a local file into an existing folder of the device. Returns false on failure, and the message of
   // the client or the device in `reason`.
   virtual bool Push(const std::filesystem::path& local, const std::string& remote, std::string& reason) = 0;
-  // Copies a file of the device, as Push does. `size` is the size that the device announced; at most a few MB
-  // more are written.
+  // Copies a file from the device to `local`. Fails like Push. `size` is the size that the device announced;
+  // at most a few MB more are written.
   virtual bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
                     std::string& reason) = 0;
 

@@ -11,8 +11,8 @@ namespace etprof {
 // Android's properties, or macOS's sysctl values.
 std::string PropertiesScript();
 
-// A script that prints the files that ReadResourceLimits and ReadAvailableMemory read, and the parsers of its
-// output.
+// LimitsScript returns a script that prints the files that ReadResourceLimits and ReadAvailableMemory read.
+// ParseLimits and ParseAvailableMemory parse its output.
 std::string LimitsScript();
 ResourceLimits ParseLimits(const std::string& output);
 std::optional<Bytes> ParseAvailableMemory(const std::string& output);

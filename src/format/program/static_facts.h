@@ -8,7 +8,7 @@
 
 #include "core/units.h"
 
-// Numbers that a program shows without being run, for comparison with limits and other programs. If etprof
+// Numbers read from a program without running it, for comparison with limits and other programs. If etprof
 // cannot read a part (such as the payload of a delegate other than XNNPACK's), a number has a lower and an
 // upper bound.
 namespace etprof {
@@ -31,7 +31,7 @@ struct FactRange {
   bool operator==(const FactRange&) const = default;
 };
 
-// Amounts with a property, without the property, and for which that is unknown.
+// Splits an amount into parts that have a property, lack it, or for which that is unknown.
 struct Split {
   Tally with_property, without_property, unknown;
 

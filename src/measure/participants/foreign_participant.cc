@@ -150,7 +150,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
 // Adds the runs of a process to `launch` as a burst; the first `unrecorded` runs are warm-up. `timed`: the
 // runs are latency measurements, so their waiting is recorded and at least one recorded run is required.
 void AddRuns(const ForeignRun& run, int unrecorded, bool timed, Burst burst, Launch& launch) {
-  // The system reports only the sum for the process, so distribute it over the runs by their latency.
+  // The system reports run delay only per process, so distribute it over the runs by their latency.
   const auto run_wait = [&](Nanoseconds latency) -> Nanoseconds {
     if (!run.status.run_delay || run.wall <= 0) return -1;
     return static_cast<Nanoseconds>(static_cast<double>(latency) *
@@ -234,7 +234,7 @@ class ForeignParticipant : public Participant {
   bool checked_device_log_ = false;  // Android's log
 };
 
-// Adds Android's log to `xnntrace`, to which XNNPACK writes if it was built for Android. Does nothing if the
+// Adds Android's log to `xnntrace`, since an XNNPACK for Android writes to that log. Does nothing if the
 // runner's output already has XNNPACK's log (`has_own_log`).
 void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bool has_own_log,
                   ExperimentLog& xnntrace) {

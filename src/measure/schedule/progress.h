@@ -18,8 +18,8 @@ struct ProgressUpdate {
   };
   std::string activity;         // current activity outside of launches; empty: a launch is running
   int launch = 0;               // current launch, counted from 1
-  int launches = 0;             // launches at the next interim analysis, or the given number
-  bool launches_given = false;  // `launches` is the given number
+  int launches = 0;             // launches at the next interim analysis, or as configured
+  bool launches_given = false;  // `launches` was configured
   int round = 0;                // current round, counted from 1; 0: starting and warming up
   int rounds = 0;
   double seconds = 0, max_seconds = 0;  // `max_seconds` 0: no limit

@@ -36,7 +36,7 @@ void ReadOrReport(std::vector<std::string>& problems, const Read& reader) {
   }
 }
 
-// Reads manifest.json into `run` and returns it; null: no such file, or unreadable.
+// Reads manifest.json into `run`, and returns its JSON; null if the file is missing or unreadable.
 nlohmann::json ReadManifestFile(RunData& run) {
   const std::filesystem::path path = run.folder / kManifestFile;
   if (!Exists(path)) return {};
@@ -63,7 +63,7 @@ void DetectKernelLog(ExperimentData& data) {
   if (data.xnntrace_log.empty()) data.xnntrace_log = data.log;
 }
 
-// Completes a run whose manifest etprof did not write.
+// Fills in what a run lacks whose manifest another tool wrote.
 void CompleteForeignRun(const nlohmann::json& manifest, RunData& run, bool with_bare_files) {
   for (ExperimentData& data : run.experiments) {
     data.foreign = data.tracer_always_on = true;

@@ -16,13 +16,13 @@ using BackendResolver = std::function<std::string(std::int32_t chain, std::int32
 // all methods agree.
 BackendResolver MakeBackendResolver(const Program& program, const std::string& method);
 
-// Leaves only events with times of the host clock in a trace, and moves all other events of delegates to
-// `reported`. The delegate of an event is the delegate that `resolve_backend` returns, else the delegate that
-// the event certainly belongs to by its form (format/delegates/delegate.h). If the form contradicts
-// `resolve_backend`, the form decides. Events of a delegate that etprof does not know stay if they begin and
-// end within its call, and `health` has an entry. Events of an unknown delegate are moved, and so are events
-// of a delegate whose events last longer than their calls, since their unit differs from the framework's.
-// Fills Layout::backend. The work is done per layout, so it takes almost no time if all events are host time.
+// Moves events of delegates whose times are not of the host clock from a trace to `reported`. The form of an
+// event decides its delegate if only one delegate writes such events (format/delegates/delegate.h), else
+// `resolve_backend` does. Events of a delegate that etprof does not support stay if they begin and end within
+// its call, and `health` has an entry. Events whose delegate cannot be determined are moved, and so are
+// events of a delegate whose events last longer than their calls, since their unit differs from the
+// framework's. Fills Layout::backend. The work is done per layout, so it takes almost no time if all events
+// are host time.
 void SeparateHostTime(Trace& trace, const BackendResolver& resolve_backend = {});
 
 }  // namespace etprof

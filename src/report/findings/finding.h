@@ -152,7 +152,7 @@ struct UnknownOperators {
 // Packed (KleidiAI SME) operators ran in only one variant.
 struct PackedKernels {
   static constexpr std::string_view kKind = "kernel_evidence";
-  bool with_candidate = false;  // they ran only with the candidate
+  bool with_candidate = false;  // true: they ran only in the candidate
 };
 
 // Watched runs observed different code in the matrix multiplications of the two variants.
@@ -271,7 +271,7 @@ struct TracedSpeedupDiscrepancy {
   double ratio = 1;                                       // ratio of the traced means
   double baseline_ns = 0, candidate_ns = 0;               // the traced means
   std::optional<TracingDiscrepancy> baseline, candidate;  // both present or both absent
-  bool no_bounds = false;                                 // the candidate has no upper bounds
+  bool no_bounds = false;  // there are no upper bounds of what the candidate could save
 };
 
 }  // namespace finding

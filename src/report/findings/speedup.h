@@ -59,12 +59,14 @@ struct SpeedupFactors {
   double use() const { return candidate_share_of_peak / baseline_share_of_peak; }
 };
 
-// Absent if the factors would be meaningless or misleading: the verdict of the latency, or that of these
-// operators, is not the same faster or slower; traced times do not add up to the headline
-// (findings/traced.h); peaks are missing, equal for both variants, from other threads or CPUs, not steady, or
-// from times with different states of the machine; the variants multiply in different or mixed data types;
-// these operators take less than half of the slower variant's time; or a share above 1 shows that the peak
-// was measured on a slower machine.
+// Returns nothing if the factors would mislead:
+// - The latency and these operators are not both faster, or both slower.
+// - Traced times do not add up to the headline (findings/traced.h).
+// - Peaks are missing, equal for both variants, from other threads or CPUs, not steady, or from times with
+//   different states of the machine.
+// - The variants multiply in different or mixed data types.
+// - These operators take less than half of the slower variant's time.
+// - A share above 1 shows that the peak was measured on a slower machine.
 std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const Comparison& comparison);
 
 }  // namespace etprof

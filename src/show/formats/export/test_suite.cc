@@ -48,7 +48,7 @@ void AddCase(pugi::xml_node parent, const show::TestSuite::Case& test_case, cons
   SetText(child, test_case.details);
 }
 
-// Escapes the text. If it is a property of the command, ':' and ',' are special, too.
+// Escapes a text for a workflow command of GitHub. In a property, ':' and ',' are special, too.
 std::string Escape(std::string_view text, bool property) {
   std::string result;
   for (const char c : text) {
