@@ -166,23 +166,19 @@ std::vector<std::shared_ptr<Profile>> Attribute(const Trace& trace, const std::s
   return profiles;
 }
 
+// The getter of a column of times, which refers to the trace's memory.
+auto TimesView(auto Trace::*times) {
+  return [times](nb::handle self) {
+    const auto& column = nb::cast<const Trace&>(self).*times;
+    return View(column.data(), column.size(), self);
+  };
+}
+
 void BindTrace(nb::module_& module) {
   nb::class_<Trace>(module, "Trace",
                     "An ETDump in columns. Times are whole nanoseconds of the device's clock.")
-      .def_prop_ro(
-          "start_ns",
-          [](nb::handle self) {
-            const auto& trace = nb::cast<const Trace&>(self);
-            return View(trace.start.data(), trace.start.size(), self);
-          },
-          "by event; not copied")
-      .def_prop_ro(
-          "end_ns",
-          [](nb::handle self) {
-            const auto& trace = nb::cast<const Trace&>(self);
-            return View(trace.end.data(), trace.end.size(), self);
-          },
-          "by event; not copied")
+      .def_prop_ro("start_ns", TimesView(&Trace::start), "by event; not copied")
+      .def_prop_ro("end_ns", TimesView(&Trace::end), "by event; not copied")
       .def_prop_ro(
           "names",
           [](const Trace& trace) {

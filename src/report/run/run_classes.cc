@@ -37,10 +37,10 @@ std::string RangeText(const std::vector<std::size_t>& runs) {
 // Classes by the operators that ran, the largest class first.
 std::vector<RunClass> ClassifyByOperators(const Profile& profile, const std::vector<std::size_t>& runs) {
   std::map<std::set<std::int32_t>, std::vector<std::size_t>> runs_by_operators;
-  std::map<std::uint32_t, std::vector<std::size_t>*> class_of_layout;
+  std::map<std::uint32_t, std::vector<std::size_t>*> members_by_layout;
   for (const std::size_t run : runs) {
     const std::uint32_t layout = profile.runs[run].layout;
-    const auto [entry, is_new] = class_of_layout.try_emplace(layout, nullptr);
+    const auto [entry, is_new] = members_by_layout.try_emplace(layout, nullptr);
     if (is_new)
       entry->second = &runs_by_operators[{profile.layouts[layout].begin(), profile.layouts[layout].end()}];
     entry->second->push_back(run);
