@@ -50,7 +50,10 @@ Moments ComputeMoments(std::span<const double> values) {
 // Replaces each value by the median of itself and its two neighbors.
 std::vector<double> RunningMedians(std::span<const double> series) {
   std::vector<double> medians(series.begin(), series.end());
-  for (std::size_t i = 1; i + 1 < series.size(); ++i) medians[i] = *Median(series.subspan(i - 1, 3));
+  for (std::size_t i = 1; i + 1 < series.size(); ++i) {
+    const auto [low, high] = std::minmax(series[i - 1], series[i + 1]);
+    medians[i] = std::clamp(series[i], low, high);
+  }
   return medians;
 }
 

@@ -150,12 +150,13 @@ void AddOperators(ReportExperiment& out) {
 // `trace_enabled`: a kernel-log run, whose times are not latency.
 void AddProfile(ReportExperiment& out, bool trace_enabled) {
   const Profile& profile = *out.profile;
-  const std::vector<std::size_t> steady = profile.RunsInPhase(Phase::kSteady);
-  const std::vector<std::size_t> first = profile.RunsInPhase(Phase::kFirst);
+  const auto count = [&](Phase phase) {
+    return std::ranges::count(profile.runs, phase, [](const ProfiledRun& run) { return run.label.phase; });
+  };
   out.traced_runs = static_cast<std::int64_t>(profile.runs.size());
-  out.first_runs = static_cast<std::int64_t>(first.size());
-  out.steady_runs = static_cast<std::int64_t>(steady.size());
-  out.disturbed_runs = static_cast<std::int64_t>(profile.RunsInPhase(Phase::kDisturbed).size());
+  out.first_runs = count(Phase::kFirst);
+  out.steady_runs = count(Phase::kSteady);
+  out.disturbed_runs = count(Phase::kDisturbed);
   out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs - out.disturbed_runs;
   out.common_runs = static_cast<std::int64_t>(profile.CommonSet().size());
   out.traced = profile.whole;
@@ -171,7 +172,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
     out.latency_ecdf = stats::MakeEcdf(totals);
     out.latency_from_trace = true;
   }
-  if (!out.first_run) out.first_run = stats::Median(profile.Totals(first));
+  if (!out.first_run) out.first_run = stats::Median(profile.Totals(profile.RunsInPhase(Phase::kFirst)));
   if (!out.load && profile.load_method) out.load = static_cast<double>(*profile.load_method);
   out.groups = ByGroup(profile);
   out.categories = ByCategory(profile);

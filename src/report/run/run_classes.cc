@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "core/text/text.h"
@@ -22,8 +23,22 @@ constexpr std::size_t kMaxClasses = 4;  // a report lists all
 constexpr double kUndisturbedQuantile = 0.1;
 // The relative change of the latency from which on one median does not describe all runs.
 constexpr double kMinChange = 0.1;
-// Quantiles of an operator's times are taken of at most twice as many runs, evenly spaced.
-constexpr std::size_t kMaxShiftRuns = 4000;
+// Enough runs for a median or quantile of one class, and for classes of a tenth of the runs.
+constexpr std::size_t kMaxSampledRuns = 2000;
+
+// One run of each of kMaxSampledRuns equal stretches of `runs`, in order; all if there are fewer. The offset
+// in a stretch differs, so that a sample of runs that alternate has all kinds of them.
+std::vector<std::size_t> SampleEvenly(const std::vector<std::size_t>& runs) {
+  if (runs.size() <= kMaxSampledRuns) return runs;
+  constexpr double kGoldenRatio = 0.6180339887498949;  // its multiples are spread evenly, modulo 1
+  const double stretch = static_cast<double>(runs.size()) / kMaxSampledRuns;
+  std::vector<std::size_t> sample;
+  for (std::size_t i = 0; i < kMaxSampledRuns; ++i) {
+    const double offset = std::fmod(static_cast<double>(i) * kGoldenRatio, 1.0);
+    sample.push_back(runs[static_cast<std::size_t>((static_cast<double>(i) + offset) * stretch)]);
+  }
+  return sample;
+}
 
 RunClass MakeRunClass(const Profile& profile, std::string name, const std::vector<std::size_t>& runs) {
   return {std::move(name), runs, stats::Describe(profile.Totals(runs))};
@@ -82,11 +97,12 @@ std::vector<finding::OperatorShift> FindShifts(const Profile& profile, const std
   std::vector<std::size_t> before, after;
   for (std::size_t i = 0; i < runs.size(); ++i) (second[i] ? after : before).push_back(runs[i]);
   if (before.empty() || after.empty()) return {};
+  before = SampleEvenly(before);
+  after = SampleEvenly(after);
   const auto at_quantile = [&](std::size_t op, const std::vector<std::size_t>& set) {
-    const std::size_t step = 1 + set.size() / kMaxShiftRuns;
-    std::vector<double> values;
-    for (std::size_t i = 0; i < set.size(); i += step)
-      values.push_back(static_cast<double>(std::max<Nanoseconds>(0, profile.Self(op)[set[i]])));
+    const std::span<const Nanoseconds> times = profile.Self(op);
+    std::vector<double> values = MapEach(
+        set, [&](std::size_t run) { return static_cast<double>(std::max<Nanoseconds>(0, times[run])); });
     const auto nth =
         values.begin() + static_cast<std::ptrdiff_t>(quantile * static_cast<double>(values.size()));
     std::ranges::nth_element(values, nth);
@@ -150,17 +166,7 @@ bool HaveDifferentFactors(const std::vector<finding::OperatorShift>& shifts) {
   return max_factor > kMinFactorRatio * min_factor;
 }
 
-}  // namespace
-
-finding::ConfinedOperators FindConfinedOperators(const Profile& profile, const std::vector<std::size_t>& runs,
-                                                 const std::vector<bool>& second) {
-  return FindConfined(FindShifts(profile, runs, second, 0.5));
-}
-
-std::vector<RunClass> FindRunClasses(const Profile& profile) {
-  const std::vector<std::size_t> runs = profile.RunsInPhase(Phase::kSteady);
-  if (runs.size() < kMinRuns) return {};
-  if (std::vector<RunClass> classes = ClassifyByOperators(profile, runs); !classes.empty()) return classes;
+std::vector<RunClass> ClassifyByTime(const Profile& profile, const std::vector<std::size_t>& runs) {
   const std::vector<double> series = profile.Totals(runs);
   const auto is_other_work = [&](const auto& is_second) {
     std::vector<bool> second(runs.size());
@@ -198,6 +204,22 @@ std::vector<RunClass> FindRunClasses(const Profile& profile) {
     return CutIntoRanges(profile, runs, {count / 4, count / 2, 3 * count / 4, count});
   }
   return {};
+}
+
+}  // namespace
+
+finding::ConfinedOperators FindConfinedOperators(const Profile& profile, const std::vector<std::size_t>& runs,
+                                                 const std::vector<bool>& second) {
+  return FindConfined(FindShifts(profile, runs, second, 0.5));
+}
+
+std::vector<RunClass> FindRunClasses(const Profile& profile) {
+  const std::vector<std::size_t> runs = profile.RunsInPhase(Phase::kSteady);
+  if (runs.size() < kMinRuns) return {};
+  if (std::vector<RunClass> classes = ClassifyByOperators(profile, runs); !classes.empty()) return classes;
+  // Most traces have one class, which a sample shows at a fraction of the cost.
+  if (ClassifyByTime(profile, SampleEvenly(runs)).empty()) return {};
+  return ClassifyByTime(profile, runs);
 }
 
 }  // namespace etprof

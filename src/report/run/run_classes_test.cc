@@ -80,6 +80,18 @@ TEST(RunClasses, FindsTwoSizes) {
   EXPECT_THAT(ListClassNames(report), ElementsAre("faster (29 runs)", "slower (30 runs)"));
 }
 
+// The classes of more runs than are sampled are exact, even if every second run differs.
+// interval.
+TEST(RunClasses, FindsTwoSizesOfManyRuns) {
+  const auto is_small = [](std::size_t run) { return run % 2 == 0; };
+  const Report alternating = MakeRunsReport(
+      8001, [&](std::size_t run) { return RunTimes{.attention = is_small(run) ? 1'000'000 : 3'000'000}; });
+  EXPECT_THAT(ListClassNames(alternating), ElementsAre("faster (4,000 runs)", "slower (4,000 runs)"));
+  const Report changed = MakeRunsReport(
+      8001, [](std::size_t run) { return RunTimes{.attention = run < 3001 ? 1'000'000 : 3'000'000}; });
+  EXPECT_THAT(ListClassNames(changed), ElementsAre("runs 2-3001", "runs 3002-8001"));
+}
+
 TEST(RunClasses, FindsAChangeOfSize) {
   const Report report = MakeRunsReport(61, [](std::size_t run) {
     return RunTimes{.attention = (run < 31 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run % 7)};
