@@ -1,4 +1,4 @@
-"""The numbers that README.md quotes from bench/results/statistics/noise.md match that file."""
+"""The numbers that documents quote from README.md's screen and from bench/results/statistics/noise.md match those."""
 
 import re
 
@@ -26,3 +26,12 @@ def test_shares_are_read_from_the_lines_without_effect():
     claims = false_claims(table + table.replace("3.6", "93.5") + table.replace("3.6", "1.0"))
     assert claims == [3.6, 93.5]
     assert claims != pytest.approx([4, 92], abs=ROUNDING)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/concepts/reading.md"])
+def test_documents_quote_the_screen_of_the_readme_as_it_is(name):
+    screen = " ".join(re.search(r"^```\n(mobilenet.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)[1].split())
+    bold = [" ".join(text.split()) for text in re.findall(r"\*\*([^*]+)\*\*", (ROOT / name).read_text())]
+    quoted = [text for text in bold if re.search(r"\d\.\d\dx|\[\d", text)]
+    assert quoted
+    assert [text for text in quoted if text not in screen] == []
