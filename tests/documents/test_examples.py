@@ -16,6 +16,7 @@ NOT_RUN = {
     "accuracy": "takes PyTorch a minute: python/tests/accuracy does it",
     "export": "takes PyTorch 20 seconds: README.md's first commands do it",
     "generate": "takes a language model: tests/runner/test_generate.py has one",
+    "versions": "measures three releases for two minutes: tests/runner/test_runtimes.py does it for seconds",
 }
 # In `isa`, the machine's peaks at each level and number of threads take nearly all of the time. tests/measure/test_ladder.py
 # measures them at each level, and the example of `peaks` with two threads.
