@@ -20,6 +20,9 @@ EventMeaning InterpretCoreml(const Event& event) {
 
 }  // namespace
 
-const Delegate kCoreml = {"CoreMLBackend", IsCoremlEvent, true, InterpretCoreml};
+const Delegate kCoreml = {.backend = "CoreMLBackend",
+                          .writes = IsCoremlEvent,
+                          .one_event_identifies_call = true,
+                          .interpret = InterpretCoreml};
 
 }  // namespace etprof::delegates

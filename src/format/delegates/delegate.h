@@ -34,8 +34,8 @@ namespace etprof::delegates {
 // An event as a delegate writes it.
 struct Event {
   std::string_view name;           // for an event without a name: its integer id as text
-  bool numbered = false;           // it has an integer id
-  bool last = false;               // the last event of its delegate call
+  bool has_integer_id = false;     // else the event has a name
+  bool is_last_of_call = false;    // last event of its delegate call
   std::string_view metadata = {};  // bytes that the delegate attached to the event
 };
 

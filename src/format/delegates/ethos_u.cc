@@ -9,7 +9,7 @@ namespace {
 bool IsEthosUEvent(const Event& event) {
   std::string_view name = event.name;
   if (name.starts_with('+')) name.remove_prefix(1);
-  return !event.numbered && name.starts_with("EthosUBackend::");
+  return !event.has_integer_id && name.starts_with("EthosUBackend::");
 }
 
 EventMeaning InterpretEthosU(const Event& event) {
@@ -19,6 +19,10 @@ EventMeaning InterpretEthosU(const Event& event) {
 
 }  // namespace
 
-const Delegate kEthosU = {"EthosUBackend", IsEthosUEvent, true, InterpretEthosU, true};
+const Delegate kEthosU = {.backend = "EthosUBackend",
+                          .writes = IsEthosUEvent,
+                          .one_event_identifies_call = true,
+                          .interpret = InterpretEthosU,
+                          .writes_as_framework = true};
 
 }  // namespace etprof::delegates

@@ -8,7 +8,7 @@ namespace etprof::delegates {
 namespace {
 
 EventMeaning InterpretNeutron(const Event& event) {
-  if (!event.numbered || event.last) return Interpret(nullptr, event);
+  if (!event.has_integer_id || event.is_last_of_call) return Interpret(nullptr, event);
   return {ValueKind::kCycles, "ticks", "kernel " + std::string(event.name)};
 }
 
@@ -19,6 +19,10 @@ std::string NeutronMetadata(std::string_view bytes) {
 
 }  // namespace
 
-const Delegate kNeutron = {"NeutronBackend", nullptr, false, InterpretNeutron, false, NeutronMetadata};
+const Delegate kNeutron = {.backend = "NeutronBackend",
+                           .writes = nullptr,
+                           .one_event_identifies_call = false,
+                           .interpret = InterpretNeutron,
+                           .metadata = NeutronMetadata};
 
 }  // namespace etprof::delegates

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kMetadataPrefix = "OpenVINO ";
 
 bool IsOpenvinoEvent(const Event& event) {
-  return !event.numbered && event.metadata.starts_with(kMetadataPrefix);
+  return !event.has_integer_id && event.metadata.starts_with(kMetadataPrefix);
 }
 
 EventMeaning InterpretOpenvino(const Event& event) {
@@ -33,7 +33,11 @@ std::optional<OpenvinoLayer> ParseOpenvinoLayer(std::string_view name) {
                        name.substr(open + 2, name.size() - open - 3)};
 }
 
-const Delegate kOpenvino = {
-    "OpenvinoBackend", IsOpenvinoEvent, false, InterpretOpenvino, false, OpenvinoMetadata, true};
+const Delegate kOpenvino = {.backend = "OpenvinoBackend",
+                            .writes = IsOpenvinoEvent,
+                            .one_event_identifies_call = false,
+                            .interpret = InterpretOpenvino,
+                            .metadata = OpenvinoMetadata,
+                            .names_operators = true};
 
 }  // namespace etprof::delegates

@@ -29,11 +29,14 @@ EventMeaning InterpretQnn(const Event& event) {
 }
 
 bool IsQnnEvent(const Event& event) {
-  return !event.numbered && InterpretQnn(event).kind != ValueKind::kUnknown;
+  return !event.has_integer_id && InterpretQnn(event).kind != ValueKind::kUnknown;
 }
 
 }  // namespace
 
-const Delegate kQnn = {"QnnBackend", IsQnnEvent, true, InterpretQnn};
+const Delegate kQnn = {.backend = "QnnBackend",
+                       .writes = IsQnnEvent,
+                       .one_event_identifies_call = true,
+                       .interpret = InterpretQnn};
 
 }  // namespace etprof::delegates

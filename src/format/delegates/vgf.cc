@@ -7,7 +7,7 @@ namespace etprof::delegates {
 namespace {
 
 bool IsVgfEvent(const Event& event) {
-  return !event.numbered && (event.name.starts_with("VGF_") || event.name.starts_with("VGF::"));
+  return !event.has_integer_id && (event.name.starts_with("VGF_") || event.name.starts_with("VGF::"));
 }
 
 EventMeaning InterpretVgf(const Event& event) {
@@ -17,6 +17,9 @@ EventMeaning InterpretVgf(const Event& event) {
 
 }  // namespace
 
-const Delegate kVgf = {"VgfBackend", IsVgfEvent, true, InterpretVgf};
+const Delegate kVgf = {.backend = "VgfBackend",
+                       .writes = IsVgfEvent,
+                       .one_event_identifies_call = true,
+                       .interpret = InterpretVgf};
 
 }  // namespace etprof::delegates

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kDispatchKey = "\"dispatch_id\":";
 
 bool IsVulkanEvent(const Event& event) {
-  return !event.numbered &&
+  return !event.has_integer_id &&
          (event.name.starts_with("ETVK_") ||
           (event.name.starts_with('{') && event.name.find(kDispatchKey) != std::string_view::npos));
 }
@@ -35,6 +35,9 @@ EventMeaning InterpretVulkan(const Event& event) {
 
 }  // namespace
 
-const Delegate kVulkan = {"VulkanBackend", IsVulkanEvent, true, InterpretVulkan};
+const Delegate kVulkan = {.backend = "VulkanBackend",
+                          .writes = IsVulkanEvent,
+                          .one_event_identifies_call = true,
+                          .interpret = InterpretVulkan};
 
 }  // namespace etprof::delegates

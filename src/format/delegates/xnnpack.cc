@@ -10,7 +10,7 @@ namespace {
 
 bool IsXnnpackEvent(const Event& event) {
   const auto name = xnnpack::ParseOperatorName(event.name);
-  if (!name || event.numbered) return false;
+  if (!name || event.has_integer_id) return false;
   // Only XNNPACK numbers its operators. Older versions write no number, but a layout or data types in
   // parentheses.
   return name->number || !name->data_types.empty() ||
@@ -29,7 +29,11 @@ std::string XnnpackMetadata(std::string_view bytes) {
 
 }  // namespace
 
-const Delegate kXnnpack = {
-    "XnnpackBackend", IsXnnpackEvent, false, InterpretXnnpack, false, XnnpackMetadata, true};
+const Delegate kXnnpack = {.backend = "XnnpackBackend",
+                           .writes = IsXnnpackEvent,
+                           .one_event_identifies_call = false,
+                           .interpret = InterpretXnnpack,
+                           .metadata = XnnpackMetadata,
+                           .names_operators = true};
 
 }  // namespace etprof::delegates
