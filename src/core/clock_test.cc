@@ -12,7 +12,7 @@ TEST(Utc, ReadsBackWrittenTimes) {
   EXPECT_TRUE(ParseUtc(UtcNow()));
 }
 
-TEST(Utc, RefusesOtherText) {
+TEST(Utc, RejectsInvalidText) {
   for (const char* text :
        {"", "2026-01-02", "2026-02-30T00:00:00Z", "2026-01-02T03:04:05", "2026-01-02T03:04:05Z "})
     EXPECT_EQ(ParseUtc(text), std::nullopt) << text;

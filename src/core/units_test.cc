@@ -54,7 +54,7 @@ TEST(FormatAmount, HasThreeDigitsAndIntegersHaveNoDecimals) {
   EXPECT_EQ(FormatAmount(2e21), "2000 E");
 }
 
-TEST(ExactMilliseconds, LosesNothing) {
+TEST(ExactMilliseconds, IsExact) {
   EXPECT_EQ(ExactMilliseconds(1'234'567'891), "1234.567891");
   EXPECT_EQ(ExactMilliseconds(1'000'000), "1");
   EXPECT_EQ(ExactMilliseconds(1'010'000), "1.01");

@@ -13,7 +13,7 @@ constexpr std::string_view kDownloadAgain =
     "download it again. The server may have answered with an error or a sign-in page";
 
 // A kind of file with its bytes at a fixed offset.
-struct Magic : FileKind {
+struct FileSignature : FileKind {
   std::size_t offset;
   std::string_view bytes;
 };
@@ -21,7 +21,7 @@ constexpr std::string_view kUseProgram = "use `etprof inspect FILE` or `etprof p
 constexpr FileKind kEtdump = {"an ETDump", "use `etprof analyze FILE`"};
 constexpr FileKind kUtf16 = {"UTF-16 text, as PowerShell's `>` writes it",
                              "convert it with `iconv -f UTF-16 -t UTF-8`"};
-constexpr Magic kMagics[] = {
+constexpr FileSignature kFileSignatures[] = {
     {{"a Git LFS pointer, which stands for a file that was not fetched",
       "run `git lfs pull` in its repository"},
      0,
@@ -56,8 +56,9 @@ constexpr Magic kMagics[] = {
 std::optional<FileKind> RecognizeFile(ByteView bytes) {
   constexpr std::size_t kMaxInspectedBytes = 512;
   const std::string_view text = AsText(bytes).substr(0, kMaxInspectedBytes);
-  for (const Magic& magic : kMagics) {
-    if (text.size() >= magic.offset && text.substr(magic.offset).starts_with(magic.bytes)) return magic;
+  for (const FileSignature& signature : kFileSignatures) {
+    if (text.size() >= signature.offset && text.substr(signature.offset).starts_with(signature.bytes))
+      return signature;
   }
   const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
   const std::string start = Lower(text.substr(begin, 16));

@@ -109,7 +109,7 @@ template <typename E>
 inline constexpr auto kNames = nullptr;
 
 template <typename E>
-concept Named = std::is_enum_v<E> && std::is_array_v<decltype(kNames<E>)>;
+concept NamedEnum = std::is_enum_v<E> && std::is_array_v<decltype(kNames<E>)>;
 
 // The name of `value` in the table; empty if it has none.
 template <typename E, std::size_t N>
@@ -120,20 +120,20 @@ constexpr const char* FindName(const NamedValue<E> (&names)[N], E value) {
   return "";
 }
 
-template <Named E>
+template <NamedEnum E>
 constexpr const char* GetName(E value) {
   const auto index = static_cast<std::size_t>(value);
   return index < std::size(kNames<E>) ? kNames<E>[index] : "";
 }
 
-template <Named E>
+template <NamedEnum E>
 constexpr auto AllValues() {
   std::array<E, std::size(kNames<E>)> values{};
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<E>(i);
   return values;
 }
 
-template <Named E>
+template <NamedEnum E>
 constexpr std::optional<E> ParseEnum(std::string_view text) {
   const auto* const found = std::ranges::find(kNames<E>, text);
   return found != std::end(kNames<E>) ? std::optional(static_cast<E>(found - kNames<E>)) : std::nullopt;

@@ -20,12 +20,12 @@ std::string EscapeUnsafe(std::string text) {
   std::string out;
   std::size_t from = 0;
   for (auto unsafe = FindUnsafeCharacter(text, 0); unsafe;
-       unsafe = FindUnsafeCharacter(text, unsafe->at + unsafe->length)) {
+       unsafe = FindUnsafeCharacter(text, unsafe->offset + unsafe->length)) {
     // Keep line ends: they are part of the indentation, since JSON strings contain no raw line ends.
     if (!unsafe->code || *unsafe->code < 0x7f) continue;
-    out.append(text, from, unsafe->at - from);
+    out.append(text, from, unsafe->offset - from);
     out += fmt::format("\\u{:04x}", static_cast<unsigned>(*unsafe->code));
-    from = unsafe->at + unsafe->length;
+    from = unsafe->offset + unsafe->length;
   }
   if (from == 0) return text;
   return out.append(text, from);

@@ -47,9 +47,9 @@ struct IsOptional<const T*> : std::true_type {  // write only
 };
 // True if T is an instance of a class template: kIs<std::vector, T>.
 template <template <typename...> class Template, typename T>
-inline constexpr bool kIs = false;
+inline constexpr bool kIsInstanceOf = false;
 template <template <typename...> class Template, typename... Arguments>
-inline constexpr bool kIs<Template, Template<Arguments...>> = true;
+inline constexpr bool kIsInstanceOf<Template, Template<Arguments...>> = true;
 
 template <typename T>
 struct IsArray : std::false_type {};
@@ -243,17 +243,17 @@ class Writer {
   Json Value(const U& value, const MemberInfo& info) {
     if constexpr (IsOptional<U>::value) {
       return value ? Value(*value, info) : Json(nullptr);
-    } else if constexpr (IsNamedValueList<U>::value || kIs<std::map, U>) {
+    } else if constexpr (IsNamedValueList<U>::value || kIsInstanceOf<std::map, U>) {
       Json object = Json::object();
       for (const auto& [key, element] : value) object[key] = Value(element, info);
       return object;
-    } else if constexpr (kIs<std::vector, U> || IsArray<U>::value) {
+    } else if constexpr (kIsInstanceOf<std::vector, U> || IsArray<U>::value) {
       Json list = Json::array();
       for (const auto& element : value) list.push_back(Value(element, info));
       return list;
     } else if constexpr (Described<U>) {
       return Object(value);
-    } else if constexpr (Named<U>) {
+    } else if constexpr (NamedEnum<U>) {
       return std::string(GetName(value));
     } else if constexpr (kIsPath<U>) {
       return Value(PathText(value, info.relative ? folder_ : std::filesystem::path()), info);
@@ -355,7 +355,7 @@ class Reader {
         Value(json, read, key, info);
         value = std::move(read);
       }
-    } else if constexpr (kIs<std::vector, U>) {
+    } else if constexpr (kIsInstanceOf<std::vector, U>) {
       RequireList(json, key, info);
       U read;
       for (const nlohmann::json& element : json) {
@@ -363,7 +363,7 @@ class Reader {
         if (Element(element, item, key, ElementInfo(info))) read.push_back(std::move(item));
       }
       value = std::move(read);
-    } else if constexpr (kIs<std::map, U>) {
+    } else if constexpr (kIsInstanceOf<std::map, U>) {
       RequireObject(json);
       MemberInfo element_info = ElementInfo(info);
       element_info.pattern = {};
@@ -386,7 +386,7 @@ class Reader {
         throw std::invalid_argument("in \"" + std::string(key) + "\": " + problem.what());
       }
       value = std::move(read);
-    } else if constexpr (Named<U>) {
+    } else if constexpr (NamedEnum<U>) {
       const std::optional<U> named = ParseEnum<U>(ReadText(json, key, info));
       if (!named) ThrowInvalid(key, "has a value that is not known");
       value = *named;

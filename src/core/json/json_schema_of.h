@@ -23,7 +23,7 @@ Schema OrNull(Schema schema);
 // Adds the default of an optional key, if the member's initial value is a valid value of the key.
 template <typename M>
 void AddDefault(Schema& schema, const M& value, const MemberInfo& info) {
-  if constexpr (kIs<std::vector, M>) {
+  if constexpr (kIsInstanceOf<std::vector, M>) {
     if (value.size() == 1) AddDefault(schema, value.front(), info);
   } else if constexpr (std::is_arithmetic_v<M>) {
     if (static_cast<double>(value) >= info.min.value_or(kNoMinimum)) schema["default"] = value;
@@ -116,13 +116,13 @@ class SchemaMaker {
               {"items", Value<typename U::value_type>(info)},
               {"minItems", kSize},
               {"maxItems", kSize}};
-    } else if constexpr (kIs<std::vector, U>) {
+    } else if constexpr (kIsInstanceOf<std::vector, U>) {
       Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(ElementInfo(info))}};
       if (info.non_empty) list["minItems"] = 1;
       if (info.unique) list["uniqueItems"] = true;
       if (!info.or_single) return list;
       return {{"anyOf", {Value<typename U::value_type>(ElementInfo(info)), std::move(list)}}};
-    } else if constexpr (kIs<std::map, U>) {
+    } else if constexpr (kIsInstanceOf<std::map, U>) {
       MemberInfo element_info = ElementInfo(info);
       element_info.pattern = {};
       Schema map = {{"type", "object"},
@@ -131,10 +131,12 @@ class SchemaMaker {
       return map;
     } else if constexpr (requires { typename U::Form; }) {
       return Value<typename U::Form>(info);
-    } else if constexpr (kIs<std::variant, U>) {
+    } else if constexpr (kIsInstanceOf<std::variant, U>) {
       Schema any = Schema::array();
       [&]<typename... Alternatives>(std::type_identity<std::variant<Alternatives...>>) {
-        (any.push_back(Value<Alternatives>(kIs<std::vector, Alternatives> ? info : ElementInfo(info))), ...);
+        (any.push_back(
+             Value<Alternatives>(kIsInstanceOf<std::vector, Alternatives> ? info : ElementInfo(info))),
+         ...);
       }(std::type_identity<U>());
       return {{"anyOf", std::move(any)}};
     } else if constexpr (Described<U>) {
@@ -149,7 +151,7 @@ class SchemaMaker {
       } else {
         return Object<U>();
       }
-    } else if constexpr (Named<U>) {
+    } else if constexpr (NamedEnum<U>) {
       if (!info.choices.empty()) return TextSchema(info);
       return {{"enum", kNames<U>}};
     } else if constexpr (kIsText<U> || kIsPath<U>) {

@@ -16,7 +16,7 @@ std::string Nested(int depth, const std::string& open, const std::string& close)
   return text;
 }
 
-TEST(ParseJson, ReadsJsonAndDiscardsOtherText) {
+TEST(ParseJson, ReadsJsonAndDiscardsInvalidText) {
   EXPECT_EQ(ParseJson(R"({"a": [1, null]})")["a"][0], 1);
   for (const char* text : {"", "{", "[1,]", "nan", "{\"a\": 1} x", "\"\xff\"", "// c\n1"})
     EXPECT_TRUE(ParseJson(text).is_discarded()) << text;

@@ -18,7 +18,7 @@ TEST(Cpus, ParsesListsAndMasks) {
   EXPECT_THAT(ParseCpus("0x8000000000000001"), ElementsAre(0, 63));
 }
 
-TEST(Cpus, RejectsOtherText) {
+TEST(Cpus, RejectsInvalidText) {
   for (const char* text : {"", "x", "0x", "0x0", "1-", "-1", "3-1", "1,,2", "99999", "1 2", "0xfg"}) {
     EXPECT_THROW(ParseCpus(text), Error) << text;
   }

@@ -144,7 +144,7 @@ void PutCell(const T& value, const MemberInfo& info, CsvBuffer& out) {
     if (value) PutCell<kDigits>(*value, info, out);
   } else if constexpr (std::is_same_v<T, PercentShare>) {
     out.Percent(value.part, value.whole);
-  } else if constexpr (Named<T>) {
+  } else if constexpr (NamedEnum<T>) {
     out << GetName(value);
   } else if constexpr (kIsText<T>) {
     out << CsvField(value);
@@ -226,7 +226,7 @@ void ReadCell(std::string_view cell, U& value, const char* key, const MemberInfo
   if constexpr (IsOptional<U>::value) {
     value.reset();
     if (!cell.empty()) ReadCell(cell, value.emplace(), key, info);
-  } else if constexpr (Named<U>) {
+  } else if constexpr (NamedEnum<U>) {
     const std::optional<U> named = ParseEnum<U>(cell);
     if (!named) throw std::invalid_argument(fmt::format("{} is \"{}\"", key, cell));
     value = *named;

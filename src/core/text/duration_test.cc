@@ -17,7 +17,7 @@ TEST(Duration, IsANumberAndAUnit) {
   EXPECT_EQ(ParseDuration("0ms"), 0);
 }
 
-TEST(Duration, RefusesOtherText) {
+TEST(Duration, RejectsInvalidText) {
   for (const char* text : {"", "33", "ms", "-1ms", "-0", "1 year", "1ms2", "1e400s", "nan", "nans", "infs",
                            "20000h", "1,5s", "33 MS", "0x1s"}) {
     EXPECT_FALSE(ParseDuration(text).has_value()) << text;

@@ -35,9 +35,9 @@ std::string ReplaceUnsafe(std::string_view text, const Replace& replace) {
   std::string out;
   std::size_t from = 0;
   while (auto unsafe = FindUnsafeCharacter(text, from)) {
-    out += text.substr(from, unsafe->at - from);
-    out += replace(text.substr(unsafe->at), *unsafe);
-    from = unsafe->at + unsafe->length;
+    out += text.substr(from, unsafe->offset - from);
+    out += replace(text.substr(unsafe->offset), *unsafe);
+    from = unsafe->offset + unsafe->length;
   }
   return out += text.substr(from);
 }
@@ -95,7 +95,7 @@ std::optional<Character> FindUnsafeCharacter(std::string_view text, std::size_t 
     while (at < text.size() && is_plain(text[at])) ++at;
     if (at == text.size()) break;
     Character character = FirstCharacter(text.substr(at));
-    character.at = at;
+    character.offset = at;
     if (!character.code || IsUnsafe(*character.code)) return character;
     at += character.length;
   }

@@ -15,8 +15,8 @@
 namespace etprof {
 
 struct Character {
-  std::size_t at = 0, length = 1;  // bytes
-  std::optional<char32_t> code;    // absent: an invalid UTF-8 byte
+  std::size_t offset = 0, length = 1;  // bytes
+  std::optional<char32_t> code;        // absent: an invalid UTF-8 byte
 };
 // Decodes the first character of a text (RFC 3629: no overlong forms, no surrogates).
 Character FirstCharacter(std::string_view text);
