@@ -98,10 +98,10 @@ const std::vector<Feature>& Features(Architecture architecture) {
   return architecture == Architecture::kAarch64 ? ArmFeatures() : X86Features();
 }
 
-const std::vector<Group>& Groups(Architecture architecture) {
+const std::vector<FeatureGroup>& FeatureGroups(Architecture architecture) {
   // "sme" and "sve" are features, not groups: features that need them are masked with them. avx512skx is
   // XNNPACK's name for the set that its most common AVX-512 kernels need.
-  static const std::vector<Group> x86 = {
+  static const std::vector<FeatureGroup> x86 = {
       {"avx512",
        {"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl", "avx512ifma", "avx512vbmi", "avx512vbmi2",
         "avx512bitalg", "avx512vpopcntdq", "avx512vnni", "avx512bf16", "avx512fp16", "avx512vp2intersect"}},
@@ -110,7 +110,7 @@ const std::vector<Group>& Groups(Architecture architecture) {
       {"amx", {"amx_tile", "amx_int8", "amx_bf16", "amx_fp16"}},
       {"sse4", {"sse4_1", "sse4_2"}},
   };
-  static const std::vector<Group> arm = {};
+  static const std::vector<FeatureGroup> arm = {};
   return architecture == Architecture::kAarch64 ? arm : x86;
 }
 

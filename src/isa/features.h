@@ -31,11 +31,11 @@ struct Feature {
 const std::vector<Feature>& Features(Architecture architecture);
 
 // A name for several features, which can be used like a feature.
-struct Group {
+struct FeatureGroup {
   std::string_view name;
   std::vector<std::string_view> members;
 };
-const std::vector<Group>& Groups(Architecture architecture);
+const std::vector<FeatureGroup>& FeatureGroups(Architecture architecture);
 
 using FeatureSet = std::set<std::string>;
 

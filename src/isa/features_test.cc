@@ -16,7 +16,7 @@ TEST(Features, EveryNameAndAliasMeansOneFeature) {
       EXPECT_TRUE(names.insert(feature.name).second) << feature.name;
       for (const std::string_view alias : feature.aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
     }
-    for (const Group& group : Groups(architecture))
+    for (const FeatureGroup& group : FeatureGroups(architecture))
       EXPECT_TRUE(names.insert(group.name).second) << group.name;
   }
 }
@@ -29,7 +29,7 @@ TEST(Features, DependenciesComeFirst) {  // WithDependents relies on this order
         EXPECT_TRUE(before.contains(need)) << feature.name << " " << need;
       before.insert(feature.name);
     }
-    for (const Group& group : Groups(architecture)) {
+    for (const FeatureGroup& group : FeatureGroups(architecture)) {
       for (const std::string_view member : group.members) EXPECT_TRUE(before.contains(member)) << member;
     }
   }

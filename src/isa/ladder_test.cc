@@ -88,7 +88,7 @@ TEST(Ladder, DetectsTheArchitectureByItsFeatures) {
   EXPECT_EQ(DetectArchitecture({}), HostArchitecture());
 }
 
-TEST(Ladder, FeaturesOfALowerLevelMakeNoLevel) {
+TEST(Ladder, MakesNoLevelOfFeaturesThatALowerLevelNeeds) {
   // SVE needs FP16, so a CPU with SVE whose Linux kernel does not list FP16 separately still has it.
   const std::vector<Level> levels = Ladder(Architecture::kAarch64, {"fp16", "sve"});
   EXPECT_THAT(LevelNames(levels), ElementsAre("neon", "fp16", "sve"));

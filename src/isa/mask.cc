@@ -9,8 +9,8 @@
 namespace etprof::isa {
 namespace {
 
-const Group* FindGroup(Architecture architecture, std::string_view name) {
-  for (const Group& group : Groups(architecture)) {
+const FeatureGroup* FindFeatureGroup(Architecture architecture, std::string_view name) {
+  for (const FeatureGroup& group : FeatureGroups(architecture)) {
     if (group.name == name) return &group;
   }
   return nullptr;
@@ -30,7 +30,7 @@ Error UnknownFeature(Architecture architecture, const FeatureSet& detected, cons
   Error error(ExitCode::kUsage, fmt::format("--isa: unknown CPU feature '{}'", name));
   const Architecture other =
       architecture == Architecture::kAarch64 ? Architecture::kX86_64 : Architecture::kAarch64;
-  if (CanonicalName(other, name) || FindGroup(other, name) != nullptr) {
+  if (CanonicalName(other, name) || FindFeatureGroup(other, name) != nullptr) {
     return Error(ExitCode::kUsage, fmt::format("--isa: '{}' is a feature of {}, and this CPU is {}", name,
                                                ArchitectureName(other), ArchitectureName(architecture)))
         .Remedy(fmt::format("it has {}", FormatFeatures(detected)));
@@ -40,7 +40,7 @@ Error UnknownFeature(Architecture architecture, const FeatureSet& detected, cons
     known.push_back(feature.name);
     known.insert(known.end(), feature.aliases.begin(), feature.aliases.end());
   }
-  for (const Group& group : Groups(architecture)) known.push_back(group.name);
+  for (const FeatureGroup& group : FeatureGroups(architecture)) known.push_back(group.name);
   const std::string best = FindClosest(name, known);
   error.Remedy(best.empty() ? fmt::format("this CPU has {}", FormatFeatures(detected))
                             : fmt::format("did you mean '{}'?", best));
@@ -51,7 +51,7 @@ Error UnknownFeature(Architecture architecture, const FeatureSet& detected, cons
 FeatureSet Resolve(Architecture architecture, const FeatureSet& detected, const std::string& name,
                    char sign) {
   const std::string consequence = sign == '-' ? ": nothing to mask" : "";
-  if (const Group* group = FindGroup(architecture, name)) {
+  if (const FeatureGroup* group = FindFeatureGroup(architecture, name)) {
     FeatureSet present;
     for (const std::string_view member : group->members) {
       if (detected.contains(std::string(member))) present.emplace(member);
