@@ -41,7 +41,7 @@ protocol::Ready Prepare(const Options& options) {
   SetXnnpackOptions(ready.executorch_version);
   ready.threads = SetThreads(options.cpu_threads);
   ready.clocks = ReadClocks();
-  ready.wait_source = WaitSource();
+  ready.wait_source = DetectWaitSource();
   return ready;
 }
 

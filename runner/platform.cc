@@ -112,7 +112,7 @@ void InstallPlatform(bool verbose) {
       nullptr, [] { OnAbort(); }, &Ticks, &TickRatio, &EmitLog, nullptr, nullptr, __FILE__));
   if (!accepted) throw Error(ExitCode::kDeviceFailed, "ExecuTorch refused etprof-runner's platform layer");
   executorch::runtime::runtime_init();
-  if (kHasAddressSanitizer) return;  // it reports crashes itself
+  if (kHasAddressSanitizer) return;  // AddressSanitizer reports crashes itself
   // An alternative stack, so that a stack overflow can be reported, too.
   static std::array<char, 64 * 1024> stack;
   stack_t alternative{};  // the order of its fields differs between systems

@@ -21,7 +21,7 @@ bool IsCall(const std::string& kind) { return kind == "operator_call" || kind ==
 }  // namespace
 
 BoundaryRecorder::BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read,
-                                   OnOperator on_operator)
+                                   OperatorCallback on_operator)
     : counters_(counters), read_(std::move(read)), on_operator_(std::move(on_operator)) {
   boundaries_.reserve(kReservedOperators * counters);
   operators_.reserve(kReservedOperators);
@@ -81,7 +81,7 @@ void BoundaryRecorder::EndSpan() {
   }
 }
 
-void BoundaryRecorder::Boundary() {
+void BoundaryRecorder::RecordBoundary() {
   if (!in_run_) return;
   boundaries_.resize(boundaries_.size() + counters_);
   read_(boundaries_.data() + (boundaries_.size() - counters_));

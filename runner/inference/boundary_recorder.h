@@ -20,20 +20,20 @@ class BoundaryRecorder {
  public:
   using Key = protocol::OperatorPlace;
   // Called at the end of each operator of a counted run, with the totals at its begin and at its end.
-  using OnOperator = std::function<void(const Key& key, const std::string& name, const std::uint64_t* before,
-                                        const std::uint64_t* after)>;
+  using OperatorCallback = std::function<void(const Key& key, const std::string& name,
+                                              const std::uint64_t* before, const std::uint64_t* after)>;
 
   // `read` writes the counters' current totals; it is called at every boundary. With `on_operator` the
   // recorder keeps no sums.
   BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read,
-                   OnOperator on_operator = nullptr);
+                   OperatorCallback on_operator = nullptr);
 
   void BeginRun(bool counted);  // false: a warm-up run
   void EndRun();
 
   void BeginSpan(std::string_view name, std::int64_t chain, std::int64_t instruction);
   void EndSpan();
-  void Boundary();  // XNNPACK reads its clock
+  void RecordBoundary();  // XNNPACK reads its clock
   // Adds the name of the next operator of the current delegate call, after all of them have run.
   void RecordDelegateOperator(std::string_view name);
 
@@ -61,7 +61,7 @@ class BoundaryRecorder {
 
   std::size_t counters_;
   std::function<void(std::uint64_t*)> read_;
-  OnOperator on_operator_;
+  OperatorCallback on_operator_;
   bool in_run_ = false, counted_ = false;
   std::vector<Span> open_spans_;
   // The number of calls in this run by chain, instruction, and kind: the occurrence of the next such call.

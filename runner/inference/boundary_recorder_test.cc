@@ -25,11 +25,11 @@ class BoundaryRecorderTest : public testing::Test {
     recorder_.EndSpan();
     recorder_.BeginSpan("DELEGATE_CALL", 0, 1);
     Work(3);
-    recorder_.Boundary();
+    recorder_.RecordBoundary();
     Work(1000 * factor);
-    recorder_.Boundary();
+    recorder_.RecordBoundary();
     Work(2000 * factor);
-    recorder_.Boundary();
+    recorder_.RecordBoundary();
     Work(4);
     recorder_.RecordDelegateOperator("Convolution #1");
     recorder_.RecordDelegateOperator("Copy #1");
@@ -94,9 +94,9 @@ TEST_F(BoundaryRecorderTest, DistinguishesOccurrencesOfAnInstruction) {
   recorder_.BeginRun(true);
   for (const std::uint64_t work : {7U, 9U}) {
     recorder_.BeginSpan("DELEGATE_CALL", 0, 4);
-    recorder_.Boundary();
+    recorder_.RecordBoundary();
     Work(work);
-    recorder_.Boundary();
+    recorder_.RecordBoundary();
     recorder_.RecordDelegateOperator("Copy #1");
     recorder_.EndSpan();
   }
@@ -108,8 +108,8 @@ TEST_F(BoundaryRecorderTest, DistinguishesOccurrencesOfAnInstruction) {
 TEST_F(BoundaryRecorderTest, DropsOperatorsThatDoNotMatchTheBoundaries) {
   recorder_.BeginRun(true);
   recorder_.BeginSpan("DELEGATE_CALL", 0, 4);
-  recorder_.Boundary();
-  recorder_.Boundary();
+  recorder_.RecordBoundary();
+  recorder_.RecordBoundary();
   recorder_.RecordDelegateOperator("a");
   recorder_.RecordDelegateOperator("b");
   recorder_.EndSpan();
@@ -122,7 +122,7 @@ TEST_F(BoundaryRecorderTest, DropsOperatorsThatDoNotMatchTheBoundaries) {
 
 TEST_F(BoundaryRecorderTest, IgnoresSpansOutsideOfARun) {
   recorder_.BeginSpan("Method::execute", 0, -1);
-  recorder_.Boundary();
+  recorder_.RecordBoundary();
   recorder_.EndSpan();
   EXPECT_TRUE(Reply().operators.empty());
 }

@@ -45,7 +45,7 @@ constexpr const char* kScalarTypes[] = {"none", "int", "double", "bool", "string
 constexpr std::size_t kMaxInputBytes = std::size_t{16} << 30;
 // Remedies of errors.
 constexpr const char* kExportAgain = "export the model again";
-constexpr const char* kOneFileEach = "give one file per tensor, in order";
+constexpr const char* kOneFilePerTensor = "give one file per tensor, in order";
 
 std::uint16_t HalfBits(float value) {
 #if defined(__aarch64__)  // its constructor takes the compiler's half type
@@ -329,7 +329,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       CopyToMemoryOrder(data, saved->bytes.data(), shape, input->dim_order, element_size);
     } else if (spec.kind == "files") {
       if (next_file >= spec.paths.size()) {
-        throw fail(fmt::format("has no file: {} given", spec.paths.size()), kOneFileEach);
+        throw fail(fmt::format("has no file: {} given", spec.paths.size()), kOneFilePerTensor);
       }
       file = spec.paths[next_file++];
       const MappedFile contents = MappedFile::Open(file);
@@ -365,7 +365,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
   if (spec.kind == "files" && next_file < spec.paths.size()) {
     throw Error(ExitCode::kBadInput, fmt::format("{} input files given, but '{}' takes {} tensors",
                                                  spec.paths.size(), method_name, next_file))
-        .Remedy(kOneFileEach);
+        .Remedy(kOneFilePerTensor);
   }
   result.step_ = DetectStep(method);
   // SetTokens() sets the size and the tokens before each run, so the warnings below do not apply.

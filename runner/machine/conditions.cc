@@ -87,7 +87,7 @@ std::int64_t PeakResidentBytes() {
 std::int64_t CpuTimeNow() { return ClockNanoseconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 std::optional<std::int64_t> Migrations() {
-  // Only kernels with scheduler statistics report it.
+  // Only kernels with scheduler statistics report migrations.
   const std::string text = ReadField("/proc/self/sched", "se.nr_migrations");
   return text.empty() ? std::nullopt : std::optional(std::strtoll(text.c_str(), nullptr, 10));
 }
@@ -152,14 +152,14 @@ std::string CpuModel() {
 
 // The shortest of several blocks of reads, since others may interrupt a block.
 std::int64_t ClockReadNanoseconds() {
-  constexpr int kBlocks = 20, kReads = 100;
+  constexpr int kBlocks = 20, kReadsPerBlock = 100;
   std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
   for (int block = 0; block < kBlocks; ++block) {
     const std::int64_t start = ClockNanoseconds(CLOCK_MONOTONIC);
-    for (int read = 1; read < kReads; ++read) ClockNanoseconds(CLOCK_MONOTONIC);
+    for (int read = 1; read < kReadsPerBlock; ++read) ClockNanoseconds(CLOCK_MONOTONIC);
     shortest = std::min(shortest, ClockNanoseconds(CLOCK_MONOTONIC) - start);
   }
-  return (shortest + kReads - 1) / kReads;
+  return (shortest + kReadsPerBlock - 1) / kReadsPerBlock;
 }
 
 protocol::Clocks ReadClocks() {

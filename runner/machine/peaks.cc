@@ -18,16 +18,16 @@
 
 namespace etprof::runner {
 
-Team::Team(int threads) : results_(static_cast<std::size_t>(threads)) {
+ThreadTeam::ThreadTeam(int threads) : results_(static_cast<std::size_t>(threads)) {
   for (int number = 1; number < threads; ++number) {
-    if (workers_.Start([this, number] { Serve(number); })) continue;
+    if (workers_.Start([this, number] { RunThread(number); })) continue;
     StopThreads();
     throw Error(ExitCode::kDeviceFailed, fmt::format("{} threads are more than the system starts", threads))
         .Remedy("measure with fewer threads, or raise `ulimit -u`");
   }
 }
 
-double Team::Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk) {
+double ThreadTeam::Run(std::int64_t window_ns, const std::function<std::int64_t(int)>& chunk) {
   chunk_ = &chunk;
   window_ns_ = window_ns;
   finished_.store(0);
@@ -44,12 +44,12 @@ double Team::Run(std::int64_t window_ns, const std::function<std::int64_t(int)>&
   return work / (static_cast<double>(std::max<std::int64_t>(1, end - start)) / 1e9);
 }
 
-void Team::StopThreads() {
+void ThreadTeam::StopThreads() {
   chunk_ = nullptr;
   StartGeneration();
 }
 
-void Team::Serve(int number) {
+void ThreadTeam::RunThread(int number) {
   for (std::uint64_t generation = 0;;) {
     while (generation_.load() == generation) std::this_thread::yield();
     generation = generation_.load();
@@ -58,7 +58,7 @@ void Team::Serve(int number) {
   }
 }
 
-void Team::Work(int number) {
+void ThreadTeam::Work(int number) {
   Result result;
   result.start_ns = MonotonicNow();
   do {
@@ -73,7 +73,8 @@ namespace {
 
 constexpr std::uint64_t kPattern = 0x0123456789abcdefU;
 
-protocol::Rate BestRate(Team& team, const PeakTimes& times, const std::function<std::int64_t(int)>& chunk) {
+protocol::Rate BestRate(ThreadTeam& team, const PeakTimes& times,
+                        const std::function<std::int64_t(int)>& chunk) {
   team.Run(times.warm_up_ns, chunk);
   std::vector<double> rates;
   for (int i = 0; i < times.tries; ++i) rates.push_back(team.Run(times.try_ns, chunk));
@@ -104,7 +105,7 @@ Error WrongResult(std::string_view operation, std::string_view level) {
       .Remedy(fmt::format("hide it (--isa=-{}), and do not trust this machine, or its emulator", level));
 }
 
-protocol::ComputePeak MeasureKernel(Team& team, const PeakTimes& times, const MacKernel& kernel) {
+protocol::ComputePeak MeasureKernel(ThreadTeam& team, const PeakTimes& times, const MacKernel& kernel) {
   const CrashContext during(fmt::format("measuring {} ({})", kernel.instruction, kernel.level), 4);
   constexpr std::int64_t kCheckedIterations = 20;
   if (RunAndSum(kernel, kCheckedIterations) != 6.0 * static_cast<double>(kernel.macs * kCheckedIterations))
@@ -125,7 +126,7 @@ protocol::ComputePeak MeasureKernel(Team& team, const PeakTimes& times, const Ma
 
 // Cycles per second of the fastest thread while all threads run. Each thread is timed separately: a thread
 // that waits for a CPU shows nothing about its clock.
-double MeasureClock(Team& team, const PeakTimes& times) {
+double MeasureClock(ThreadTeam& team, const PeakTimes& times) {
   const std::int64_t iterations =
       CalibrateIterations(5 * times.chunk_ns, [](std::int64_t count) { RunChain(count, kPattern); });
   std::atomic<std::int64_t> shortest{std::numeric_limits<std::int64_t>::max()};
@@ -200,7 +201,7 @@ void CheckMemoryKernel(const MemoryKernel& kernel) {
   }
 }
 
-void MeasureMemory(Team& team, const PeakTimes& times, const MemoryKernel& kernel,
+void MeasureMemory(ThreadTeam& team, const PeakTimes& times, const MemoryKernel& kernel,
                    std::vector<protocol::MemoryPeak>& peaks) {
   CheckMemoryKernel(kernel);
   const int threads = team.threads();
@@ -259,7 +260,7 @@ void MeasureMemory(Team& team, const PeakTimes& times, const MemoryKernel& kerne
 void MeasurePeaks(int threads, const PeakTimes& times, protocol::Peaks& peaks) {
   const std::int64_t start = MonotonicNow();
   const isa::FeatureSet enabled(peaks.isa_state.enabled.begin(), peaks.isa_state.enabled.end());
-  Team team(threads);
+  ThreadTeam team(threads);
   peaks.threads = threads;
 
   peaks.clock_hz = MeasureClock(team, times);

@@ -12,12 +12,12 @@ namespace etprof::runner {
 
 // A team of threads that do the same work at the same time. They wait for each other by spinning, so that no
 // core enters a sleep state between two tries; if there are more threads than CPUs, they yield.
-class Team {
+class ThreadTeam {
  public:
   // The calling thread is a member. Threads inherit the caller's CPUs.
-  explicit Team(int threads);
-  ~Team() { StopThreads(); }
-  Team(Team&&) = delete;
+  explicit ThreadTeam(int threads);
+  ~ThreadTeam() { StopThreads(); }
+  ThreadTeam(ThreadTeam&&) = delete;
 
   int threads() const { return static_cast<int>(results_.size()); }
 
@@ -32,7 +32,7 @@ class Team {
   };
   void StartGeneration() { generation_.fetch_add(1); }
   void StopThreads();
-  void Serve(int number);
+  void RunThread(int number);
   void Work(int number);
 
   std::vector<Result> results_;                              // indexed by thread

@@ -11,8 +11,8 @@
 namespace etprof::runner {
 namespace {
 
-TEST(Team, RunsEveryMemberUntilTheWindowEnds) {
-  Team team(3);
+TEST(ThreadTeam, RunsEveryMemberUntilTheWindowEnds) {
+  ThreadTeam team(3);
   for (int repeat = 0; repeat < 3; ++repeat) {
     std::atomic<std::int64_t> calls[3] = {};
     const std::int64_t start = MonotonicNow();
@@ -33,8 +33,8 @@ TEST(Team, RunsEveryMemberUntilTheWindowEnds) {
   }
 }
 
-TEST(Team, CallsOnceForAnEmptyWindow) {
-  Team team(1);
+TEST(ThreadTeam, CallsOnceForAnEmptyWindow) {
+  ThreadTeam team(1);
   int calls = 0;
   team.Run(0, [&](int) {
     ++calls;

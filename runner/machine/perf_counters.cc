@@ -138,10 +138,10 @@ PerfCounters::PerfCounters(const System& system) : system_(system) {
   OpenCallingThread(threads[0]);
   threads_ = 1;
   for (std::size_t t = 1; t < threads.size() && !open_.empty(); ++t) {
-    std::vector<Group> thread_groups;
+    std::vector<CounterGroup> thread_groups;
     bool complete = true;
     for (const std::vector<std::size_t>& members : group_members_) {
-      Group group{-1, members};
+      CounterGroup group{-1, members};
       for (const std::size_t member : members) {
         const Counter& counter = open_[member];
         const int descriptor = OpenCounter(counter.kind, threads[t], group.descriptor, counter.user_only);
@@ -210,7 +210,7 @@ void PerfCounters::Read(std::uint64_t* values) {
   if (open_.empty()) return;
   std::memset(values, 0, open_.size() * sizeof(*values));
   for (Counter& counter : open_) counter.enabled = counter.running = 0;
-  for (const Group& group : open_groups_) {
+  for (const CounterGroup& group : open_groups_) {
     std::array<std::uint64_t, kMaxWords> words{};
     const std::ptrdiff_t bytes = system_.read(group.descriptor, words.data(), sizeof(words));
     const std::size_t count = group.members.size();

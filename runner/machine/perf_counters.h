@@ -55,7 +55,7 @@ class PerfCounters : public CounterSource {
     bool user_only = false;
     std::uint64_t enabled = 0, running = 0;  // nanoseconds, summed over threads
   };
-  struct Group {
+  struct CounterGroup {
     int descriptor = -1;
     std::vector<std::size_t> members;  // indices into open_, in reading order
   };
@@ -68,7 +68,7 @@ class PerfCounters : public CounterSource {
   std::vector<Counter> open_;
   std::vector<protocol::UnavailableCounter> unavailable_;
   std::vector<std::vector<std::size_t>> group_members_;  // members of each group, the same for every thread
-  std::vector<Group> open_groups_;                       // the groups of all threads
+  std::vector<CounterGroup> open_groups_;                // the groups of all threads
   std::vector<int> descriptors_;
   int threads_ = 0;
 };

@@ -33,7 +33,7 @@ TEST(Layout, MovesTheStackWithinItsPage) {
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1  // as GCC defines it
+#define __SANITIZE_ADDRESS__ 1  // GCC defines this macro
 #endif
 #endif
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)  // other allocators place blocks by other rules

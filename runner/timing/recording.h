@@ -14,7 +14,7 @@ class Recording {
     current_recorder_ = &recorder;
     model_.tracer().SetRecorder(&recorder);
     model_.SetTracing(true);
-    SetBoundaryHook([] { current_recorder_->Boundary(); });
+    SetBoundaryHook([] { current_recorder_->RecordBoundary(); });
   }
   ~Recording() {
     SetBoundaryHook(nullptr);

@@ -99,7 +99,7 @@ std::vector<std::int64_t> WaitMeter::ThreadTimes() const {
   return times;
 }
 
-const char* WaitSource() {
+const char* DetectWaitSource() {
 #if defined(__linux__)
   return ParseSchedstat(ReadProcFile("/proc/self/schedstat")) ? protocol::kSchedstat : protocol::kThreadTime;
 #else

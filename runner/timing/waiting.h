@@ -49,7 +49,7 @@ class WaitMeter {
 
 // The source that WaitedTime() has on this system: protocol::kSchedstat (everything), or kThreadTime (no run
 // delay).
-const char* WaitSource();
+const char* DetectWaitSource();
 
 // Starts counting SIGCONT. Idempotent.
 void CountStops();

@@ -11,10 +11,10 @@
 namespace etprof::runner {
 namespace {
 
-struct TimedKind {
+struct CallTotals {
   std::int64_t ns = 0, calls = 0;
 };
-std::array<TimedKind, 3> timed_kinds;
+std::array<CallTotals, 3> totals_by_kind;
 std::size_t timed_thread = 0;
 
 // A call that has not returned yet.
@@ -32,7 +32,7 @@ class TimedCall {
   ~TimedCall() {
     if (!is_timed_) return;
     const std::int64_t time = MonotonicNow() - begin_;
-    TimedKind& sums = timed_kinds[static_cast<std::size_t>(kind_)];
+    CallTotals& sums = totals_by_kind[static_cast<std::size_t>(kind_)];
     sums.ns += time - nested_ns_;
     ++sums.calls;
     if (outer_ != nullptr) outer_->nested_ns_ += time;
@@ -53,15 +53,17 @@ using WrappedTimedCalls = WrappedCalls<TimedCall, TimedCalls::kMaxFunctions>;
 
 TimedCalls::TimedCalls() {
   WrappedTimedCalls::Clear();
-  timed_kinds = {};
+  totals_by_kind = {};
   timed_thread = ThreadIndex();
 }
 
 void* TimedCalls::MakeTimed(Kind kind, void* function) { return WrappedTimedCalls::Wrap(function, kind); }
 
-std::int64_t TimedCalls::TotalNs(Kind kind) const { return timed_kinds[static_cast<std::size_t>(kind)].ns; }
+std::int64_t TimedCalls::TotalNs(Kind kind) const {
+  return totals_by_kind[static_cast<std::size_t>(kind)].ns;
+}
 std::int64_t TimedCalls::CallCounts(Kind kind) const {
-  return timed_kinds[static_cast<std::size_t>(kind)].calls;
+  return totals_by_kind[static_cast<std::size_t>(kind)].calls;
 }
 
 }  // namespace etprof::runner

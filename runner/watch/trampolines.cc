@@ -27,7 +27,7 @@ std::size_t ThreadIndex() {
   if (own_thread_number == 0) own_thread_number = threads_seen.fetch_add(1) + 1;
   return std::min(own_thread_number - 1, kMaxThreads - 1);
 }
-std::size_t ThreadsSeen() { return threads_seen.load(); }
+std::size_t CountedThreads() { return threads_seen.load(); }
 
 }  // namespace etprof::runner
 

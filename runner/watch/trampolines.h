@@ -25,9 +25,9 @@ std::uint32_t* CallCounts(std::size_t thread);
 std::uint32_t& LastCalledTrampoline(std::size_t thread);
 
 // The index of the calling thread, in the order of first calls of this function. Threads beyond kMaxThreads
-// share the last index; see ThreadsSeen.
+// share the last index; see CountedThreads.
 std::size_t ThreadIndex();
 // The number of threads that have an index; above kMaxThreads, the calls of several threads are mixed.
-std::size_t ThreadsSeen();
+std::size_t CountedThreads();
 
 }  // namespace etprof::runner

@@ -55,9 +55,9 @@ std::size_t OutputArgumentIndex(std::string_view function) {
   return argument_index;
 }
 
-constexpr std::string_view kSetup = "xnn_setup_";
+constexpr std::string_view kSetupPrefix = "xnn_setup_";
 bool IsSetup(std::string_view name) {
-  return name.starts_with(kSetup) && !name.starts_with("xnn_setup_runtime");
+  return name.starts_with(kSetupPrefix) && !name.starts_with("xnn_setup_runtime");
 }
 
 class ValueReader;
@@ -187,7 +187,7 @@ class ValueReader {
       ++call.captures;
     }
     ++call.boundaries;
-    recorder_.Boundary();
+    recorder_.RecordBoundary();
   }
 
   // Kernels log their outputs, and the program all arguments of a delegate after its call.
@@ -299,7 +299,7 @@ void ReplaceSetups(ReplacedSlots& replaced) {
   for (const LoadedLibrary::Slot& slot : library.Slots()) {
     if (!IsSetup(slot.name)) continue;
     found_setup = true;
-    const std::size_t output = OutputArgumentIndex(std::string_view(slot.name).substr(kSetup.size()));
+    const std::size_t output = OutputArgumentIndex(std::string_view(slot.name).substr(kSetupPrefix.size()));
     replaced.Replace(slot, WrappedSetups::Wrap(slot.function, output));
   }
   if (!found_setup)

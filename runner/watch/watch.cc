@@ -119,7 +119,7 @@ struct State {
   }
 
   void MoveCallsTo(Region& region) {
-    const std::size_t threads = std::min(ThreadsSeen(), kMaxThreads);
+    const std::size_t threads = std::min(CountedThreads(), kMaxThreads);
     for (std::size_t t = 0; t < threads; ++t) {
       std::uint32_t* const calls = CallCounts(t);
       for (std::size_t i = 0; i < functions.size(); ++i) {
@@ -171,7 +171,7 @@ struct State {
                 c, d, e, f, g, h, i, j, k);
     region.end_ns = MonotonicNow();
     replace(&Change::trampoline, &Change::original);
-    region.threads.resize(std::min(ThreadsSeen(), kMaxThreads));
+    region.threads.resize(std::min(CountedThreads(), kMaxThreads));
     for (std::size_t t = 0; t < region.threads.size(); ++t) region.threads[t] = current.threads[t];
     MoveCallsTo(region);
     regions.push_back(std::move(region));
@@ -191,10 +191,10 @@ void ParallelizeEntry(Word pool, Word task, Word context, Word a, Word b, Word c
 }
 
 template <std::size_t... index>
-constexpr std::array<Parallelize, sizeof...(index)> Entries(std::index_sequence<index...>) {
+constexpr std::array<Parallelize, sizeof...(index)> MakeParallelizeEntries(std::index_sequence<index...>) {
   return {&ParallelizeEntry<index>...};
 }
-constexpr auto kEntries = Entries(std::make_index_sequence<kMaxEntries>());
+constexpr auto kParallelizeEntries = MakeParallelizeEntries(std::make_index_sequence<kMaxEntries>());
 
 }  // namespace
 }  // namespace watching
@@ -204,7 +204,7 @@ struct Watch::State : watching::State {
 };
 
 Watch::Watch() {
-  using watching::kEntries;
+  using watching::kParallelizeEntries;
   if (watching::active_state != nullptr) throw Error(ExitCode::kDeviceFailed, "is being watched already");
   if (!HasTrampolines())
     throw Error(ExitCode::kDeviceFailed, "calls cannot be watched on this architecture: x86-64 and aarch64");
@@ -212,10 +212,10 @@ Watch::Watch() {
   state_ = std::make_unique<State>(LoadedLibrary::FindXnnpack());
   std::size_t pool_functions = 0;
   for (const LoadedLibrary::Slot& slot : state_->library.Slots()) {
-    if (slot.name.starts_with("pthreadpool_parallelize_") && pool_functions < kEntries.size()) {
+    if (slot.name.starts_with("pthreadpool_parallelize_") && pool_functions < kParallelizeEntries.size()) {
       watching::parallelize_functions[pool_functions] =
           reinterpret_cast<watching::Parallelize>(slot.function);
-      state_->replaced.Replace(slot, reinterpret_cast<void*>(kEntries[pool_functions++]));
+      state_->replaced.Replace(slot, reinterpret_cast<void*>(kParallelizeEntries[pool_functions++]));
     } else if (slot.name.starts_with("kai_run_")) {
       void* const trampoline = state_->GetTrampoline(reinterpret_cast<watching::Word>(slot.function));
       if (trampoline != nullptr) state_->replaced.Replace(slot, trampoline);

@@ -25,7 +25,7 @@
 namespace etprof::runner {
 namespace {
 
-constexpr int kAttempts = 4;  // attempts per clean run
+constexpr int kAttemptsPerCleanRun = 4;
 // Maximum share of a run's time in which its threads waited for a processor.
 constexpr double kMaxWaitingShare = 0.01;
 
@@ -37,8 +37,7 @@ struct Sums : protocol::WatchedOperator {
   Sums() { fastest_parallel_ns = kNoRun; }
 
   std::int64_t fastest_busy_ns = kNoRun;
-  // Calls by thread. The key is a function, and whether it is the function of a task.
-
+  // Calls by thread, keyed by a function and whether it is the function of a task.
   std::map<std::pair<std::uintptr_t, bool>, std::vector<std::int64_t>> calls;
 
   void Add(const Sums& other) {
@@ -173,7 +172,7 @@ class RunTimeline {
     protocol::WatchedSpan span_data;  // times of MonotonicNow
   };
   std::vector<Span> spans_;
-  std::vector<bool> assigned_;  // indexed by region: belongs to an operator
+  std::vector<bool> assigned_;  // indexed by region: whether it belongs to an operator
   std::int64_t slices_ = 0;
 };
 
@@ -219,11 +218,11 @@ class WatchedRuns {
     AllSums sums;
     int runs = 0;
     bool contended = false;
-    RunTimeline timeline;  // timeline of the first run in `sums`
+    RunTimeline timeline;  // of the first run that `sums` contains
   };
   Result Collect(int runs, const std::function<bool()>& abandoned) {
     Result clean, contended;
-    for (int i = 0; i < kAttempts * runs && clean.runs < runs; ++i) {
+    for (int i = 0; i < kAttemptsPerCleanRun * runs && clean.runs < runs; ++i) {
       records_timeline_ = clean.timeline.empty();
       Result& result = Run(true) <= kMaxWaitingShare ? clean : contended;
       if (result.timeline.empty()) result.timeline = std::move(timeline_);
@@ -406,9 +405,9 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
       if (reply.outputs_compared && HashOutputs(model.method()) != expected)
         return reject("the outputs are others while the calls are watched");
     }
-    if (ThreadsSeen() > kMaxThreads)
+    if (CountedThreads() > kMaxThreads)
       return reject(fmt::format("more than {} threads work on it", kMaxThreads));
-    reply.threads = std::max(PoolThreads(), static_cast<int>(ThreadsSeen()));
+    reply.threads = std::max(PoolThreads(), static_cast<int>(CountedThreads()));
     reply.runs = parallel.runs;
     reply.contended = parallel.contended;
     const bool comparable = !serial.contended && serial.runs == parallel.runs;

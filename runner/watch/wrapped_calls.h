@@ -22,9 +22,9 @@ class WrappedCalls {
   // Returns the replacement of `function`, or `function` itself if there are too many functions.
   static void* Wrap(void* function, const typename Call::Function& description) {
     if (count == kMaxFunctions) return function;
-    wrapped[count] = {function, description};
-    static constexpr auto kEntries = Signature::Entries(std::make_index_sequence<kMaxFunctions>());
-    return reinterpret_cast<void*>(kEntries[count++]);
+    wrapped_functions[count] = {function, description};
+    static constexpr auto kReplacements = Replacements::MakeTable(std::make_index_sequence<kMaxFunctions>());
+    return reinterpret_cast<void*>(kReplacements[count++]);
   }
 
  private:
@@ -32,42 +32,46 @@ class WrappedCalls {
 // registers for floating-point numbers, and pass further arguments as one word each on the stack. Passing
 // more words than a function reads is harmless: they are on the caller's own stack.
 #if defined(__aarch64__)
-  static constexpr std::size_t kWholeRegisters = 8;
+  static constexpr std::size_t kIntegerRegisters = 8;
 #else
-  static constexpr std::size_t kWholeRegisters = 6;
+  static constexpr std::size_t kIntegerRegisters = 6;
 #endif
   static constexpr std::size_t kFloatRegisters = 8;
 
+  // T for each index of a pack.
   template <typename T, std::size_t>
-  using Same = T;
+  using Repeat = T;
 
-  template <typename Whole, typename Float, typename Stack>
-  struct Entry;
-  template <std::size_t... integer, std::size_t... real, std::size_t... stack>
-  struct Entry<std::index_sequence<integer...>, std::index_sequence<real...>, std::index_sequence<stack...>> {
-    using Function = CallWord (*)(Same<CallWord, integer>..., Same<double, real>...,
-                                  Same<CallWord, stack>...);
+  template <typename IntegerIndices, typename FloatIndices, typename StackIndices>
+  struct ReplacementFunctions;
+  template <std::size_t... integer, std::size_t... floating, std::size_t... stack>
+  struct ReplacementFunctions<std::index_sequence<integer...>, std::index_sequence<floating...>,
+                              std::index_sequence<stack...>> {
+    using Function = CallWord (*)(Repeat<CallWord, integer>..., Repeat<double, floating>...,
+                                  Repeat<CallWord, stack>...);
 
+    // Replaces the function with this index in `wrapped_functions`.
     template <std::size_t index>
-    static CallWord Run(Same<CallWord, integer>... integers, Same<double, real>... reals,
-                        Same<CallWord, stack>... stack_words) {
-      const Call call(wrapped[index].description, std::array{integers..., stack_words...});
-      return reinterpret_cast<Function>(wrapped[index].function)(integers..., reals..., stack_words...);
+    static CallWord Run(Repeat<CallWord, integer>... integers, Repeat<double, floating>... floats,
+                        Repeat<CallWord, stack>... stack_words) {
+      const Call call(wrapped_functions[index].description, std::array{integers..., stack_words...});
+      return reinterpret_cast<Function>(wrapped_functions[index].function)(integers..., floats...,
+                                                                           stack_words...);
     }
     template <std::size_t... index>
-    static constexpr std::array<Function, kMaxFunctions> Entries(std::index_sequence<index...>) {
+    static constexpr std::array<Function, kMaxFunctions> MakeTable(std::index_sequence<index...>) {
       return {&Run<index>...};
     }
   };
-  using Signature =
-      Entry<std::make_index_sequence<kWholeRegisters>, std::make_index_sequence<kFloatRegisters>,
-            std::make_index_sequence<kMaxStackWords>>;
+  using Replacements = ReplacementFunctions<std::make_index_sequence<kIntegerRegisters>,
+                                            std::make_index_sequence<kFloatRegisters>,
+                                            std::make_index_sequence<kMaxStackWords>>;
 
-  struct Wrapped {
+  struct WrappedFunction {
     void* function = nullptr;
     typename Call::Function description = {};
   };
-  static inline std::array<Wrapped, kMaxFunctions> wrapped;
+  static inline std::array<WrappedFunction, kMaxFunctions> wrapped_functions;
   static inline std::size_t count = 0;
 };
 
