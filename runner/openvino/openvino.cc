@@ -45,7 +45,7 @@ using CoreCreate = Status (*)(Core**);
 using SetProperty = Status (*)(const Core*, const char* device, ...);
 using GetProperty = Status (*)(const Core*, const char* device, const char* key, char** value);
 using FreeText = void (*)(const char*);
-using Infer = Status (*)(InferRequest*);
+using InferFunction = Status (*)(InferRequest*);
 using FreeRequest = void (*)(InferRequest*);
 using GetProfilingInfo = Status (*)(const InferRequest*, ProfilingInfos*);
 using FreeProfilingInfos = void (*)(ProfilingInfos*);
@@ -64,7 +64,7 @@ struct Request {
 struct State {
   void* library = nullptr;  // libopenvino_c
   CoreCreate core_create = nullptr;
-  Infer infer = nullptr;
+  InferFunction infer = nullptr;
   FreeRequest free_request = nullptr;
   Clock::time_point (*now)() = nullptr;
   ReplacedSlots slots;
@@ -216,7 +216,7 @@ void* DlsymReplacement(void* library, const char* name) {
 // each other.
 void* OpenWithNeighbors(const fs::path& library) {
   if (const auto file = ElfFile::Open(library.string())) {
-    for (const std::string& needed : file->DynamicTexts(ElfFile::kNeeded))
+    for (const std::string& needed : file->DynamicStrings(ElfFile::kNeeded))
       if (const fs::path neighbor = library.parent_path() / needed; Exists(neighbor))
         OpenWithNeighbors(neighbor);
   }
@@ -279,11 +279,12 @@ std::optional<LoadedLibrary::Slot> FindSlot(void* code, const char* library, std
 
 // Replaces the plugin's clock. If that fails, inferences run without layer times.
 void ReplaceClock(const fs::path& runtime) {
-  constexpr const char* kNow = "_ZNSt6chrono3_V212system_clock3nowEv";
+  constexpr const char* kSystemClockNowSymbol = "_ZNSt6chrono3_V212system_clock3nowEv";
   const fs::path plugin = runtime.parent_path() / "libopenvino_intel_cpu_plugin.so";
   if (!Exists(plugin)) return WarnNoLayers("its CPU plugin is not next to libopenvino_c.so");
   try {
-    const auto slot = FindSlot(::dlsym(Open(plugin), "create_plugin_engine"), "OpenVINO's CPU plugin", kNow);
+    const auto slot = FindSlot(::dlsym(Open(plugin), "create_plugin_engine"), "OpenVINO's CPU plugin",
+                               kSystemClockNowSymbol);
     if (!slot) return WarnNoLayers("its CPU plugin reads another clock");
     GetState().now = reinterpret_cast<Clock::time_point (*)()>(slot->function);
     GetState().slots.Replace(*slot, reinterpret_cast<void*>(&Now));

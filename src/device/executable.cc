@@ -112,7 +112,7 @@ std::string ProgramArchitecture(const std::string& program) {
 
 std::vector<std::string> NeededLibraries(const std::filesystem::path& program) {
   const std::optional<ElfFile> file = ElfFile::Open(program);
-  return file ? file->DynamicTexts(ElfFile::kNeeded) : std::vector<std::string>();
+  return file ? file->DynamicStrings(ElfFile::kNeeded) : std::vector<std::string>();
 }
 
 Error NotExecutableError(const std::string& program, int error) {

@@ -147,19 +147,19 @@ fs::path SystemLibrary(const Toolchain& toolchain, const std::string& name) {
 }
 
 // The files of a bundle (name in the bundle to source path), and the command that starts the runner.
-struct Contents {
+struct BundleContents {
   std::map<std::string, fs::path> files;
   std::vector<std::string> start;
 };
 
-Contents CollectElfContents(const Toolchain& toolchain, const fs::path& runner, const fs::path& wheel) {
+BundleContents CollectElfContents(const Toolchain& toolchain, const fs::path& runner, const fs::path& wheel) {
   const auto program = ElfFile::Open(runner);
   const std::string loader = program ? fs::path(program->Interpreter()).filename().string() : "";
   if (loader.empty())
     throw Error(ExitCode::kDeviceFailed, "does not name a loader")
         .InFile(runner.string())
         .Remedy("build it again");
-  Contents contents;
+  BundleContents contents;
   // The runner loads the backend and the kernels for LLMs at run time, after it has masked CPU features, so
   // they are roots, too. Wheels before 1.5 do not have the kernels for LLMs.
   std::vector<fs::path> roots = {runner, wheel / "lib" / kBackend};
@@ -172,7 +172,7 @@ Contents CollectElfContents(const Toolchain& toolchain, const fs::path& runner, 
           throw Error(ExitCode::kDeviceFailed, "is not a 64-bit ELF file: it is damaged")
               .InFile(file.string())
               .Remedy("install its package again");
-        return elf->DynamicTexts(ElfFile::kNeeded);
+        return elf->DynamicStrings(ElfFile::kNeeded);
       },
       [&](const std::string& name) {
         for (const fs::path& folder : {wheel / "lib", runner.parent_path() / "torch-stand-ins"})
@@ -185,8 +185,8 @@ Contents CollectElfContents(const Toolchain& toolchain, const fs::path& runner, 
 }
 
 // macOS provides the system libraries, and the wheel's libraries find each other by @loader_path.
-Contents CollectMachOContents(const fs::path& runner, const fs::path& wheel_libraries) {
-  Contents contents;
+BundleContents CollectMachOContents(const fs::path& runner, const fs::path& wheel_libraries) {
+  BundleContents contents;
   contents.files = CollectLibraries(
       {runner, wheel_libraries / kBackend},
       [&](const fs::path& file) {
@@ -206,7 +206,7 @@ Contents CollectMachOContents(const fs::path& runner, const fs::path& wheel_libr
   return contents;
 }
 
-void CopyFiles(const Contents& contents, const Toolchain& toolchain, const fs::path& destination) {
+void CopyFiles(const BundleContents& contents, const Toolchain& toolchain, const fs::path& destination) {
   fs::create_directories(destination);
   std::vector<std::string> strip = {toolchain.binutils + "strip", "--strip-unneeded"};
   for (const auto& [name, path] : contents.files) {
@@ -264,7 +264,7 @@ Bundle BuildBundle(const BundleOptions& options) {
   const fs::path wheel = is_cross_build ? FetchAarch64Wheel(options.checkout, version, options.progress)
                                         : FindInstalledWheel(options.checkout);
   const fs::path runner = BuildRunner(options, toolchain);
-  const Contents contents =
+  const BundleContents contents =
       kOnMac ? CollectMachOContents(runner, wheel / "lib") : CollectElfContents(toolchain, runner, wheel);
 
   const fs::path partial = fmt::format("{}.{}.partial", bundle.folder.string(), ::getpid());

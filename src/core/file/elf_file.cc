@@ -51,7 +51,7 @@ ByteView ElfFile::Bytes(std::uint64_t offset, std::uint64_t size) const {
                        static_cast<std::size_t>(std::min<std::uint64_t>(size, bytes.size() - offset)));
 }
 
-std::string ElfFile::Text(std::uint64_t offset) const {
+std::string ElfFile::StringAt(std::uint64_t offset) const {
   const std::string_view text = AsText(Bytes(offset, kMaxTextBytesRead));
   return std::string(text.substr(0, text.find('\0')));
 }
@@ -94,19 +94,19 @@ std::uint64_t ElfFile::DynamicValue(std::uint64_t tag) const {
   return values.empty() ? 0 : values.back();
 }
 
-std::vector<std::string> ElfFile::DynamicTexts(std::uint64_t tag) const {
+std::vector<std::string> ElfFile::DynamicStrings(std::uint64_t tag) const {
   std::vector<std::string> texts;
   const std::optional<std::uint64_t> strings = FileOffset(DynamicValue(kStringTable));
   if (!strings || *strings > file_.bytes().size()) return texts;
   for (const std::uint64_t text_offset : DynamicValues(tag)) {
-    if (text_offset <= file_.bytes().size() - *strings) texts.push_back(Text(*strings + text_offset));
+    if (text_offset <= file_.bytes().size() - *strings) texts.push_back(StringAt(*strings + text_offset));
   }
   return texts;
 }
 
 std::string ElfFile::Interpreter() const {
   const auto header = std::ranges::find(segments_, kInterpreter, &Segment::type);
-  return header == segments_.end() ? "" : Text(header->offset);
+  return header == segments_.end() ? "" : StringAt(header->offset);
 }
 
 ElfFile::Symbol ElfFile::SymbolAt(std::uint64_t offset) const {
@@ -132,7 +132,7 @@ std::vector<ElfFile::Slot> ElfFile::Slots() const {
     const std::uint64_t symbol_offset = *symbols + At(entry + 12, 4) * kSymbolSize;
     if (Bytes(symbol_offset, kSymbolSize).size() < kSymbolSize) continue;
     const Symbol symbol = SymbolAt(symbol_offset);
-    Slot slot{Text(*strings + symbol.name), At(entry, 8), symbol.defined ? symbol.address : 0};
+    Slot slot{StringAt(*strings + symbol.name), At(entry, 8), symbol.defined ? symbol.address : 0};
     if (!slot.name.empty() && slot.address != 0) slots.push_back(std::move(slot));
   }
   return slots;
@@ -175,7 +175,7 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
       Function& function = by_address[symbol.address];
       function.address = symbol.address;
       if (function.size == 0) function.size = symbol.size;
-      if (function.name.empty()) function.name = Text(strings + symbol.name);
+      if (function.name.empty()) function.name = StringAt(strings + symbol.name);
     }
   }
   std::vector<Function> functions;
@@ -196,7 +196,8 @@ ByteView ElfFile::Section(std::string_view name) const {
   const std::uint64_t table = At(header(names) + 24, 8);
   for (std::uint64_t i = 0; i < count; ++i) {
     if (At(header(i) + 4, 4) == kNoBits || table > file_.bytes().size()) continue;
-    if (Text(table + At(header(i), 4)) == name) return Bytes(At(header(i) + 24, 8), At(header(i) + 32, 8));
+    if (StringAt(table + At(header(i), 4)) == name)
+      return Bytes(At(header(i) + 24, 8), At(header(i) + 32, 8));
   }
   return {};
 }

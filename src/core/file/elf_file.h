@@ -17,14 +17,14 @@ namespace etprof {
 class ElfFile {
  public:
   static constexpr std::uint64_t kX86_64 = 0x3e, kAarch64 = 0xb7;          // values of machine()
-  static constexpr std::uint64_t kNeeded = 1, kRunPath = 29, kRPath = 15;  // tags for DynamicTexts
+  static constexpr std::uint64_t kNeeded = 1, kRunPath = 29, kRPath = 15;  // tags for DynamicStrings
 
   // Absent if the file is not a 64-bit little-endian ELF file.
   static std::optional<ElfFile> Open(const std::filesystem::path& path);
 
   std::uint64_t machine() const { return At(18, 2); }
-  // The texts of all dynamic entries with this tag, in file order, each at most 4096 bytes.
-  std::vector<std::string> DynamicTexts(std::uint64_t tag) const;
+  // The strings of all dynamic entries with this tag, in file order, each at most 4096 bytes.
+  std::vector<std::string> DynamicStrings(std::uint64_t tag) const;
   // The path of the loader that the program requests; empty if it requests none.
   std::string Interpreter() const;
   // The contents of the first section with this name; empty if there is none.
@@ -72,7 +72,7 @@ class ElfFile {
   explicit ElfFile(MappedFile file);
   std::uint64_t At(std::uint64_t offset, unsigned size) const;  // 0 beyond the end of the file
   ByteView Bytes(std::uint64_t offset, std::uint64_t size) const;
-  std::string Text(std::uint64_t offset) const;
+  std::string StringAt(std::uint64_t offset) const;
 
   MappedFile file_;
   std::vector<Segment> segments_;

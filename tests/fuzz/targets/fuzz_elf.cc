@@ -11,7 +11,7 @@ ETPROF_FUZZ_TARGET(elf) {
   using namespace etprof;
   const auto file = ElfFile::Open(fuzz::ScratchFile("library.so", fuzz::Bytes(data, size)));
   if (!file) return 0;
-  fuzz::Require(file->DynamicTexts(ElfFile::kNeeded).size() <= size, "no more libraries than bytes");
+  fuzz::Require(file->DynamicStrings(ElfFile::kNeeded).size() <= size, "no more libraries than bytes");
   for (const ElfFile::Slot& slot : file->Slots()) {
     fuzz::Require(!slot.name.empty() && slot.name.size() <= 4096, "a slot has a name");
     fuzz::Require(file->AtAddress(slot.address, 8).size() <= 8, "a slot is a word");

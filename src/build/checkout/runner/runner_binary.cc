@@ -48,7 +48,7 @@ bool EntersStreamingMode(const ElfFile& file) {
 std::vector<fs::path> LibraryFolders(const ElfFile& program, const fs::path& path) {
   std::vector<fs::path> folders = {path.parent_path()};  // the libraries of a bundle are next to the program
   for (const std::uint64_t tag : {ElfFile::kRunPath, ElfFile::kRPath}) {
-    for (std::string list : program.DynamicTexts(tag)) {
+    for (std::string list : program.DynamicStrings(tag)) {
       for (std::size_t end = 0; end != std::string::npos;) {
         end = list.find(':');
         std::string folder = list.substr(0, end);
@@ -64,7 +64,7 @@ std::vector<fs::path> LibraryFolders(const ElfFile& program, const fs::path& pat
 
 std::vector<fs::path> WheelLibraries(const ElfFile& program, const fs::path& path) {
   std::set<std::string> names;
-  for (const std::string& name : program.DynamicTexts(ElfFile::kNeeded)) {
+  for (const std::string& name : program.DynamicStrings(ElfFile::kNeeded)) {
     if (name.starts_with(kWheelLibraryPrefix)) names.insert(name);
   }
   if (!names.empty()) names.insert(kXnnpackLibrary);
