@@ -127,7 +127,7 @@ class EmulatorCounters : public CounterSource {
   static bool IsActive() {
     protocol::EmulatorCounts counts;
     RequestEmulatorCounts(counts);
-    return counts.answer == protocol::EmulatorCounts::kAnswered;
+    return counts.answer == protocol::EmulatorCounts::kAnswer;
   }
 
   protocol::CounterSourceKind Kind() const override { return protocol::CounterSourceKind::kEmulator; }

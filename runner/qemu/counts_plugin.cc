@@ -89,7 +89,7 @@ void OnBlockExecuted(unsigned, void* block) {
 
 // Answers a request for the counts. `offset` is the emulator's address minus the emulated process's address.
 void OnCountsRequested(unsigned, std::uint32_t, std::uint64_t address, void* offset) {
-  const protocol::EmulatorCounts answer{protocol::EmulatorCounts::kAnswered, totals};
+  const protocol::EmulatorCounts answer{protocol::EmulatorCounts::kAnswer, totals};
   std::memcpy(reinterpret_cast<void*>(address + reinterpret_cast<std::uint64_t>(offset)), &answer,
               sizeof(answer));
 }

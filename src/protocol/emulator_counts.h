@@ -32,7 +32,7 @@ inline constexpr std::array<const char*, 10> kEmulatorCounters = {"instructions"
                                                                   "streaming_mode_switches"};
 
 struct EmulatorCounts {
-  static constexpr std::uint64_t kAnswered = 0x6574'7072'6f66'0001;
+  static constexpr std::uint64_t kAnswer = 0x6574'7072'6f66'0001;
 
   std::uint64_t answer = 0;  // kAnswered if a plugin answered
   std::array<std::uint64_t, kEmulatorCounters.size()> counts = {};

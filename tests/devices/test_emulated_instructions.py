@@ -46,7 +46,7 @@ __attribute__((noinline)) void Known() {
 int main() {
   EmulatorCounts a, b, c;
   Ask(a); Nothing(); Ask(b); Known(); Ask(c);
-  std::printf("%d", a.answer == EmulatorCounts::kAnswered);
+  std::printf("%d", a.answer == EmulatorCounts::kAnswer);
   for (std::size_t i = 0; i < a.counts.size(); ++i)
     std::printf(" %lld", static_cast<long long>((c.counts[i] - b.counts[i]) - (b.counts[i] - a.counts[i])));
 }
