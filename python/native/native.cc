@@ -148,7 +148,7 @@ nb::dict OperatorDict(const Operator& op) {
   dict["type"] = Text(op.type);
   dict["kind"] = Text(SpanKindName(op.key.kind));
   dict["category"] = Text(op.category.name);
-  dict["group"] = Text(GroupName(op.category.group));
+  dict["group"] = Text(OperatorGroupName(op.category.group));
   dict["instruction"] = op.key.instruction;
   dict["parent"] = op.parent;
   dict["portable"] = op.portable;
@@ -358,7 +358,8 @@ nb::list DecideUnits(const std::vector<std::vector<double>>& effects, double q, 
 std::vector<std::string> WriteReportFiles(const std::string& path, const std::string& out) {
   const nb::gil_scoped_release gil_released;
   std::vector<std::string> files;
-  for (const auto& file : WriteReport(ReadReport(path), path, out, false)) files.push_back(file.string());
+  for (const auto& file : WriteReport(MakeReportFromPath(path), path, out, false))
+    files.push_back(file.string());
   return files;
 }
 

@@ -171,16 +171,16 @@ ChosenToken ChooseLargest(const Number* logits, std::int64_t count) {
 ChosenToken Greedy(const Model& model) {
   const Tensor& logits = Logits(model);
   const std::int64_t vocabulary = Vocabulary(model);
-  const auto greedy = [&]<typename Number>(const Number* all) {
+  const auto choose_largest = [&]<typename Number>(const Number* all) {
     return ChooseLargest(all + (logits.numel() - vocabulary), vocabulary);
   };
   switch (logits.scalar_type()) {
     case ScalarType::Float:
-      return greedy(logits.const_data_ptr<float>());
+      return choose_largest(logits.const_data_ptr<float>());
     case ScalarType::Half:
-      return greedy(logits.const_data_ptr<executorch::aten::Half>());
+      return choose_largest(logits.const_data_ptr<executorch::aten::Half>());
     case ScalarType::BFloat16:
-      return greedy(logits.const_data_ptr<executorch::aten::BFloat16>());
+      return choose_largest(logits.const_data_ptr<executorch::aten::BFloat16>());
     default:
       throw Error(ExitCode::kUsage, "the logits are no floating-point numbers");
   }
@@ -195,9 +195,9 @@ std::int64_t TokenAt(std::int64_t position, std::int64_t vocabulary) {
 }
 
 void PrepareStep(Model& model, const protocol::StepPlace& place) {
-  const std::vector<std::int64_t> tokens = DrawTokens(place.at, place.tokens, Vocabulary(model));
+  const std::vector<std::int64_t> tokens = DrawTokens(place.position, place.tokens, Vocabulary(model));
   if (place.method.empty()) {
-    PrepareStep(model, tokens, place.at);
+    PrepareStep(model, tokens, place.position);
     return;
   }
   model.Select(place.method);
@@ -207,15 +207,15 @@ void PrepareStep(Model& model, const protocol::StepPlace& place) {
     throw Error(ExitCode::kUsage, fmt::format("'{}' is chosen by the number of tokens", place.method))
         .Remedy("leave out \"method\"");
   if (place.tokens > shape->tokens) throw NoMethodTakes(place.tokens);
-  model.SetTokens(tokens, place.at);
+  model.SetTokens(tokens, place.position);
 }
 
 protocol::FillReply Fill(Model& model, const protocol::FillRequest& request) {
   if (model.state() != nullptr) model.state()->Reset();
   const std::int64_t start = MonotonicNow(), vocabulary = Vocabulary(model);
   protocol::FillReply reply;
-  for (std::int64_t at = 0; at < request.upto; ++reply.steps) {
-    const std::int64_t count = NextChunk(model, request.upto - at, request.chunk);
+  for (std::int64_t at = 0; at < request.tokens; ++reply.steps) {
+    const std::int64_t count = NextChunk(model, request.tokens - at, request.chunk);
     RunStep(model, DrawTokens(at, count, vocabulary), at);
     at += count;
   }
@@ -232,7 +232,7 @@ protocol::ReferenceReply RunReference(Model& model, const protocol::FillRequest&
   protocol::ReferenceReply reply;
   reply.restored = state != nullptr;
   for (std::string* digest : {&reply.first, &reply.repeated}) {
-    RunStep(model, DrawTokens(request.upto, count, Vocabulary(model)), request.upto);
+    RunStep(model, DrawTokens(request.tokens, count, Vocabulary(model)), request.tokens);
     *digest = DigestOutputs(model.method()).at(0).sha256;
   }
   if (state != nullptr) state->SetSaved(std::move(saved_copy));
@@ -247,7 +247,7 @@ protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
   const auto reserve = [&](auto&... columns) {
     (columns.reserve(static_cast<std::size_t>(request.prompt + request.generate)), ...);
   };
-  reserve(reply.generated, reply.tokens, reply.at, reply.inputs_ns, reply.execute_ns, reply.argmax_ns,
+  reserve(reply.generated, reply.tokens, reply.positions, reply.inputs_ns, reply.execute_ns, reply.argmax_ns,
           reply.between_ns, reply.wait_ns);
   const WaitMeter meter;
   WaitReading wait_before = meter.Read();
@@ -271,7 +271,7 @@ protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
     add_interval(reply.argmax_ns, MonotonicNow());
     const WaitReading after = meter.Read();
     reply.tokens.push_back(count);
-    reply.at.push_back(at);
+    reply.positions.push_back(at);
     reply.wait_ns.push_back(WaitedTime(wait_before, after));
     wait_before = after;
     add_interval(reply.between_ns, MonotonicNow());

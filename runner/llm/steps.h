@@ -17,7 +17,7 @@ std::int64_t TokenAt(std::int64_t position, std::int64_t vocabulary);
 // Prepares the model for runs of a step. Throws Error (kUsage) if no method takes such a step.
 void PrepareStep(Model& model, const protocol::StepPlace& place);
 
-// Runs the tokens of the positions from 0 to `upto`, in chunks of at most `chunk`.
+// Runs the tokens of the positions from 0 to `request.tokens` - 1, in chunks of at most `chunk`.
 protocol::FillReply Fill(Model& model, const protocol::FillRequest& request);
 
 // Fills the cache, and then runs the same step twice. Returns digests of the logits of both runs.

@@ -188,8 +188,8 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
                ? std::optional(*after_value - *before_value)
                : std::nullopt;
   };
-  reply.steal = increase(start_waits.steal_ns, end_waits.steal_ns);
-  reply.throttled = increase(start_waits.throttled_ns, end_waits.throttled_ns);
+  reply.steal_time = increase(start_waits.steal_ns, end_waits.steal_ns);
+  reply.throttled_time = increase(start_waits.throttled_ns, end_waits.throttled_ns);
   const std::vector<std::int64_t> thread_times_now = meter.ThreadTimes();
   for (std::size_t i = 0; i < thread_times.size() && thread_times.size() == thread_times_now.size(); ++i)
     reply.thread_cpu.push_back(std::max<std::int64_t>(0, thread_times_now[i] - thread_times[i]));

@@ -18,7 +18,7 @@ namespace etprof {
 
 struct Command {
   std::vector<std::string> arguments;                            // [0] is the program, as the device names it
-  std::vector<std::pair<std::string, std::string>> environment;  // added to the device's own
+  std::vector<std::pair<std::string, std::string>> environment;  // added to the device's environment
   std::vector<int> cpus;                                         // CPU affinity; empty: any CPU
 };
 // The command as one line for messages and manifests, quoted for a POSIX shell where needed.
@@ -64,7 +64,7 @@ struct ExitStatus {
 // and leaves no zombie.
 class Process {
  public:
-  enum class Read {
+  enum class ReadResult {
     kLine,
     kEnd,  // stdout was closed, or the process exited more than 1 s ago (its children may keep stdout open)
     kTimeout,
@@ -78,7 +78,7 @@ class Process {
   virtual bool Send(std::string_view line, double timeout_seconds) = 0;
   // Reads the next line of stdout, without the newline. A last line without a newline counts as a line. Text
   // that arrives on stderr meanwhile goes to the sink given to Device::Start.
-  virtual Read ReadLine(std::string& line, double timeout_seconds) = 0;
+  virtual ReadResult ReadLine(std::string& line, double timeout_seconds) = 0;
   virtual void CloseInput() = 0;
   // Waits for the end of the process and forwards its stderr; absent: still running after `timeout_seconds`.
   virtual std::optional<ExitStatus> Wait(double timeout_seconds) = 0;

@@ -13,7 +13,7 @@ TEST(DeviceName, AcceptsEveryKind) {
 }
 
 // A name that begins with a dash would be an option of the client program.
-TEST(DeviceName, RejectsOtherNames) {
+TEST(DeviceName, RejectsInvalidNames) {
   for (const char* name : {"", "pi5", "ssh", "ssh:", "ssh:-oProxyCommand=x", "adb:", "adb:-H", "LOCAL"}) {
     try {
       CheckDeviceName(name);

@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 
-constexpr double kCleanSeconds = 60;
+constexpr double kCleanTimeoutSeconds = 60;
 
 std::string NoAnswerRemedy(const std::string& name) {
   if (name.starts_with("ssh:"))
@@ -36,7 +36,7 @@ DeviceSurvey SurveyDevice(const std::string& name, const SurveyOptions& options)
     survey.properties = device->Properties();
     survey.vitals = ParseVitals(ShellOutput(*device, VitalsScript(), options.answer_seconds));
     if (options.clean) {
-      limit_seconds = kCleanSeconds;
+      limit_seconds = kCleanTimeoutSeconds;
       deadline = MonotonicSeconds() + limit_seconds;
       survey.removed = device->RemoveStoredFiles();
     }

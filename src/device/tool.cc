@@ -18,7 +18,8 @@ namespace {
 constexpr Bytes kMaxLogBytes = 16 << 20;  // a client's log; ToolOptions::max_file limits it, too
 constexpr std::size_t kQuotedBytes = 100;
 constexpr std::size_t kMaxUnexpectedBytes = std::size_t{64} << 10U;
-constexpr double kEndSeconds = 1;  // minimum time for a process to exit after it closed stdout or was killed
+constexpr double kMinExitSeconds =
+    1;  // minimum time for a process to exit after it closed stdout or was killed
 
 }  // namespace
 
@@ -30,8 +31,9 @@ ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::st
   std::string line;
   while (true) {
     const double remaining_seconds = deadline - MonotonicSeconds();
-    output.end = remaining_seconds < 0 ? Process::Read::kTimeout : process.ReadLine(line, remaining_seconds);
-    if (output.end != Process::Read::kLine) return output;
+    output.end =
+        remaining_seconds < 0 ? Process::ReadResult::kTimeout : process.ReadLine(line, remaining_seconds);
+    if (output.end != Process::ReadResult::kLine) return output;
     if (!last_line.empty() && line == last_line) return output;
     if (output.text.empty() && !expected_first_line.empty() && line != expected_first_line)
       max_bytes = kMaxUnexpectedBytes;
@@ -39,7 +41,7 @@ ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::st
       output.text += line + '\n';
     } else if (!drop_excess) {
       output.text.append(line, 0, kQuotedBytes);
-      output.end = Process::Read::kTooLong;
+      output.end = Process::ReadResult::kTooLong;
       return output;
     }
   }
@@ -76,14 +78,14 @@ ToolResult RunTool(const std::vector<std::string>& arguments, const ToolOptions&
   ProcessOutput output =
       ReadOutput(*process, options.timeout_seconds, "", options.first_line, !options.limit_output);
   result.output = std::move(output.text);
-  if (output.end != Process::Read::kEnd) {
+  if (output.end != Process::ReadResult::kEnd) {
     process->Kill();
-    if (output.end == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
-    result.timed_out = output.end == Process::Read::kTimeout;
-    result.too_long = output.end == Process::Read::kTooLong;
+    if (output.end == Process::ReadResult::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+    result.timed_out = output.end == Process::ReadResult::kTimeout;
+    result.too_long = output.end == Process::ReadResult::kTooLong;
   }
   const std::optional<ExitStatus> status =
-      process->Wait(std::max(kEndSeconds, deadline - MonotonicSeconds()));
+      process->Wait(std::max(kMinExitSeconds, deadline - MonotonicSeconds()));
   if (!status) {
     process->Kill();
     result.timed_out = true;
@@ -109,8 +111,8 @@ std::string ShellOutput(Device& device, const std::string& script, double timeou
   const std::unique_ptr<Process> process = device.Start({{"sh", "-c", script}, {}, {}}, {});
   process->CloseInput();
   ProcessOutput output = ReadOutput(*process, timeout_seconds);
-  if (output.end == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
-  if (output.end != Process::Read::kEnd) return "";
+  if (output.end == Process::ReadResult::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+  if (output.end != Process::ReadResult::kEnd) return "";
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
   if (process->ConnectionLost()) throw DeviceLost(device.Name(), "the connection was lost");
   return status && status->Success() ? std::move(output.text) : "";

@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxOutputBytes = std::size_t{16} << 20U;  // maxim
 // The stdout of a process, and why reading ended: kEnd (stdout was closed), kLine (the line `last_line` was
 // read), kTimeout, kInterrupted, or kTooLong (more than kMaxOutputBytes bytes; `text` has the first ones).
 struct ProcessOutput {
-  Process::Read end = Process::Read::kEnd;
+  Process::ReadResult end = Process::ReadResult::kEnd;
   std::string text;
 };
 // Reads stdout until it is closed or until the line `last_line`, which is not part of the result. An empty

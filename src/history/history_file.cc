@@ -182,7 +182,7 @@ RunProperties ReadRunProperties(const Statement& row) {
           {row.Text(11), row.Text(12), row.Text(13), row.Text(14), row.Text(15), row.Text(16), row.Text(17),
            static_cast<int>(row.Integer(18))}};
 }
-constexpr int kAfterRun = 19;  // number of these columns
+constexpr int kNumRunColumns = 19;  // number of these columns
 
 // Reads kArtifactColumns, which begin at column `first`.
 Artifact ReadArtifact(const Statement& row, int first) {
@@ -381,7 +381,7 @@ std::string HistoryFile::ExpandCommit(const std::string& start) {
 void HistoryFile::AddAcceptance(std::int64_t series, const Acceptance& acceptance) {
   Statement add(database_,
                 "INSERT OR REPLACE INTO acceptance(series, commit_name, reason, at) VALUES(?1, ?2, ?3, ?4)");
-  add.Bind(series, acceptance.commit, acceptance.reason, acceptance.at).Run();
+  add.Bind(series, acceptance.commit, acceptance.reason, acceptance.time).Run();
 }
 
 std::vector<Acceptance> HistoryFile::ReadAcceptances(std::int64_t series) {
@@ -445,8 +445,8 @@ std::vector<HistoryRun> HistoryFile::Runs() {
                   "run.machine ORDER BY run.id",
                   kRunColumns, kMachineColumns));
   return find.ReadRows([&] {
-    return HistoryRun{ReadRunProperties(find), find.Text(kAfterRun), find.Text(kAfterRun + 1),
-                      ReadResults(find.Integer(kAfterRun + 2))};
+    return HistoryRun{ReadRunProperties(find), find.Text(kNumRunColumns), find.Text(kNumRunColumns + 1),
+                      ReadResults(find.Integer(kNumRunColumns + 2))};
   });
 }
 
@@ -583,10 +583,11 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
   };
   std::map<std::int64_t, Reference> references;  // keyed by result; each is read once
   while (find.Step()) {
-    TrendPoint point{ReadRunProperties(find), ReadArtifact(find, kAfterRun), find.Integer(kAfterRun + 3)};
+    TrendPoint point{ReadRunProperties(find), ReadArtifact(find, kNumRunColumns),
+                     find.Integer(kNumRunColumns + 3)};
     std::optional<std::int64_t> reference_result;
     if (!point.reference.empty()) {
-      reference.Bind(find.Integer(kAfterRun + 4), point.reference);
+      reference.Bind(find.Integer(kNumRunColumns + 4), point.reference);
       if (reference.Step()) {
         point.reference_artifact = ReadArtifact(reference, 0);
         reference_result = reference.Integer(3);

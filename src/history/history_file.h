@@ -51,7 +51,7 @@ inline constexpr double kMinOperatorShare = 0.01;
 // Accepts the changes of a series that begin with this commit or before, so that they fail no check.
 struct Acceptance {
   std::string commit, reason;
-  UnixTime at = 0;  // time of the acceptance
+  UnixTime time = 0;  // when the changes were accepted
 };
 
 struct TrendData {

@@ -201,7 +201,7 @@ TEST_F(HistoryFileTest, AcceptsOnlySeriesThatHaveTheCommit) {
   ASSERT_EQ(trends[0].accepted.size(), 2U);
   EXPECT_EQ(trends[0].accepted[0].commit, "c2");
   EXPECT_EQ(trends[0].accepted[0].reason, "known");
-  EXPECT_EQ(trends[0].accepted[0].at, 8);
+  EXPECT_EQ(trends[0].accepted[0].time, 8);
   EXPECT_EQ(trends[0].accepted[1].reason, "later");
   EXPECT_TRUE(trends[1].accepted.empty());
 }

@@ -51,16 +51,16 @@ TEST(Record, StoresLaunchesAndSumsThatAddUp) {
     EXPECT_EQ(op.by_launch.size(), large ? off.launches.size() : 0) << op.name;
   }
   for (std::size_t launch = 0; launch < off.launches.size(); ++launch) {
-    Nanoseconds of_launch = 0, largest = 0;
+    Nanoseconds launch_sum = 0, largest = 0;
     for (const HistoryOperator& op : off.operators) {
       if (op.by_launch.empty()) continue;
-      of_launch += op.by_launch[launch];
+      launch_sum += op.by_launch[launch];
       largest = std::max(largest, op.by_launch[launch]);
     }
     if (!off.launches[launch].traced) continue;
     EXPECT_GT(largest, 0);
-    EXPECT_NEAR(static_cast<double>(of_launch), static_cast<double>(*off.launches[launch].traced),
-                0.05 * static_cast<double>(of_launch));
+    EXPECT_NEAR(static_cast<double>(launch_sum), static_cast<double>(*off.launches[launch].traced),
+                0.05 * static_cast<double>(launch_sum));
   }
   EXPECT_EQ(off.operator_runs, static_cast<std::int64_t>(profile.CommonSet().size()));
 }

@@ -137,13 +137,13 @@ TestedRuns SelectRuns(const std::vector<TrendPoint>& points, const PointLogs& re
 }
 
 TestedRuns SelectOperatorRuns(const TrendData& data, const OperatorTimes& op) {
-  const auto logs = [&](bool relative) {
+  const auto make_logs = [&](bool relative) {
     return [&, relative](const TrendPoint& point) {
       const auto at = static_cast<std::size_t>(&point - data.points.data());
       return SelfLogs(op.times[at], point, relative);
     };
   };
-  return SelectRuns(data.points, logs(true), logs(false));
+  return SelectRuns(data.points, make_logs(true), make_logs(false));
 }
 
 // Returns TrendChange::accepted, with the newest reason. A change that begins at or before a commit is
@@ -194,16 +194,16 @@ TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& t
     change.cause = ChangeCause::kMachine;
   }
   const bool may_be_code = change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown;
-  const bool is_large = std::abs(found.log_size) >= std::log1p(options.smallest);
+  const bool is_large = std::abs(found.log_size) >= std::log1p(options.min_change);
   change.accepted = AcceptanceReason(change, trend.data, options.since);
   change.counts = may_be_code && is_large && !change.accepted;
   return change;
 }
 
-void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double smallest, double level,
+void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double min_change, double level,
                   Trend& trend) {
-  const double log_smallest = std::log1p(smallest);
-  trend.shows_after = stats::RunsToDetect(found, log_smallest, level);
+  const double log_min_change = std::log1p(min_change);
+  trend.shows_after = stats::RunsToDetect(found, log_min_change, level);
   const bool can_show = runs >= stats::kMinSeriesRuns && trend.shows_after &&
                         *trend.shows_after <= std::max(found.last_runs, std::size_t{2});
   if (!can_show) {
@@ -212,7 +212,7 @@ void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double sma
     const std::size_t min = runs < stats::kMinSeriesRuns ? stats::kMinSeriesRuns - runs : 1;
     for (std::size_t more = min; more <= 1000 && !trend.more_runs; ++more) {
       longer.last_runs = found.last_runs + more;
-      const auto shows = stats::RunsToDetect(longer, log_smallest, level, longer.last_runs);
+      const auto shows = stats::RunsToDetect(longer, log_min_change, level, longer.last_runs);
       if (shows || !found.run_sd) trend.more_runs = more;
     }
   }
@@ -226,14 +226,14 @@ void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double sma
 // Tests the latency, or the self times of report.operator_name.
 void FindSeriesChanges(Trend& trend, const HistoryReport& report, double level) {
   const bool use_self_times = !report.operator_name.empty();
-  const auto logs = [&](bool relative) -> PointLogs {
+  const auto make_logs = [&](bool relative) -> PointLogs {
     return [=](const TrendPoint& point) {
       return use_self_times ? SelfLogs(point.self, point, relative)
              : relative     ? RelativeLogs(point)
                             : LatencyLogs(point);
     };
   };
-  const TestedRuns tested = SelectRuns(trend.data.points, logs(true), logs(false));
+  const TestedRuns tested = SelectRuns(trend.data.points, make_logs(true), make_logs(false));
   stats::ChangePointOptions options;
   options.level = level;
   const stats::ChangePoints found = stats::FindChangePoints(tested.runs, options);
@@ -243,7 +243,7 @@ void FindSeriesChanges(Trend& trend, const HistoryReport& report, double level) 
   trend.between_sd = found.between_sd;
   for (const stats::LevelChange& change : found.changes)
     trend.changes.push_back(MakeTrendChange(change, tested, trend, report, false));
-  DecideSeries(found, tested.runs.size(), report.smallest, level, trend);
+  DecideSeries(found, tested.runs.size(), report.min_change, level, trend);
 }
 
 // Tests the operators of all series together. Benjamini and Hochberg's procedure selects operators by their

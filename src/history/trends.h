@@ -103,7 +103,7 @@ struct Trend {
   std::vector<OperatorTrend> operators;  // operators that changed, by decreasing share
   std::size_t tested_operators = 0;
   GateDecision decision = GateDecision::kInconclusive;  // decided by the latency
-  std::optional<std::size_t> shows_after;  // runs at a new level until a change of `smallest` is detected
+  std::optional<std::size_t> shows_after;  // runs at a new level until a change of `min_change` is detected
   std::optional<std::size_t> more_runs;  // runs until it can show such a change; absent: it can now, or never
 
   static constexpr const char* kSchemaName = "trend";
@@ -147,9 +147,9 @@ struct Trend {
 };
 
 struct TrendOptions {
-  double level = 0.05;     // probability of any false change in the series or their operators
-  double smallest = 0.01;  // smallest relative change that fails; smaller changes are only shown
-  std::string since;       // changes after this commit count; "": all
+  double level = 0.05;       // probability of any false change in the series or their operators
+  double min_change = 0.01;  // smallest relative change that fails; smaller changes are only shown
+  std::string since;         // changes after this commit count; "": all
 };
 
 struct HistoryReport : TrendOptions {
@@ -164,7 +164,7 @@ struct HistoryReport : TrendOptions {
     v("result", &R::decision,
       {.meaning = "of all series: `fail`: one became slower; `inconclusive`: one cannot show it"});
     v("level", &R::level, {.meaning = "chance of a false change in any of the series", .min = 0, .max = 1});
-    v("smallest", &R::smallest, {.meaning = "change that fails, relative"});
+    v("smallest", &R::min_change, {.meaning = "change that fails, relative"});
     v("since", &R::since, {.meaning = "changes after this commit count; null: all", .or_null = true});
     v("series", &R::trends, {.meaning = "what is measured again with every commit"});
     v("notes", &R::notes, {.meaning = "what the reader has to know to trust this"});

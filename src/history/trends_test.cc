@@ -88,7 +88,7 @@ TEST(Trends, IgnoresImpossibleRatios) {
 TEST(Trends, FasterCodePasses) {
   SimulatedRuns simulated;
   simulated.code = [](int i) { return i >= 18 ? -0.03 : 0.0; };
-  const HistoryReport report = FindTrends(simulated.Data(), "", {.smallest = 0.03, .since = ""});
+  const HistoryReport report = FindTrends(simulated.Data(), "", {.min_change = 0.03, .since = ""});
   EXPECT_EQ(report.decision, GateDecision::kPass);
   EXPECT_EQ(report.trends[0].changes.size(), 1U);
 }
@@ -152,9 +152,9 @@ TEST(Trends, RatiosToAChangedReferenceHaveAnUnknownCause) {
 TEST(Trends, AcceptsChangesUpToACommit) {
   SimulatedRuns simulated;
   simulated.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
-  EXPECT_EQ(FindTrends(simulated.Data(), "", {.smallest = 0.025, .since = "c20"}).decision,
+  EXPECT_EQ(FindTrends(simulated.Data(), "", {.min_change = 0.025, .since = "c20"}).decision,
             GateDecision::kPass);
-  EXPECT_EQ(FindTrends(simulated.Data(), "", {.smallest = 0.025, .since = "c16"}).decision,
+  EXPECT_EQ(FindTrends(simulated.Data(), "", {.min_change = 0.025, .since = "c16"}).decision,
             GateDecision::kFail);
   EXPECT_THROW(FindTrends(simulated.Data(), "", {.since = "none"}), Error);
 }
@@ -165,7 +165,7 @@ TEST(Trends, AcceptsChangesOfASeriesWithAReason) {
   const auto check = [&](const std::string& commit) {
     std::vector<TrendData> data = simulated.Data();
     data[0].accepted = {{"c1", "older", 1}, {commit, "exact batch norm", 2}};
-    return FindTrends(std::move(data), "", {.smallest = 0.025, .since = ""});
+    return FindTrends(std::move(data), "", {.min_change = 0.025, .since = ""});
   };
   const HistoryReport accepted = check("c20");
   EXPECT_EQ(accepted.decision, GateDecision::kPass);
@@ -179,7 +179,7 @@ TEST(Trends, AcceptsChangesOfASeriesWithAReason) {
 TEST(Trends, SmallSignificantChangesPass) {
   SimulatedRuns simulated;
   simulated.code = [](int i) { return i >= 18 ? 0.03 : 0.0; };
-  const HistoryReport report = FindTrends(simulated.Data(), "", {.smallest = 0.04, .since = ""});
+  const HistoryReport report = FindTrends(simulated.Data(), "", {.min_change = 0.04, .since = ""});
   EXPECT_EQ(report.decision, GateDecision::kPass);
   ASSERT_EQ(report.trends[0].changes.size(), 1U);
   EXPECT_FALSE(report.trends[0].changes[0].counts);

@@ -55,7 +55,7 @@ auto UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const
       setup.timeout_seconds);
   protocol::LoadRequest load = MakeLoadRequest(setup);
   load.watch_memory = watch_memory;
-  worker.Ask<protocol::LoadReply>("load", load);
+  worker.SendRequest<protocol::LoadReply>("load", load);
   auto result = send_requests(worker);
   worker.Quit();
   return result;
@@ -101,7 +101,7 @@ void MeasureCounters(const ExtraRunsSetup& setup) {
   MeasureEach(counters, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
     const auto reply =
         UseWorker(counters, unit_setup, WorkerCommand(unit_setup), false, [](WorkerClient& worker) {
-          return worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
+          return worker.SendRequest<protocol::CountersReply>("counters", protocol::CountersRequest{});
         });
     for (const std::string& remark : DescribeCounterLimits(reply)) Warn(counters, remark, data);
     if (reply.counters.empty()) return;
@@ -193,7 +193,7 @@ class InstructionCounter {
  private:
   void Count() {
     replies_.push_back(UseWorker(kInstructions, setup_, command_, false, [](WorkerClient& worker) {
-      return worker.Ask<protocol::CountersReply>("counters", kCountOnce);
+      return worker.SendRequest<protocol::CountersReply>("counters", kCountOnce);
     }));
   }
 
@@ -232,7 +232,7 @@ void MeasureWatch(const ExtraRunsSetup& setup) {
     const bool watch_memory = !data.emulated;  // the pages of an emulated process are the emulator's
     auto reply =
         UseWorker(watch, unit_setup, WorkerCommand(unit_setup), watch_memory, [](WorkerClient& worker) {
-          return worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
+          return worker.SendRequest<protocol::WatchReply>("watch", protocol::WatchRequest{});
         });
     if (!reply.problem.empty()) return Warn(watch, reply.problem, data);
     if (reply.unmatched_calls > 0) Warn(watch, UnmatchedCallsWarning(reply.unmatched_calls), data);
@@ -256,10 +256,10 @@ std::optional<VariantValues> ReadVariantValues(const ExtraRuns& extra_runs,
   VariantValues variant;
   variant.method = unit_setup.config->method;
   const auto read_values = [&](WorkerClient& worker) {
-    auto reply = worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{});
+    auto reply = worker.SendRequest<protocol::ValuesReply>("values", protocol::ValuesRequest{});
     if (!reply.problem.empty()) return reply;
     variant.values = DescribeValues(reply, ReadProgramFile(unit_setup.model), variant.method);
-    reply = worker.Ask<protocol::ValuesReply>(
+    reply = worker.SendRequest<protocol::ValuesReply>(
         "values", protocol::ValuesRequest{device_path, MakeValueSizes(variant.values)});
     if (reply.problem.empty() && !unit_setup.device->Get(device_path, file))
       reply.problem = "the runner left no values";
@@ -295,7 +295,7 @@ void MeasureValues(const ExtraRunsSetup& setup) {
   MeasureEach(values, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
     try {
       auto variant = ReadVariantValues(values, unit_setup, data);
-      if (variant && setup.run.pairs.empty()) SaveValues(*variant, data.FileBesideLog(kReadValuesSuffix));
+      if (variant && setup.run.pairs.empty()) SaveValues(*variant, data.PathNextToLog(kReadValuesSuffix));
       if (variant) values_by_experiment.insert_or_assign(&data, std::move(*variant));
     } catch (const WorkerFailure&) {
       throw;
@@ -365,7 +365,7 @@ void MeasurePeaks(const ExtraRunsSetup& setup, const Config& config,
                                  experiment.isa};
       PeaksEntry entry;
       entry.peaks =
-          MeasurePeaksByRunner(*unit_setup.device, request, *unit_setup.interruption, kMaxPeakSeconds);
+          MeasurePeaksOnDevice(*unit_setup.device, request, *unit_setup.interruption, kMaxPeakSeconds);
       for (const std::size_t u : units) entry.experiments.push_back(setup.plan.units[u].label);
       peaks.entries.push_back(std::move(entry));
     } catch (const WorkerFailure& failure) {

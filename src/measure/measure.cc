@@ -98,7 +98,7 @@ class Measurement {
           .Remedy("repeat it without --resume");
     }
     const bool resumed = options_.resume && ContinueRun(hash);
-    const QuietResult quiet = WaitForQuietDevice();  // Ctrl-C during it leaves the directory unchanged
+    const QuietResult quiet = WaitForQuietDevice();  // Ctrl-C while it waits leaves the directory unchanged
     waited_before_launches_ += quiet.waited_seconds;
     if (!resumed) {
       const auto names = MapEach(config_.experiments, &ExperimentConfig::name);
@@ -363,7 +363,7 @@ class Measurement {
   // Continues the run in the directory. Returns false if the directory has no run.
   bool ContinueRun(const std::string& hash) {
     if (!Exists(directory_.folder() / kManifestFile)) return false;
-    RunData old = LoadRunDirectory(directory_.folder(), /*with_bare_files=*/false);
+    RunData old = LoadRunDirectory(directory_.folder(), /*include_unlisted_etdumps=*/false);
     const auto refusal = [&](const std::string& reason) {
       return Error(ExitCode::kBadInput, "cannot be resumed: " + reason)
           .InFile(directory_.folder().string())
@@ -524,7 +524,7 @@ class Measurement {
     std::shared_ptr<SharedWorker>& worker =
         shared_workers_[fmt::format("{} {}", plan_.units[u].threads, ExperimentDigest(process_config))];
     if (worker == nullptr) worker = std::make_shared<SharedWorker>();
-    worker->fill_tokens = std::max(worker->fill_tokens, config.place->at);
+    worker->max_cache_tokens = std::max(worker->max_cache_tokens, config.place->position);
     if (config.place->walk) {
       worker->cold_request = config.place->walk;
       worker->cold_request->generate = 1;

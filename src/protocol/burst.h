@@ -56,7 +56,7 @@ struct BurstConditions {
   std::optional<std::int64_t> frequency_khz, frequency_cap_khz;
   std::optional<double> temperature_celsius;
   std::optional<double> load_average;
-  std::optional<Nanoseconds> steal, throttled;
+  std::optional<Nanoseconds> steal_time, throttled_time;
   std::optional<std::int64_t> frequency_start_khz;
   std::vector<Nanoseconds> thread_cpu;
 
@@ -80,9 +80,9 @@ struct BurstConditions {
     v("temperature_celsius", &B::temperature_celsius,
       {.meaning = "of the device's hottest sensor, after the burst"});
     v("load_average", &B::load_average, {.meaning = "of the device over one minute, after the burst"});
-    v("steal_ns", &B::steal,
+    v("steal_ns", &B::steal_time,
       {.meaning = "for which the host of a virtual machine ran something else on cpu_start"});
-    v("throttled_ns", &B::throttled,
+    v("throttled_ns", &B::throttled_time,
       {.meaning = "for which the control group had used up its quota of processor time"});
     v("frequency_start_khz", &B::frequency_start_khz, {.meaning = "of cpu_start, before the burst"});
     v("thread_cpu_ns", &B::thread_cpu,

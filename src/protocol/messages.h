@@ -133,19 +133,19 @@ struct InputSpec {
 };
 
 // The place of a language model's step in a text: the step takes `tokens` tokens at once, and the first of
-// them has position `at`. A step may run several methods (the embedding of the tokens, the decoder), and each
-// of these methods has a separate StepPlace.
+// them has position `position`. A step may run several methods (the embedding of the tokens, the decoder),
+// and each of these methods has a separate StepPlace.
 struct StepPlace {
   std::int64_t tokens = 1;
-  std::int64_t at = 0;      // also the number of tokens in the cache before the step
-  std::string method = {};  // empty: the method that computes the step's logits
+  std::int64_t position = 0;  // of the first token; also the number of tokens in the cache before the step
+  std::string method = {};    // empty: the method that computes the step's logits
   auto operator<=>(const StepPlace&) const = default;
 
   static constexpr const char* kSchemaName = "place";
   static void Describe(auto& v) {
     v("tokens", &StepPlace::tokens,
       {.meaning = "that one step takes: 1 decodes, more prefill", .min = 1, .max = kMaxTokens});
-    v("at", &StepPlace::at,
+    v("at", &StepPlace::position,
       {.meaning = "the position of the first one: so many tokens are in the cache", .max = kMaxTokens});
     v("method", &StepPlace::method,
       {.meaning = "that runs, which gives a step its inputs: the embedding of tokens, or an encoder; absent: "
@@ -298,14 +298,14 @@ struct SelectRequest {
   }
 };
 
-// {"cmd": "fill"}: runs `upto` tokens at the positions from 0 on, which fills the cache as a text would.
+// {"cmd": "fill"}: runs `tokens` tokens at the positions from 0 on, which fills the cache as a text would.
 // {"cmd": "reference"}: does the same, and then runs the next step twice, to compare the logits of both.
 struct FillRequest {
-  std::int64_t upto = 0;
+  std::int64_t tokens = 0;
   std::int64_t chunk = 1;
 
   static void Describe(auto& v) {
-    v("upto", &FillRequest::upto, {.meaning = "the number of tokens", .max = kMaxTokens});
+    v("upto", &FillRequest::tokens, {.meaning = "the number of tokens", .max = kMaxTokens});
     v("chunk", &FillRequest::chunk, {.meaning = "tokens at once, at most", .min = 1, .max = kMaxTokens});
   }
 };
@@ -364,7 +364,8 @@ struct TestStep : StepPlace {
           .meaning = meaning, .min = min, .max = kMaxTokens, .or_null = true, .omit_if_empty = true};
     };
     v("tokens", &P::tokens, optional_count("that a run takes at once: 1 decodes, more are prefill", 1));
-    v("at", &P::at, optional_count("the position of the first one: so many tokens are in the cache", 0));
+    v("at", &P::position,
+      optional_count("the position of the first one: so many tokens are in the cache", 0));
     v("method", &P::method,
       {.meaning = "that runs, if it is not the one that gives the step's logits: the embedding of tokens, an "
                   "encoder",
@@ -397,7 +398,7 @@ struct TestStep : StepPlace {
 struct WalkReply {
   std::int64_t total_ns = 0;
   std::vector<std::int64_t> prompt, generated;
-  std::vector<std::int64_t> tokens, at;
+  std::vector<std::int64_t> tokens, positions;
   std::vector<std::int64_t> inputs_ns, execute_ns, argmax_ns, between_ns, wait_ns;
   std::optional<std::int64_t> encode_ns, features, nan_steps;
 
@@ -420,7 +421,7 @@ struct WalkReply {
        .min = 1,
        .omit_if_empty = true});
     v("tokens", &WalkReply::tokens, {.meaning = "of each step"});
-    v("at", &WalkReply::at, {.meaning = "the position of its first token"});
+    v("at", &WalkReply::positions, {.meaning = "the position of its first token"});
     v("inputs_ns", &WalkReply::inputs_ns, {.meaning = "giving it its inputs"});
     v("execute_ns", &WalkReply::execute_ns, {.meaning = "running it, all of its methods"});
     v("argmax_ns", &WalkReply::argmax_ns, {.meaning = "choosing the token, where one is chosen"});

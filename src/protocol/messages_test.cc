@@ -92,7 +92,7 @@ TEST(Messages, ReadBackEveryType) {
   burst.traced_wait = {7};
   burst.recorded_cpu = {8};
   burst.thread_cpu = {9, 1};
-  burst.steal = 10'000'000;
+  burst.steal_time = 10'000'000;
   ExpectRoundTrip(burst);
   ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), -1.5, 2.25, 0.1, 3, 4});
   ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), {}, {}, {}, 3, 4});

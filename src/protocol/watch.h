@@ -75,18 +75,18 @@ struct MemoryPart {
 };
 
 struct MemorySnapshot {
-  std::string at;                 // "loaded", "first_run", "steady"
+  std::string moment;             // "loaded", "first_run", "steady"
   std::int64_t rss_bytes = 0;     // memory of the whole process: the sum of the parts
   std::vector<MemoryPart> parts;  // every owner, in the order of the enumeration
 
-  std::int64_t Resident(MemoryOwner owner) const {
+  std::int64_t ResidentBytes(MemoryOwner owner) const {
     const auto found = std::ranges::find(parts, owner, &MemoryPart::owner);
     return found == parts.end() ? 0 : found->resident;
   }
 
   static constexpr const char* kSchemaName = "memory_moment";
   static void Describe(auto& v) {
-    v("at", &MemorySnapshot::at,
+    v("at", &MemorySnapshot::moment,
       {.meaning = "after loading, after the first run, after those before measuring"});
     v("rss_bytes", &MemorySnapshot::rss_bytes, {.meaning = "resident set size: the sum of the parts"});
     v("parts", &MemorySnapshot::parts, {.meaning = "every owner"});
@@ -197,12 +197,13 @@ struct MemoryReport {
       if (report.operators[i].copy_of >= static_cast<std::int64_t>(i))
         throw std::invalid_argument("memory: an operator is a copy of a later one");
     }
-    for (const MemorySnapshot& moment : report.moments) {
+    for (const MemorySnapshot& snapshot : report.moments) {
       std::int64_t sum = 0;
-      for (const MemoryPart& part : moment.parts) sum += part.resident;
-      if (!std::ranges::equal(moment.parts, AllValues<MemoryOwner>(), {}, &MemoryPart::owner) ||
-          sum != moment.rss_bytes)
-        throw std::invalid_argument("memory: the parts of \"" + moment.at + "\" are not those of the whole");
+      for (const MemoryPart& part : snapshot.parts) sum += part.resident;
+      if (!std::ranges::equal(snapshot.parts, AllValues<MemoryOwner>(), {}, &MemoryPart::owner) ||
+          sum != snapshot.rss_bytes)
+        throw std::invalid_argument("memory: the parts of \"" + snapshot.moment +
+                                    "\" are not those of the whole");
     }
   }
 };
@@ -319,7 +320,7 @@ struct WatchedCalls {
 
 // The largest count, and the largest number of nanoseconds, of a watched operator. Sums over threads, and
 // products with their number, fit into 64 bits, since an operator has at most kMaxWatchedThreads.
-inline constexpr double kMaxSum = kMaxTotalTime;
+inline constexpr double kMaxSumOverRuns = kMaxTotalTime;
 inline constexpr std::size_t kMaxWatchedThreads = 2048;
 
 struct WatchedThread {
@@ -335,17 +336,18 @@ struct WatchedThread {
 
   static constexpr const char* kSchemaName = "watched_thread";
   static void Describe(auto& v) {
-    v("tasks", &WatchedThread::tasks, {.meaning = "over all runs", .max = kMaxSum});
-    v("busy_ns", &WatchedThread::busy_ns, {.meaning = "in tasks", .max = kMaxSum});
+    v("tasks", &WatchedThread::tasks, {.meaning = "over all runs", .max = kMaxSumOverRuns});
+    v("busy_ns", &WatchedThread::busy_ns, {.meaning = "in tasks", .max = kMaxSumOverRuns});
     v("waiting_ns", &WatchedThread::waiting_ns,
-      {.meaning = "the operator's time less `busy_ns`", .max = kMaxSum});
+      {.meaning = "the operator's time less `busy_ns`", .max = kMaxSumOverRuns});
     v("wake_ns", &WatchedThread::wake_ns,
-      {.meaning = "from the start of a parallel region to its first task there", .max = kMaxSum});
+      {.meaning = "from the start of a parallel region to its first task there", .max = kMaxSumOverRuns});
     v("regions", &WatchedThread::regions,
-      {.meaning = "parallel regions in which it had a task", .max = kMaxSum});
+      {.meaning = "parallel regions in which it had a task", .max = kMaxSumOverRuns});
     v("alone_ns", &WatchedThread::alone_ns,
-      {.meaning = "its tasks' time in the runs in which only one task ran at any moment", .max = kMaxSum});
-    v("alone_tasks", &WatchedThread::alone_tasks, {.meaning = "those of `alone_ns`", .max = kMaxSum});
+      {.meaning = "its tasks' time in the runs in which only one task ran at any moment",
+       .max = kMaxSumOverRuns});
+    v("alone_tasks", &WatchedThread::alone_tasks, {.meaning = "those of `alone_ns`", .max = kMaxSumOverRuns});
     v("cpu", &WatchedThread::cpu, {.meaning = "on which it was last seen; -1: not known", .min = -1});
     v("capacity", &WatchedThread::capacity,
       {.meaning = "of that CPU, as Linux gives it (1024: the fastest); -1: not known", .min = -1});
@@ -370,14 +372,16 @@ struct WatchedOperator {
     v.Flat(&O::place);
     v("name", &O::name, {.meaning = "as in traces"});
     v("runs", &O::runs, {.meaning = "that it ran in"});
-    v("time_ns", &O::time_ns, {.meaning = "over all runs", .max = kMaxSum});
-    v("parallel_ns", &O::parallel_ns, {.meaning = "of `time_ns`, in parallel regions", .max = kMaxSum});
-    v("regions", &O::regions, {.meaning = "parallel regions: calls of the thread pool", .max = kMaxSum});
+    v("time_ns", &O::time_ns, {.meaning = "over all runs", .max = kMaxSumOverRuns});
+    v("parallel_ns", &O::parallel_ns,
+      {.meaning = "of `time_ns`, in parallel regions", .max = kMaxSumOverRuns});
+    v("regions", &O::regions,
+      {.meaning = "parallel regions: calls of the thread pool", .max = kMaxSumOverRuns});
     v("fastest_parallel_ns", &O::fastest_parallel_ns,
-      {.meaning = "of the run with the least of it", .max = kMaxSum});
+      {.meaning = "of the run with the least of it", .max = kMaxSumOverRuns});
     v("fastest_alone_ns", &O::fastest_alone_ns,
       {.meaning = "the tasks' time of the fastest run in which only one task ran at any moment; 0: none",
-       .max = kMaxSum});
+       .max = kMaxSumOverRuns});
     v("functions", &O::functions, {.meaning = "that were called for it"});
     v("threads", &O::threads, {.meaning = "the caller, then those of the pool"});
   }

@@ -94,7 +94,7 @@ class CheckAssembler {
   // Two experiments that are compared. The places of a language model in two variants make one pair of the
   // result.
   struct Part {
-    ExperimentPair sides;
+    ExperimentPair variants;
     const Comparison* comparison;  // null: not compared
     const GenerationPair* tests;   // for language models; else null
     std::string test;              // name of the language model's test; else empty
@@ -105,9 +105,9 @@ class CheckAssembler {
     const ReportComparison* const compared = FindComparison(report_, pair.baseline, pair.candidate);
     const GenerationPair* const tests =
         generation_report_ ? FindGenerationPair(*generation_report_, pair.baseline, pair.candidate) : nullptr;
-    const ExperimentPair sides{report_.run, report_.experiments[pair.baseline],
-                               report_.experiments[pair.candidate]};
-    const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
+    const ExperimentPair variants{report_.run, report_.experiments[pair.baseline],
+                                  report_.experiments[pair.candidate]};
+    const ExperimentData &a = variants.BaselineData(), &b = variants.CandidateData();
     const auto existing = tests == nullptr ? parts_.end() : std::ranges::find(parts_, tests, &Part::tests);
     const std::size_t index = existing != parts_.end() ? existing->pair : result_.pairs.size();
     if (existing == parts_.end()) {
@@ -121,31 +121,31 @@ class CheckAssembler {
       new_pair.threads = b.threads;
     }
     CheckPair& out = result_.pairs[index];
-    for (const ExperimentData* side : {&a, &b}) {
-      if (!side->error.empty() && out.error.empty()) out.error = side->label + ": " + side->error;
+    for (const ExperimentData* variant : {&a, &b}) {
+      if (!variant->error.empty() && out.error.empty()) out.error = variant->label + ": " + variant->error;
     }
     if (compared != nullptr) {
       out.pairing = compared->comparison.pairing;
       out.launches = std::max(out.launches, compared->comparison.launches);
     }
-    parts_.push_back({sides, compared == nullptr ? nullptr : &compared->comparison, tests,
+    parts_.push_back({variants, compared == nullptr ? nullptr : &compared->comparison, tests,
                       tests ? a.place->test : "", index});
   }
 
   // Times of emulated CPUs and of kernel-log runs are not meaningful.
-  static std::string RefusalReason(const ExperimentPair& sides) {
-    const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
+  static std::string RefusalReason(const ExperimentPair& variants) {
+    const ExperimentData &a = variants.BaselineData(), &b = variants.CandidateData();
     if (a.emulated || b.emulated) return kEmulatedRemark;
     if (a.trace_enabled || b.trace_enabled) return "the times of a kernel-log run are not latency";
-    for (const ReportExperiment* side : {&sides.baseline, &sides.candidate}) {
-      if (!side->run_classes.empty()) return "the runs of " + side->label + " do different work";
+    for (const ReportExperiment* variant : {&variants.baseline, &variants.candidate}) {
+      if (!variant->run_classes.empty()) return "the runs of " + variant->label + " do different work";
     }
     return "";
   }
 
   // Returns the reason why the latencies of two experiments cannot be checked; empty: they can.
   static std::string Refusal(const Part& part) {
-    std::string refusal = RefusalReason(part.sides);
+    std::string refusal = RefusalReason(part.variants);
     if (refusal.empty() && part.comparison != nullptr &&
         part.comparison->latency.verdict == stats::Verdict::kContended)
       refusal = "contended: " + CleanRunsText(*part.comparison);
@@ -159,8 +159,8 @@ class CheckAssembler {
     for (const Part& part : parts_) {
       if (part.pair != pair) continue;
       parts.push_back(&part);
-      baseline.push_back(&part.sides.BaselineData());
-      candidate.push_back(&part.sides.CandidateData());
+      baseline.push_back(&part.variants.BaselineData());
+      candidate.push_back(&part.variants.CandidateData());
       if (refusal.empty()) refusal = Refusal(part);
     }
     if (parts.front()->tests != nullptr) {
@@ -198,8 +198,8 @@ class CheckAssembler {
   void AddTests(const std::vector<const Part*>& parts) {
     const GenerationPair& tests = *parts.front()->tests;
     const std::size_t pair = parts.front()->pair;
-    const GenerationSide &a = generation_report_->sides[tests.baseline],
-                         &b = generation_report_->sides[tests.candidate];
+    const GenerationVariant &a = generation_report_->variants[tests.baseline],
+                            &b = generation_report_->variants[tests.candidate];
     for (const GenerationPair::Row& row : tests.rows) {
       if (!limits_.slowdown) break;
       std::string refusal;
@@ -217,7 +217,7 @@ class CheckAssembler {
     if (const auto limit = limits_.FirstTokenSlowdown()) {
       const TimeComparison time_comparison =
           tests.first_token ? tests.first_token->time_comparison : TimeComparison();
-      std::string refusal = RefusalReason(parts.front()->sides);
+      std::string refusal = RefusalReason(parts.front()->variants);
       if (refusal.empty() && a.text && b.text && !time_comparison.estimate) {
         if (a.text->prompt != b.text->prompt) {
           refusal = fmt::format("the prompts have {} and {} tokens", a.text->prompt, b.text->prompt);
@@ -247,7 +247,7 @@ class CheckAssembler {
   // Counts are exact except for differences between processes, which are measured. So the decision is by
   // bounds, not by a test.
   void AddInstructions(const Part& part) {
-    const ExperimentData &a = part.sides.BaselineData(), &b = part.sides.CandidateData();
+    const ExperimentData &a = part.variants.BaselineData(), &b = part.variants.CandidateData();
     CheckItem item{.kind = CheckItem::Kind::kInstructions,
                    .name = GetName(CheckItem::Kind::kInstructions),
                    .origin = {.test = part.test},
@@ -280,16 +280,16 @@ class CheckAssembler {
   // operator for which both variants have a row. `rows`: the rows of an experiment, which have a `key`.
   void ForEachMatchedRows(const auto& rows, const auto& visit) const {
     for (const Part& part : parts_) {
-      const auto& baseline_profile = part.sides.baseline.profile;
-      const auto& candidate_profile = part.sides.candidate.profile;
+      const auto& baseline_profile = part.variants.baseline.profile;
+      const auto& candidate_profile = part.variants.candidate.profile;
       if (part.comparison == nullptr || !baseline_profile || !candidate_profile) continue;
       const auto by_key = [&](const ExperimentData& data) {
         std::map<std::string, decltype(&std::invoke(rows, data).front())> found;
         for (const auto& row : std::invoke(rows, data)) found.emplace(row.key, &row);
         return found;
       };
-      const auto baseline_rows = by_key(part.sides.BaselineData());
-      const auto candidate_rows = by_key(part.sides.CandidateData());
+      const auto baseline_rows = by_key(part.variants.BaselineData());
+      const auto candidate_rows = by_key(part.variants.CandidateData());
       for (const OperatorMatch& match : part.comparison->operators) {
         if (!match.baseline || !match.candidate) continue;
         const Operator& op = baseline_profile->operators[*match.baseline];
@@ -375,7 +375,7 @@ class CheckAssembler {
 
   // Finds the baseline's operator; null: only one variant has the operator.
   static const Operator* FindOperator(const OperatorMatch& match, const Part& part) {
-    const auto& profile = (match.baseline ? part.sides.baseline : part.sides.candidate).profile;
+    const auto& profile = (match.baseline ? part.variants.baseline : part.variants.candidate).profile;
     const std::size_t op = match.baseline ? *match.baseline : match.candidate.value_or(0);
     return profile && op < profile->operators.size() ? &profile->operators[op] : nullptr;
   }
@@ -384,7 +384,7 @@ class CheckAssembler {
   // development.
   static OperatorOrigin FindOrigin(const OperatorMatch& match, const Part& part) {
     OperatorOrigin origin{.test = part.test};
-    const auto& profile = (match.candidate ? part.sides.candidate : part.sides.baseline).profile;
+    const auto& profile = (match.candidate ? part.variants.candidate : part.variants.baseline).profile;
     const std::optional<std::size_t> op = match.candidate ? match.candidate : match.baseline;
     if (!profile || !profile->program || !op || *op >= profile->program->operators.size()) return origin;
     origin.layer = ModulePath(*profile->program, *op).value_or("");
@@ -433,7 +433,7 @@ class CheckAssembler {
     std::vector<stats::RatioEstimate> estimates;
     std::vector<std::pair<const Part*, const OperatorMatch*>> tested_operators;
     for (const Part& part : parts_) {
-      if (part.comparison == nullptr || !RefusalReason(part.sides).empty()) continue;
+      if (part.comparison == nullptr || !RefusalReason(part.variants).empty()) continue;
       CheckPair& pair = result_.pairs[part.pair];
       const std::size_t tested_before = tested_operators.size();
       bool has_common_operator = false;
@@ -484,11 +484,11 @@ class CheckAssembler {
                                  const WatchedRow& a, const WatchedRow& b) {
       if (a.code.empty() || b.code.empty()) return;
       result_.pairs[part.pair].observed.push_back(
-          {op.name, a.key, part.test, MakeObservedSide(a), MakeObservedSide(b)});
+          {op.name, a.key, part.test, MakeExecutedCode(a), MakeExecutedCode(b)});
     });
   }
 
-  static ObservedOperator::Side MakeObservedSide(const WatchedRow& row) {
+  static ObservedOperator::ExecutedCode MakeExecutedCode(const WatchedRow& row) {
     return {row.code, row.kleidiai && row.Kernel() != nullptr ? row.Kernel()->name : ""};
   }
 

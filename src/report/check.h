@@ -150,20 +150,20 @@ struct OperatorCountChange {
 
 // The code that computed an operator in both variants, as observed by the runner (--watch).
 struct ObservedOperator {
-  struct Side {
+  struct ExecutedCode {
     std::string code;    // WatchedRow::code: "AVX-512", "SME2"
     std::string kernel;  // name of the KleidiAI kernel; "": a kernel of XNNPACK
-    bool operator==(const Side&) const = default;
+    bool operator==(const ExecutedCode&) const = default;
 
     static constexpr const char* kSchemaName = "proven_side";
     static void Describe(auto& v) {
-      v("code", &Side::code, {.meaning = "the highest class of instructions"});
-      v("kernel", &Side::kernel, {.meaning = "KleidiAI's; null: XNNPACK's own", .or_null = true});
+      v("code", &ExecutedCode::code, {.meaning = "the highest class of instructions"});
+      v("kernel", &ExecutedCode::kernel, {.meaning = "KleidiAI's; null: XNNPACK's own", .or_null = true});
     }
   };
   std::string name, key;
   std::string test;  // as OperatorOrigin::test
-  Side baseline, candidate;
+  ExecutedCode baseline, candidate;
 
   static constexpr const char* kSchemaName = "proven";
   static void Describe(auto& v) {

@@ -152,10 +152,10 @@ TEST(Check, IncomparableInstructionsAreInconclusive) {
 
 TEST(Check, ListsOperatorsWithChangedInstructions) {
   Report report = MakeExample(0, 1);
-  for (std::size_t side : {0U, 1U}) {
-    for (const Operator& op : report.experiments[side].profile->operators) {
-      const double more = side == 1 && op.name.starts_with("Convolution") ? 50 : 0;
-      report.run.experiments[side].instructions.push_back(MakeCount(KeyText(op.key), 1000 + more, 10));
+  for (std::size_t variant : {0U, 1U}) {
+    for (const Operator& op : report.experiments[variant].profile->operators) {
+      const double more = variant == 1 && op.name.starts_with("Convolution") ? 50 : 0;
+      report.run.experiments[variant].instructions.push_back(MakeCount(KeyText(op.key), 1000 + more, 10));
     }
   }
   CheckLimits limits;
@@ -229,10 +229,10 @@ TEST(Check, ShownTimesMatchTheGrowth) {
   expect_all_agree(Assemble(std::move(run), std::move(profiles)));
   // Without rounds, launches are compared by Welch's estimate, and operators by the bootstrap.
   RunData separate_runs[2] = {stored, stored};
-  for (int side = 0; side < 2; ++side) {
-    separate_runs[side].pairs.clear();
-    separate_runs[side].experiments = {stored.experiments[static_cast<std::size_t>(side)]};
-    separate_runs[side].experiments[0].name = "as_is";
+  for (int variant = 0; variant < 2; ++variant) {
+    separate_runs[variant].pairs.clear();
+    separate_runs[variant].experiments = {stored.experiments[static_cast<std::size_t>(variant)]};
+    separate_runs[variant].experiments[0].name = "as_is";
   }
   std::vector<std::optional<Profile>> without_rounds = copy;
   for (std::optional<Profile>& profile : without_rounds) {

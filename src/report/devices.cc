@@ -152,7 +152,7 @@ class SectionBuilder {
       const ReportExperiment* experiment = GetExperiment(row, device);
       if (experiment == nullptr || !experiment->latency.p50) continue;
       const ExperimentData& data = *GetData(row, device);
-      TimeComparison& time_comparison = row.cells[device].against_first;
+      TimeComparison& time_comparison = row.cells[device].comparison_with_first;
       time_comparison.baseline_ns = first.latency.p50;
       time_comparison.candidate_ns = experiment->latency.p50;
       if (data.emulated || first_data.emulated) {

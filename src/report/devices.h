@@ -25,7 +25,7 @@ struct DeviceCell {
   // The comparison with the row's first device that has a latency. ratio = its median / this median, by
   // Welch's t over the medians of the launches, which are not paired (stats::EstimateUnpairedLaunches). No
   // estimate if a device has fewer than two launches, if the tracer was on, or if a CPU was emulated.
-  TimeComparison against_first;
+  TimeComparison comparison_with_first;
 };
 struct DeviceRow {
   std::string label;

@@ -42,13 +42,13 @@ TEST(Devices, KeepsTheComparisonsOfTheRuns) {
 
 TEST(Devices, ComparesDevicesUnpaired) {
   const DevicesReport report = example::MakeDevices();
-  const TimeComparison& slower = report.models[0].experiments[1].cells[1].against_first;
+  const TimeComparison& slower = report.models[0].experiments[1].cells[1].comparison_with_first;
   ASSERT_TRUE(slower.estimate.has_value());
   EXPECT_EQ(slower.estimate->launches, 0);  // unpaired
   EXPECT_NEAR(slower.estimate->ratio(), 1 / 1.5, 0.01);
   EXPECT_EQ(slower.verdict, stats::Verdict::kSlower);
   // An emulated device has no verdict of speed and no interval.
-  const TimeComparison& emulated = report.models[0].experiments[1].cells[2].against_first;
+  const TimeComparison& emulated = report.models[0].experiments[1].cells[2].comparison_with_first;
   EXPECT_FALSE(emulated.estimate.has_value());
   EXPECT_EQ(emulated.verdict, stats::Verdict::kEmulated);
   EXPECT_TRUE(report.emulated);
@@ -64,7 +64,8 @@ TEST(Devices, NoVerdictWithoutAnInterval) {
   runs[2].run.experiments[1].tracer_always_on = true;
   const DevicesReport report = AssembleDevices(std::move(runs));
   for (const std::size_t device : {1u, 2u}) {
-    const TimeComparison& time_comparison = report.models[0].experiments[1].cells[device].against_first;
+    const TimeComparison& time_comparison =
+        report.models[0].experiments[1].cells[device].comparison_with_first;
     EXPECT_FALSE(time_comparison.estimate.has_value()) << device;
     EXPECT_EQ(time_comparison.verdict, stats::Verdict::kInconclusive) << device;
     EXPECT_TRUE(time_comparison.candidate_ns.has_value()) << device;
@@ -74,7 +75,7 @@ TEST(Devices, NoVerdictWithoutAnInterval) {
 // The verdict is not "same within 1%", since measurements at different times drift.
 TEST(Devices, EqualDevicesAreInconclusive) {
   const DevicesReport report = AssembleDevices({example::MakePairOn("a", 1), example::MakePairOn("b", 1)});
-  const TimeComparison& time_comparison = report.models[0].experiments[0].cells[1].against_first;
+  const TimeComparison& time_comparison = report.models[0].experiments[0].cells[1].comparison_with_first;
   EXPECT_EQ(time_comparison.verdict, stats::Verdict::kInconclusive);
   EXPECT_NEAR(time_comparison.estimate->log_ratio, 0, 1e-9);
   EXPECT_NEAR(time_comparison.estimate->standard_error, stats::kDriftBetweenMeasurements * std::sqrt(2),
@@ -113,7 +114,7 @@ TEST(Devices, SeparatesMethods) {
     for (const DeviceColumn& device : model.devices)
       EXPECT_EQ(report.runs[device.run].run.method, model.method);
   }
-  EXPECT_NEAR(report.models[0].experiments[0].cells[1].against_first.estimate->ratio(), 0.5, 0.01);
+  EXPECT_NEAR(report.models[0].experiments[0].cells[1].comparison_with_first.estimate->ratio(), 0.5, 0.01);
   EXPECT_EQ(report.distinct_devices, 2U);
   // The title omits "forward" unless there are several methods.
   std::vector<Report> both = {example::MakePairOn("a", 1), example::MakePairOn("a", 1)};
@@ -177,7 +178,7 @@ TEST(Devices, ReportsOtherDifferences) {
 TEST(Devices, AcceptsIrregularRuns) {
   EXPECT_THAT(AssembleDevices({}).models, IsEmpty());
   std::vector<Report> runs;
-  runs.push_back(example::MakeBare());
+  runs.push_back(example::MakeBareEtdumpReport());
   runs.push_back(Report{});
   EXPECT_THAT(AssembleDevices(std::move(runs)).models, SizeIs(2));
 }

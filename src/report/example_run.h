@@ -140,7 +140,7 @@ inline Report MakePair(const std::function<void(RunData&)>& change = [](RunData&
 }
 
 // A report on a single ETDump without a manifest.
-inline Report MakeBare() {
+inline Report MakeBareEtdumpReport() {
   RunData run = MakeEtdumpRun({"net.etdump"}, {});
   std::vector<std::optional<Profile>> profiles;
   AttributeOptions options;

@@ -87,7 +87,7 @@ struct BurstPoint {
   std::optional<double> seconds;  // time since the start of the run's first burst; absent: not known
   double median = 0;              // ns
   bool disturbed = false;         // outside Tukey's fences of the experiment's bursts, or never stabilized
-  bool throttled = false;         // the device was hot, or a clock was below the hardware's maximum
+  bool hot_or_capped = false;     // the device was hot, or a clock was below the hardware's maximum
   std::optional<double> mhz, celsius;  // absent: not reported by the device
 };
 
@@ -153,7 +153,7 @@ struct ReportExperiment {
   // Returns whether the latency is of disturbed runs, since no untraced run is clean.
   bool LatencyIsDisturbed() const { return latency_of_all.n > 0 && clean_runs == 0 && !latency_from_trace; }
   // Returns the mean of the group's row over the common set, in ns; 0 if there is no such row.
-  double GroupMean(Group group) const;
+  double GroupMean(OperatorGroup group) const;
   // The time of the common set that is not in `operators`: the framework's spans and truncated time.
   Nanoseconds NonOperatorTotal() const;
   const ExperimentData& Data(const Report& report) const;
@@ -223,13 +223,13 @@ struct MatrixRow {
   std::optional<std::size_t> op = {};  // for operators: index into the baseline's Profile::operators
   std::optional<std::string> key = {};
   std::optional<double> baseline_ns = {};  // present even if no candidate has such a time
-  std::vector<MatrixCell> against = {};    // indexed by candidate
+  std::vector<MatrixCell> cells = {};      // indexed by candidate
 
   static constexpr const char* kSchemaName = "matrix_row";
   static void Describe(auto& v) {
     v("name", &MatrixRow::name, {.meaning = "median latency, a group, or an operator"});
     v("key", &MatrixRow::key, {.meaning = "of an operator of the baseline"});
-    v("against", &MatrixRow::against, {.meaning = "in the order of the candidates"});
+    v("against", &MatrixRow::cells, {.meaning = "in the order of the candidates"});
   }
 };
 // Several experiments compared with one baseline in one table.

@@ -58,19 +58,20 @@ struct UnknownPart {
     return backend == other.backend && tensors == other.tensors && std::ranges::equal(payload, other.payload);
   }
 };
-std::optional<std::vector<UnknownPart>> FindUnknownParts(const Method& method, const StaticCheckInput& side) {
+std::optional<std::vector<UnknownPart>> FindUnknownParts(const Method& method,
+                                                         const StaticCheckInput& input) {
   std::vector<UnknownPart> parts;
   for (const Instruction& instruction : method.instructions) {
     if (const Delegate* delegate = UnreadableDelegate(instruction, method)) {
       const auto size = static_cast<std::uint64_t>(delegate->payload);
-      if (delegate->offset > side.bytes.size() || size > side.bytes.size() - delegate->offset)
+      if (delegate->offset > input.bytes.size() || size > input.bytes.size() - delegate->offset)
         return std::nullopt;
-      parts.push_back({delegate->backend, "", side.bytes.subspan(delegate->offset, size)});
+      parts.push_back({delegate->backend, "", input.bytes.subspan(delegate->offset, size)});
     } else if (IsUnknownKernel(instruction, method)) {
       parts.push_back(
           {method.operators[instruction.target], FormatTensors(GetTensors(instruction, method)), {}});
     } else if (instruction.kind == Instruction::Kind::kDelegate) {
-      const XnnGraph& graph = side.program->xnn_graphs[*method.delegates[instruction.target].graph];
+      const XnnGraph& graph = input.program->xnn_graphs[*method.delegates[instruction.target].graph];
       if (!CountMacs(graph)) return std::nullopt;
     }
   }
@@ -97,7 +98,7 @@ class StaticChecker {
       const MethodSummary summary = Summarize(method, *candidate_.program);
       facts_.push_back(summary.facts);
       if (method.IsMetadata()) continue;
-      if (summary.jumps) {
+      if (summary.has_branches) {
         result_.notes.push_back(fmt::format(
             "`{}` branches: shares count each instruction once, however often it runs", method.name));
       }
@@ -105,7 +106,7 @@ class StaticChecker {
         result_.notes.push_back(
             fmt::format("shapes of `{}` change at run time: they count at their upper bound", method.name));
       }
-      if (summary.facts.macs.Whole() == 0) {
+      if (summary.facts.macs.Total() == 0) {
         result_.notes.push_back(
             fmt::format("`{}` has no MACs: 100% of them count as delegated, since none is not", method.name));
       }
@@ -256,18 +257,18 @@ class StaticChecker {
         explained.reason = PortableReason(node, method);
         result_.not_delegated.push_back(explained);
       }
-      const std::optional<KleidiaiUse> use = sme2 ? FindNodeKleidiaiUse(node, method) : std::nullopt;
-      if (!use || use->kernels == KleidiaiUse::Kernels::kSme) continue;
+      const std::optional<KleidiaiUsage> use = sme2 ? FindNodeKleidiaiUsage(node, method) : std::nullopt;
+      if (!use || use->kernels == KleidiaiUsage::Kernels::kSme) continue;
       explained.reason = use->reason;
       result_.without_sme2.push_back(std::move(explained));
     }
   }
 
-  std::optional<KleidiaiUse> FindNodeKleidiaiUse(const ProgramNode& node, const Method& method) const {
-    if (!node.delegate) return FindKleidiaiUse(FindInstruction(node, method), method);
+  std::optional<KleidiaiUsage> FindNodeKleidiaiUsage(const ProgramNode& node, const Method& method) const {
+    if (!node.delegate) return FindKleidiaiUsage(FindInstruction(node, method), method);
     if (!node.graph_node) return std::nullopt;
     const XnnGraph& graph = candidate_.program->xnn_graphs[*method.delegates[*node.delegate].graph];
-    return FindKleidiaiUse(graph.nodes[*node.graph_node], graph);
+    return FindKleidiaiUsage(graph.nodes[*node.graph_node], graph);
   }
 
   const StaticCheckInput* baseline_;  // null: only limits are checked
@@ -281,8 +282,8 @@ class StaticChecker {
 
 }  // namespace
 
-StaticCheck CheckStatic(const StaticCheckInput& side, const StaticLimits& limits) {
-  return StaticChecker(nullptr, side, limits).Run(false);
+StaticCheck CheckStatic(const StaticCheckInput& input, const StaticLimits& limits) {
+  return StaticChecker(nullptr, input, limits).Run(false);
 }
 
 StaticCheck CheckStatic(const StaticCheckInput& baseline, const StaticCheckInput& candidate,

@@ -110,7 +110,7 @@ struct StaticCheck {
 };
 
 // Compares a program with its limits. A limit that cannot be decided fails, with a reason.
-StaticCheck CheckStatic(const StaticCheckInput& side, const StaticLimits& limits);
+StaticCheck CheckStatic(const StaticCheckInput& input, const StaticLimits& limits);
 
 // Also reports facts that are worse than the baseline's. A fact that depends on an unreadable payload is
 // inconclusive, unless both programs have the same payloads.

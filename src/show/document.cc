@@ -66,10 +66,10 @@ Text FillPattern(std::string_view pattern, const std::vector<Text>& texts) {
   return filled + std::string(pattern);
 }
 
-Text JoinTexts(const std::vector<Text>& texts, const char* between) {
+Text JoinTexts(const std::vector<Text>& texts, const char* separator) {
   Text joined;
   for (const Text& text : texts) {
-    if (&text != &texts.front()) joined += between;
+    if (&text != &texts.front()) joined += separator;
     joined += text;
   }
   return joined;
@@ -193,7 +193,7 @@ std::string ToText(const Note& note, const std::optional<TimeRange>& time_range)
   return (note.label == Note().label ? "" : note.label + ": ") + ToText(note.text, time_range);
 }
 
-std::vector<Note> ToNotes(const std::vector<std::string>& texts, const std::string& label) {
+std::vector<Note> MakeNoteList(const std::vector<std::string>& texts, const std::string& label) {
   return MapEach(texts, [&](const std::string& text) { return Note{text, label}; });
 }
 

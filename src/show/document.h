@@ -73,7 +73,7 @@ Text FormatText(Pattern<sizeof...(T)> pattern, T&&... texts) {
   return FillPattern(pattern.text, {Text(std::forward<T>(texts))...});
 }
 // "a, b, c"
-Text JoinTexts(const std::vector<Text>& texts, const char* between = ", ");
+Text JoinTexts(const std::vector<Text>& texts, const char* separator = ", ");
 
 // The range of times that determines the unit and digits of a table or a document.
 struct TimeRange {
@@ -474,6 +474,6 @@ std::string DocumentHeading(const Document& document);
 std::string ToText(const Note& note, const std::optional<TimeRange>& time_range);
 
 // Notes with these texts and one label.
-std::vector<Note> ToNotes(const std::vector<std::string>& texts, const std::string& label = "note");
+std::vector<Note> MakeNoteList(const std::vector<std::string>& texts, const std::string& label = "note");
 
 }  // namespace etprof::show

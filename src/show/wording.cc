@@ -209,14 +209,14 @@ std::string CostChangeText(const StartupCost& cost) {
   return Differs(cost.verdict) ? SignedPercentText(1 / cost.estimate->ratio() - 1) : "";
 }
 
-constexpr double kMaxChange = 100;  // bounds of a change beyond this limit carry no information
+constexpr double kMaxShownChange = 100;  // bounds of a change beyond this limit carry no information
 
 std::string CostIntervalText(const StartupCost& cost) {
   if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return kUndefined;
   // The change is candidate over baseline and the estimate baseline over candidate, so the ends are swapped.
   const double low = 1 / cost.estimate->high() - 1;
   const double high = 1 / cost.estimate->low() - 1;
-  if (!(low > -1 && high < kMaxChange)) return kUndefined;
+  if (!(low > -1 && high < kMaxShownChange)) return kUndefined;
   return fmt::format("[{}, {}]", SignedPercentText(low), SignedPercentText(high));
 }
 
@@ -277,7 +277,7 @@ std::string HeaderText(const Report& report, const std::string& title) {
   return text;
 }
 
-Tail TailLatency(const stats::Distribution& distribution) {
+TailQuantile HighestQuantile(const stats::Distribution& distribution) {
   if (distribution.n >= stats::kMinValuesForP99) return {"p99", distribution.p99};
   return {"max", distribution.max};
 }
@@ -287,13 +287,13 @@ std::string TracerRowName(const ReportExperiment& experiment) {
                                                                                : kTracingOverhead;
 }
 
-constexpr NamedValue<KleidiaiUse::Kernels> kMatrixKernels[] = {
-    {KleidiaiUse::Kernels::kSme, "KleidiAI, SME or SME2"},
-    {KleidiaiUse::Kernels::kKleidiai, "KleidiAI"},
-    {KleidiaiUse::Kernels::kXnnpack, "XNNPACK's own"},
-    {KleidiaiUse::Kernels::kPortable, "portable"},
-    {KleidiaiUse::Kernels::kUnknown, "not known"}};
+constexpr NamedValue<KleidiaiUsage::Kernels> kMatrixKernels[] = {
+    {KleidiaiUsage::Kernels::kSme, "KleidiAI, SME or SME2"},
+    {KleidiaiUsage::Kernels::kKleidiai, "KleidiAI"},
+    {KleidiaiUsage::Kernels::kXnnpack, "XNNPACK's own"},
+    {KleidiaiUsage::Kernels::kPortable, "portable"},
+    {KleidiaiUsage::Kernels::kUnknown, "not known"}};
 
-std::string MatrixKernelsText(KleidiaiUse::Kernels kernels) { return FindName(kMatrixKernels, kernels); }
+std::string MatrixKernelsText(KleidiaiUsage::Kernels kernels) { return FindName(kMatrixKernels, kernels); }
 
 }  // namespace etprof

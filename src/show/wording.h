@@ -95,15 +95,15 @@ std::string HeaderText(const Report& report);
 std::string HeaderText(const Report& report, const std::string& title);
 
 // "KleidiAI, SME2"
-std::string MatrixKernelsText(KleidiaiUse::Kernels kernels);
+std::string MatrixKernelsText(KleidiaiUsage::Kernels kernels);
 
 // The highest quantile that the number of values supports, with its label: p99 from 100 values on, else the
 // maximum.
-struct Tail {
+struct TailQuantile {
   const char* name = "max";
   std::optional<double> value;
 };
-Tail TailLatency(const stats::Distribution& distribution);
+TailQuantile HighestQuantile(const stats::Distribution& distribution);
 
 // The name of the row between the mean of the traced runs and the headline median: "Tracing overhead" only if
 // that explains the difference.

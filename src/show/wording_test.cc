@@ -161,14 +161,14 @@ TEST(Numbers, HaveSensibleDigits) {
   EXPECT_EQ(RelativeText(0.0042), "0.42%");
 }
 
-TEST(Tail, NeedsEnoughRunsForAQuantile) {
+TEST(TailQuantile, NeedsEnoughRunsForAQuantile) {
   stats::Distribution latency;
   latency.n = 99;
   latency.max = 7;
   latency.p99 = 6;
-  EXPECT_STREQ(TailLatency(latency).name, "max");
+  EXPECT_STREQ(HighestQuantile(latency).name, "max");
   latency.n = 100;
-  EXPECT_STREQ(TailLatency(latency).name, "p99");
+  EXPECT_STREQ(HighestQuantile(latency).name, "p99");
 }
 
 TEST(HeaderText, NamesAMethodOtherThanForward) {

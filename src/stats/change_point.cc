@@ -15,7 +15,7 @@
 namespace etprof::stats {
 namespace {
 
-constexpr std::size_t kMinSideRuns = 2;        // runs on either side of a split
+constexpr std::size_t kMinSegmentRuns = 2;     // runs on either side of a split
 constexpr std::size_t kMaxIntervalRuns = 200;  // runs on either side of a change that its interval considers
 constexpr int kIntervalPermutations = 399;
 // The factor from the interval's level to the level at which a place is rejected. The step and the residuals
@@ -35,7 +35,7 @@ constexpr double kMaxDraws = 1e6;   // limits the time for series that stay unde
 constexpr double kDecidedRateFactor = 0.25;
 
 // Runs [from, to) of the series, and the level at which they are tested.
-struct Stretch {
+struct RunRange {
   std::size_t from = 0, to = 0;
   double level = 0;
 };
@@ -59,7 +59,7 @@ class Finder {
   ChangePoints Run() {
     ChangePoints change_points;
     if (values_.size() >= kMinSeriesRuns) {
-      change_points.p_value = SplitStretch({0, values_.size(), options_.level}, options_.p_value);
+      change_points.p_value = SplitRange({0, values_.size(), options_.level}, options_.p_value);
       std::ranges::sort(changes_, {}, &LevelChange::at);
       for (std::size_t i = 0; i < changes_.size(); ++i) {
         const std::size_t from = i == 0 ? 0 : changes_[i - 1].at;
@@ -87,7 +87,7 @@ class Finder {
     split.from = split.at = from;
     if (to - from < kMinSeriesRuns / 2) return split;
     const std::span<const RunValue> values(values_.data() + from, to - from);
-    const std::vector<double> gains = Gains(values, from, kMinSideRuns);
+    const std::vector<double> gains = Gains(values, from, kMinSegmentRuns);
     const auto best = std::ranges::max_element(gains);
     split.at = from + static_cast<std::size_t>(best - gains.begin());
     split.gain = *best;
@@ -117,7 +117,7 @@ class Finder {
     for (; split.draws < draws && (split.large_draws < min_large_draws || split.draws < min_draws);
          ++split.draws) {
       random_.Shuffle(std::span(split.shuffled));
-      const double gain = LargestGain(split.shuffled, mean, split.from, kMinSideRuns);
+      const double gain = LargestGain(split.shuffled, mean, split.from, kMinSegmentRuns);
       split.large_draws += gain >= split.gain * (1 - 1e-9) ? 1 : 0;
       visit(gain);
     }
@@ -169,26 +169,27 @@ class Finder {
   // squares. `values` are the runs from `from` on, and `mean` is their weighted mean.
   template <typename Visit>
   void ForEachGain(std::span<const RunValue> values, const WeightedMean& mean, std::size_t from,
-                   std::size_t min_side, Visit&& visit) const {
+                   std::size_t min_segment_runs, Visit&& visit) const {
     double left_weight = 0, deviation_sum = 0;
-    for (std::size_t k = 1; k + min_side <= values.size(); ++k) {
+    for (std::size_t k = 1; k + min_segment_runs <= values.size(); ++k) {
       left_weight += values[k - 1].weight;
       deviation_sum += values[k - 1].weight * (values[k - 1].log - mean.mean);
-      if (k >= min_side && MaySplit(from + k))
+      if (k >= min_segment_runs && MaySplit(from + k))
         visit(k, deviation_sum * deviation_sum * mean.weights / (left_weight * (mean.weights - left_weight)));
     }
   }
   // The gain of each place; 0 where no split is allowed.
-  std::vector<double> Gains(std::span<const RunValue> values, std::size_t from, std::size_t min_side) const {
+  std::vector<double> Gains(std::span<const RunValue> values, std::size_t from,
+                            std::size_t min_segment_runs) const {
     std::vector<double> gains(values.size());
-    ForEachGain(values, ComputeWeightedMean(values), from, min_side,
+    ForEachGain(values, ComputeWeightedMean(values), from, min_segment_runs,
                 [&](std::size_t k, double gain) { gains[k] = gain; });
     return gains;
   }
   double LargestGain(std::span<const RunValue> values, const WeightedMean& mean, std::size_t from,
-                     std::size_t min_side) const {
+                     std::size_t min_segment_runs) const {
     double largest = 0;
-    ForEachGain(values, mean, from, min_side,
+    ForEachGain(values, mean, from, min_segment_runs,
                 [&](std::size_t, double gain) { largest = std::max(largest, gain); });
     return largest;
   }
@@ -209,20 +210,20 @@ class Finder {
   }
 
   // Splits the stretch recursively. Returns the p-value of its best split.
-  double SplitStretch(const Stretch& stretch, std::optional<double> known_p_value = std::nullopt) {
-    Split split = BestSplitIn(stretch.from, stretch.to);
+  double SplitRange(const RunRange& range, std::optional<double> known_p_value = std::nullopt) {
+    Split split = BestSplitIn(range.from, range.to);
     std::vector<double> largest_gains;
     if (!known_p_value && split.exceeds_rounding) {
-      const int permutations = std::max(options_.permutations, static_cast<int>(20 / stretch.level));
+      const int permutations = std::max(options_.permutations, static_cast<int>(20 / range.level));
       // When the split cannot reach the level any more, a few more permutations give the critical value.
-      Draw(split, permutations, static_cast<int>(stretch.level * (1 + permutations)), options_.permutations,
+      Draw(split, permutations, static_cast<int>(range.level * (1 + permutations)), options_.permutations,
            [&](double gain) { largest_gains.push_back(gain); });
     }
     double p_value = known_p_value.value_or(split.PValue());
     if (!split.exceeds_rounding) return p_value;
-    if (!known_p_value && p_value <= stretch.level && MayBeDrift(stretch.from, stretch.to)) p_value = 1;
-    if (p_value > stretch.level) {
-      if (stretch.to == values_.size() && !largest_gains.empty())
+    if (!known_p_value && p_value <= range.level && MayBeDrift(range.from, range.to)) p_value = 1;
+    if (p_value > range.level) {
+      if (range.to == values_.size() && !largest_gains.empty())
         SetCriticalValue(std::move(largest_gains), split);
       return p_value;
     }
@@ -230,8 +231,8 @@ class Finder {
     change.at = change.earliest = change.latest = split.at;
     change.p_value = p_value;
     changes_.push_back(change);
-    SplitStretch({stretch.from, split.at, stretch.level / 2});
-    SplitStretch({split.at, stretch.to, stretch.level / 2});
+    SplitRange({range.from, split.at, range.level / 2});
+    SplitRange({split.at, range.to, range.level / 2});
     return p_value;
   }
 
@@ -251,7 +252,7 @@ class Finder {
     if (change.at - from > kMaxIntervalRuns) from = change.at - kMaxIntervalRuns;
     if (to - change.at > kMaxIntervalRuns) to = change.at + kMaxIntervalRuns;
     const std::span<const RunValue> values(values_.data() + from, to - from);
-    std::vector<double> gains = Gains(values, from, kMinSideRuns);
+    std::vector<double> gains = Gains(values, from, kMinSegmentRuns);
     change.at = from + static_cast<std::size_t>(std::ranges::max_element(gains) - gains.begin());
     gains = Gains(values, from, 1);
     const double best = *std::ranges::max_element(gains);
@@ -300,7 +301,7 @@ class Finder {
   }
 
   void WidenSize(LevelChange& change, std::size_t from, std::size_t at, std::size_t to) const {
-    if (at - from < kMinSideRuns || to - at < kMinSideRuns || to - from < 3) return;
+    if (at - from < kMinSegmentRuns || to - at < kMinSegmentRuns || to - from < 3) return;
     const std::span<const RunValue> runs(values_.data() + from, to - from);
     const double squares = SumOfSquares(runs.first(at - from)) + SumOfSquares(runs.subspan(at - from));
     const auto freedom = static_cast<double>(to - from - 2);
@@ -412,7 +413,7 @@ std::vector<double> ChangePValues(std::span<const std::vector<RunLaunches>> seri
 
 std::optional<std::size_t> RunsToDetect(const ChangePoints& change_points, double log_size, double level,
                                         std::size_t max_runs) {
-  if (!change_points.run_sd || change_points.last_runs < kMinSideRuns) return std::nullopt;
+  if (!change_points.run_sd || change_points.last_runs < kMinSegmentRuns) return std::nullopt;
   constexpr double kPower = 1.2816;  // 90% quantile of the normal distribution
   const double critical_t_with_power = change_points.critical_t.value_or(3.5) + kPower;
   const auto before = static_cast<double>(change_points.last_runs);
@@ -421,7 +422,7 @@ std::optional<std::size_t> RunsToDetect(const ChangePoints& change_points, doubl
     const auto after = static_cast<double>(new_runs);
     log_orders += std::log((before + after) / after);
     // The probability that a random order has a split as good as the best: that order or its mirror image.
-    if (new_runs < kMinSideRuns || std::log(2.0) - log_orders > std::log(level)) continue;
+    if (new_runs < kMinSegmentRuns || std::log(2.0) - log_orders > std::log(level)) continue;
     const double t = std::abs(log_size) * std::sqrt(before * after / (before + after));
     // The t that the drift test needs for the same power if the runs do not drift.
     const double drift_t = 7 + 50 / (before + after);

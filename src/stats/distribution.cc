@@ -121,13 +121,13 @@ double MedianDeviation(std::span<const double> sorted, double center) {
 
 }  // namespace
 
-Distribution Describe(std::vector<double> values) {
+Distribution Summarize(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   const bool are_integers = Sort(values);
-  return DescribeSorted(values, are_integers);
+  return SummarizeSorted(values, are_integers);
 }
 
-Distribution DescribeSorted(std::span<const double> sorted, bool are_integers) {
+Distribution SummarizeSorted(std::span<const double> sorted, bool are_integers) {
   Distribution result;
   result.n = static_cast<std::int64_t>(sorted.size());
   if (sorted.empty()) return result;

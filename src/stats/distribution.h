@@ -56,9 +56,9 @@ struct Distribution {
 // Computes the distribution of `values`, in any order. Values that are not finite are left out and not
 // counted in `n`. Two passes over deviations from the first value with compensated sums (Neumaier 1974):
 // times of 1e9 ns that differ in the last digit keep their variance.
-Distribution Describe(std::vector<double> values);
+Distribution Summarize(std::vector<double> values);
 // Computes the distribution of finite values in ascending order; `are_integers` is the result of Sort.
-Distribution DescribeSorted(std::span<const double> sorted, bool are_integers);
+Distribution SummarizeSorted(std::span<const double> sorted, bool are_integers);
 
 // Sorts values in ascending order; no value may be NaN. A long trace has thousands of values per operator,
 // for which std::sort takes twice as long, and seven times as long for integers below 2^32, which are sorted

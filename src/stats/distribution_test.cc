@@ -15,26 +15,26 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST(Describe, UndefinedIsAbsentNotZero) {
-  const Distribution empty = Describe({});
+TEST(Summarize, UndefinedIsAbsentNotZero) {
+  const Distribution empty = Summarize({});
   EXPECT_EQ(empty.n, 0);
   EXPECT_FALSE(empty.mean || empty.sd || empty.cv || empty.min || empty.max || empty.p50 || empty.p90 ||
                empty.p95 || empty.p99 || empty.mad || empty.trimmed_mean_5 || empty.trimmed_mean_10);
 
-  const Distribution single = Describe(std::vector<double>{7});
+  const Distribution single = Summarize(std::vector<double>{7});
   EXPECT_EQ(single.n, 1);
   EXPECT_EQ(single.mean, 7);
   EXPECT_EQ(single.p99, 7);
   EXPECT_EQ(single.mad, 0);
   EXPECT_FALSE(single.sd || single.cv);
 
-  const Distribution around_zero = Describe(std::vector<double>{-1, 1});
+  const Distribution around_zero = Summarize(std::vector<double>{-1, 1});
   EXPECT_TRUE(around_zero.sd);
   EXPECT_FALSE(around_zero.cv);
 }
 
-TEST(Describe, MatchesHandComputedValues) {
-  const Distribution d = Describe(std::vector<double>{9, 1, 2, 3, 4, 5, 6, 7, 8, 100});
+TEST(Summarize, MatchesHandComputedValues) {
+  const Distribution d = Summarize(std::vector<double>{9, 1, 2, 3, 4, 5, 6, 7, 8, 100});
   EXPECT_EQ(d.n, 10);
   EXPECT_DOUBLE_EQ(*d.mean, 14.5);
   EXPECT_DOUBLE_EQ(*d.p50, 5.5);
@@ -47,7 +47,7 @@ TEST(Describe, MatchesHandComputedValues) {
   EXPECT_NEAR(*d.cv, std::sqrt(8182.5 / 9) / 14.5, 1e-12);
 }
 
-TEST(Describe, KeepsATinyVarianceOfLargeValues) {
+TEST(Summarize, KeepsATinyVarianceOfLargeValues) {
   std::vector<double> values;
   double sum = 0;
   double sum_of_squares = 0;
@@ -58,7 +58,7 @@ TEST(Describe, KeepsATinyVarianceOfLargeValues) {
   }
   const double n = 30000;
   const double truth = 0.125 * std::sqrt(2.0 / 3.0 * n / (n - 1));
-  const Distribution d = Describe(values);
+  const Distribution d = Summarize(values);
   EXPECT_EQ(*d.mean, 1e9);
   EXPECT_NEAR(*d.sd, truth, 1e-12);
   // The textbook formula fails here; otherwise this test would be too easy.
@@ -66,8 +66,8 @@ TEST(Describe, KeepsATinyVarianceOfLargeValues) {
   EXPECT_GT(std::fabs(textbook - truth * truth), 0.1);
 }
 
-TEST(Describe, LeavesOutValuesThatAreNotFinite) {
-  const Distribution d = Describe(std::vector<double>{kNaN, 1, kInfinity, 3});
+TEST(Summarize, LeavesOutValuesThatAreNotFinite) {
+  const Distribution d = Summarize(std::vector<double>{kNaN, 1, kInfinity, 3});
   EXPECT_EQ(d.n, 2);
   EXPECT_EQ(d.mean, 2);
   EXPECT_EQ(d.max, 3);
@@ -124,8 +124,8 @@ TEST(TukeyFences, NeedFourValuesAndContainTheirEnds) {
 }
 
 TEST(TukeyFences, ExcludeEveryOtherValueIfMostAreEqual) {
-  EXPECT_EQ(Describe(std::vector<double>{5, 5, 5, 5, 5, 6}).outliers, 1);
-  EXPECT_EQ(Describe(std::vector<double>(6, 5.0)).outliers, 0);
+  EXPECT_EQ(Summarize(std::vector<double>{5, 5, 5, 5, 5, 6}).outliers, 1);
+  EXPECT_EQ(Summarize(std::vector<double>(6, 5.0)).outliers, 0);
 }
 
 }  // namespace

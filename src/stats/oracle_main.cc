@@ -21,8 +21,8 @@ namespace stats = etprof::stats;
 
 json OrNull(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
-json Describe(const std::vector<double>& values) {
-  const stats::Distribution d = stats::Describe(values);
+json Summarize(const std::vector<double>& values) {
+  const stats::Distribution d = stats::Summarize(values);
   return {{"n", d.n},
           {"mean", OrNull(d.mean)},
           {"sd", OrNull(d.sd)},
@@ -51,7 +51,7 @@ json AsJson(const std::optional<stats::RatioEstimate>& e) {
 json Answer(const json& question) {
   const auto statistic = question.at("what").get<std::string>();
   const auto values = question.at("values").get<std::vector<double>>();
-  if (statistic == "describe") return Describe(values);
+  if (statistic == "describe") return Summarize(values);
   if (statistic == "estimate_ratio")
     return AsJson(stats::EstimateRatio(values, question.at("confidence").get<double>()));
   if (statistic == "unpaired_launches") {

@@ -21,7 +21,7 @@ constexpr double kMinShare = 0.1;
 constexpr double kMinRelativeGap = 0.03;
 constexpr std::size_t kMinStepValues = 20;
 constexpr std::size_t kMinPartValues = 5;
-constexpr std::size_t kMaxPartRatio = 20;  // the smaller part of a step has at least one of this many values
+constexpr std::size_t kMinPartDivisor = 20;  // the smaller part of a step has at least 1/20 of the values
 constexpr double kMinStepSeparation = 4;
 constexpr double kMaxMisplacedShare = 0.1;  // share of a level's values that may be nearer to the other level
 
@@ -156,7 +156,7 @@ std::optional<Trend> FindTrend(std::span<const double> series) {
 std::optional<Step> FindStep(std::span<const double> series) {
   if (series.size() < kMinStepValues) return std::nullopt;
   const std::vector<double> smooth = RunningMedians(series);
-  const std::size_t min_size = std::max(kMinPartValues, series.size() / kMaxPartRatio);
+  const std::size_t min_size = std::max(kMinPartValues, series.size() / kMinPartDivisor);
   Step step;
   step.index = BestSplit(smooth, min_size);
   if (step.index == 0) return std::nullopt;

@@ -127,7 +127,7 @@ class ComparingBuffer : public std::streambuf {
   explicit ComparingBuffer(ByteView expected)
       : expected_(reinterpret_cast<const char*>(expected.data()), expected.size()) {}
 
-  bool same() const { return !different_ && offset_ == expected_.size(); }
+  bool IsEqual() const { return !different_ && offset_ == expected_.size(); }
   std::uint64_t line() const {
     return 1 + static_cast<std::uint64_t>(std::count(
                    expected_.begin(), expected_.begin() + static_cast<std::ptrdiff_t>(offset_), '\n'));
@@ -165,7 +165,7 @@ std::optional<std::uint64_t> FirstDifferentLine(const std::filesystem::path& fil
   ComparingBuffer buffer(mapped.bytes());
   std::ostream out(&buffer);
   render(out);
-  if (buffer.same()) return std::nullopt;
+  if (buffer.IsEqual()) return std::nullopt;
   return buffer.line();
 }
 

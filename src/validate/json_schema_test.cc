@@ -105,7 +105,7 @@ TEST(PublishedSchemas, AcceptWrittenFiles) {
 
 TEST(PublishedSchemas, AcceptTheAnalysisOfABareEtdump) {
   std::ostringstream analysis;
-  RenderAnalysisJson(example::MakeBare(), analysis);
+  RenderAnalysisJson(example::MakeBareEtdumpReport(), analysis);
   EXPECT_THAT(Problems(json::parse(analysis.str()), GetPublishedSchema("analysis_summary")), IsEmpty());
 }
 

@@ -16,7 +16,7 @@ TEST(FirstDifferentLine, ReturnsTheFirstDifferentLine) {
   WriteFileAtomically(file, std::string("one\ntwo\nthree\n"));
   const auto line = [&](const std::string& text) {
     return FirstDifferentLine(file, [&](std::ostream& out) {
-      for (const char c : text) out << c;  // in several writes
+      for (const char c : text) out << c;  // one write per character
     });
   };
   EXPECT_EQ(line("one\ntwo\nthree\n"), std::nullopt);

@@ -53,7 +53,7 @@ Validator::Validator(const std::filesystem::path& folder, std::string etprof_ver
   // The SME2 profiling kit's manifests have neither key.
   foreign_ = !Exists(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
                                !manifest_.contains("schema_version"));
-  run_ = LoadRunDirectory(folder, /*with_bare_files=*/foreign_ || !manifest_.is_object());
+  run_ = LoadRunDirectory(folder, /*include_unlisted_etdumps=*/foreign_ || !manifest_.is_object());
   RecoverInMemory(run_);
   locked_ = IsLocked(run_.folder);
 }

@@ -69,7 +69,7 @@ class Validator {
   };
   void CheckConfig();
   void CheckDifferences();
-  bool InputsAreSound() const;
+  bool InputsAreValid() const;
   // Reports the difference: as a warning if the file may come from other data or another etprof.
   void ReportDifference(const Difference& difference);
   std::string Relative(const std::filesystem::path& file) const;

@@ -232,7 +232,7 @@ void Validator::CheckAnalysisOfTraces(const json& summary) {
   }
 }
 
-bool Validator::InputsAreSound() const {
+bool Validator::InputsAreValid() const {
   static constexpr std::array kInputs = {"finished",       "manifest",    "etdump",
                                          "run_counts",     "latency_csv", "latency_counts",
                                          "latency_values", "peaks",       "watch"};
@@ -243,7 +243,7 @@ bool Validator::InputsAreSound() const {
 // Reports differences only if the data themselves are sound, and only for files without other findings.
 void Validator::CheckDifferences() {
   const bool analyzed = must_have_analysis() || summary_.is_object();
-  if (!analyzed || !InputsAreSound()) return;
+  if (!analyzed || !InputsAreValid()) return;
   std::erase_if(differences_,
                 [&](const Difference& difference) { return findings_.HasFile(difference.file); });
   if (differences_.empty()) return;

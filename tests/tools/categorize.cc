@@ -11,7 +11,7 @@ int main() {
   std::string name;
   while (std::getline(std::cin, name)) {
     const etprof::Category category = etprof::Categorize(name);
-    std::cout << name << '\t' << category.name << '\t' << etprof::GroupName(category.group) << '\t'
+    std::cout << name << '\t' << category.name << '\t' << etprof::OperatorGroupName(category.group) << '\t'
               << (category.known ? "known" : "unknown") << '\t'
               << (etprof::IsSupportedByXnnpack(name) ? "delegable" : "-") << '\n';
   }

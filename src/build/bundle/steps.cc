@@ -15,8 +15,8 @@ namespace etprof {
 namespace {
 
 // A compiler or a download on a slow machine may print nothing for a long time.
-constexpr double kSilenceSeconds = 1800;
-constexpr double kStopSeconds = 5;  // time in which Ninja ends its compilers
+constexpr double kMaxSilenceSeconds = 1800;
+constexpr double kStopGraceSeconds = 5;  // time in which Ninja ends its compilers
 
 }  // namespace
 
@@ -43,16 +43,16 @@ StepOutput RunStep(const std::vector<std::string>& command, const std::string& a
       {command, {}, {}}, [&](std::string_view text) { output.errors += text; }, interrupted);
   process->CloseInput();
   std::string line;
-  Process::Read read = Process::Read::kLine;
-  while ((read = process->ReadLine(line, kSilenceSeconds)) == Process::Read::kLine) {
+  Process::ReadResult read = Process::ReadResult::kLine;
+  while ((read = process->ReadLine(line, kMaxSilenceSeconds)) == Process::ReadResult::kLine) {
     output.out += line + '\n';
     if (on_line) on_line(line);
   }
-  if (read == Process::Read::kInterrupted) {
-    process->Stop(kStopSeconds);
+  if (read == Process::ReadResult::kInterrupted) {
+    process->Stop(kStopGraceSeconds);
     throw Error(ExitCode::kInterrupted, "interrupted");
   }
-  const std::optional<ExitStatus> status = process->Wait(read == Process::Read::kEnd ? 60 : 0);
+  const std::optional<ExitStatus> status = process->Wait(read == Process::ReadResult::kEnd ? 60 : 0);
   if (!log.empty())
     WriteFileAtomically(log, CommandText({command, {}, {}}) + "\n" + output.out + output.errors);
   if (status && status->Success()) return output;

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kGitSeconds = 300;  // for a cold disk and dozens of submodules
+constexpr double kGitTimeoutSeconds = 300;  // for a cold disk and dozens of submodules
 constexpr std::size_t kMaxChanges = 20;
 
 // Submodules that a runner's build does not use, though their paths do not show that.
@@ -61,7 +61,7 @@ void ReadGitState(Checkout& checkout, const std::function<bool()>& interrupted) 
   const auto git = [&](std::vector<std::string> arguments) {
     std::vector<std::string> command = {"git", "-C", checkout.folder.string(), "-c", "core.quotePath=true"};
     command.insert(command.end(), arguments.begin(), arguments.end());
-    return RunTool({command, {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}}, {}}, kGitSeconds, {},
+    return RunTool({command, {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}}, {}}, kGitTimeoutSeconds, {},
                    interrupted);
   };
   try {

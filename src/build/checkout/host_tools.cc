@@ -12,8 +12,8 @@
 namespace etprof {
 namespace {
 
-constexpr double kVersionSeconds = 60;   // limit for a tool's --version
-constexpr double kTerminateSeconds = 5;  // time in which Ninja ends its compilers
+constexpr double kVersionTimeoutSeconds = 60;  // limit for a tool's --version
+constexpr double kTerminateGraceSeconds = 5;   // time in which Ninja ends its compilers
 
 // Removes the number at the start of `text`, and a dot after it; returns the number.
 int ConsumeVersionPart(std::string_view& text) {
@@ -30,7 +30,7 @@ int ConsumeVersionPart(std::string_view& text) {
 
 std::optional<HostTool> QueryTool(const std::string& program) {
   try {
-    const ToolRun run = RunTool({{program, "--version"}, {}, {}}, kVersionSeconds, {}, {});
+    const ToolRun run = RunTool({{program, "--version"}, {}, {}}, kVersionTimeoutSeconds, {}, {});
     if (!run.status.Success()) return std::nullopt;
     return HostTool{FindProgram(program), ParseVersion(run.output)};
   } catch (const Error&) {
@@ -53,16 +53,16 @@ ToolRun RunTool(const Command& command, double silence_seconds,
   ToolRun run;
   std::string line;
   while (true) {
-    const Process::Read read = process->ReadLine(line, silence_seconds);
-    if (read == Process::Read::kLine) {
+    const Process::ReadResult read = process->ReadLine(line, silence_seconds);
+    if (read == Process::ReadResult::kLine) {
       if (on_line) on_line(line);
       run.output += line + '\n';
       continue;
     }
-    if (read == Process::Read::kEnd) break;
-    process->Stop(kTerminateSeconds);
-    if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
-    throw Error(ExitCode::kDeviceFailed, read == Process::Read::kTimeout
+    if (read == Process::ReadResult::kEnd) break;
+    process->Stop(kTerminateGraceSeconds);
+    if (read == Process::ReadResult::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+    throw Error(ExitCode::kDeviceFailed, read == Process::ReadResult::kTimeout
                                              ? fmt::format("said nothing for {:g} s", silence_seconds)
                                              : "printed a line without an end")
         .InFile(command.arguments.at(0))

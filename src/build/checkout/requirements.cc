@@ -20,7 +20,7 @@ namespace {
 
 using MissingList = std::vector<MissingRequirement>;
 
-constexpr double kPythonSeconds = 60;
+constexpr double kPythonTimeoutSeconds = 60;
 // NDK r27 has Clang 18. With an older Clang, XNNPACK omits its kernels for SME and SME2 whatever its options
 // are.
 constexpr std::string_view kMinNdk = "27";
@@ -31,7 +31,7 @@ std::optional<HostPython> QueryPythonModules(const std::string& program) {
       "import importlib.util\n"
       "print('lacks:', *(name for name in ('torch', 'yaml') if importlib.util.find_spec(name) is None))";
   try {
-    const ToolRun run = RunTool({{program, "-c", script}, {}, {}}, kPythonSeconds, {}, {});
+    const ToolRun run = RunTool({{program, "-c", script}, {}, {}}, kPythonTimeoutSeconds, {}, {});
     constexpr std::string_view kPrefix = "lacks:";
     const std::size_t at = run.output.rfind(kPrefix);
     if (!run.status.Success() || at == std::string::npos) return std::nullopt;

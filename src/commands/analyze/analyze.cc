@@ -295,16 +295,18 @@ RecordedSources ReadSources(const Program& program, const fs::path& model, const
   const auto read = [&](const fs::path& record) {
     SourceMap map = ReadMatchingEtrecord(program, record);
     AddExportNotes(model.string() + ".json", map);
-    return RecordedSources{std::move(map), "", true};
+    return RecordedSources{.map = std::move(map), .problem = "", .file_exists = true};
   };
   if (!etrecord.empty()) return read(etrecord);
   const fs::path default_record = model.string() + ".etrecord";
   if (!Exists(default_record))
-    return {std::nullopt, fmt::format("there is no {}", default_record.filename().string()), false};
+    return {.map = std::nullopt,
+            .problem = fmt::format("there is no {}", default_record.filename().string()),
+            .file_exists = false};
   try {
     return read(default_record);
   } catch (const Error& error) {
-    return {std::nullopt, error.Message(), true};
+    return {.map = std::nullopt, .problem = error.Message(), .file_exists = true};
   }
 }
 

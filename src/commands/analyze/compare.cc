@@ -174,7 +174,7 @@ Report CompareRuns(const CompareRunsOptions& options) {
 }
 
 std::function<int()> CompareCommand(CLI::App& app) {
-  const auto parsed = std::make_shared<Parsed<CompareRunsOptions>>();
+  const auto parsed = std::make_shared<ParsedArguments<CompareRunsOptions>>();
   auto& [options, view] = *parsed;
   // Aliases for the two paths, and below for --all, are those of the SME2 profiling kit.
   AddAlias(app, "--timeline-csv",

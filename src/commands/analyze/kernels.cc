@@ -93,7 +93,7 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
     const std::vector<std::optional<Profile>> profiles = ProfileRun(run, {.tolerant = false, .join = false});
     if (profiles.front()) CompareWithProfile(*profiles.front(), view);
   }
-  if (view.xnnpack_lines == 0 && view.use.kernels.empty()) {
+  if (view.xnnpack_lines == 0 && view.usage.kernels.empty()) {
     const MappedFile file = MappedFile::Open(path);
     const std::optional<FileKind> kind = RecognizeFile(file.bytes());
     if (kind && kind->name == "an ETDump") {

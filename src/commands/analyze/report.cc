@@ -44,9 +44,9 @@ fs::path CommonParent(const std::vector<Report>& runs) {
 
 bool IsHtmlFile(const fs::path& file) { return Lower(file.extension().string()) == ".html"; }
 
-bool NamesFolder(const std::string& out) { return IsFolder(out) || out.ends_with('/'); }
+bool IsFolderPath(const std::string& out) { return IsFolder(out) || out.ends_with('/'); }
 
-Report ReadReport(const std::string& path) {
+Report MakeReportFromPath(const std::string& path) {
   RunData run = OpenRun({path});
   if (!Exists(fs::path(path) / kAnalysisFile))
     return MakeReport(std::move(run), {.tolerant = IsFolder(path)});
@@ -62,7 +62,7 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
   fs::path folder = out;
   if (out.empty()) folder = IsFolder(path) ? fs::path(path) : fs::path(path).parent_path();
   std::vector<fs::path> files = {folder};
-  if (out.empty() || NamesFolder(out)) {
+  if (out.empty() || IsFolderPath(out)) {
     files = {folder / kReportFile, folder / kReportPage};
     if (brief) files = {folder / "report_brief.md"};
   }
@@ -75,9 +75,9 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
   return files;
 }
 
-fs::path WriteDevices(const DevicesReport& report, const std::string& out, const OutputWriter& write) {
+fs::path WriteDevicesReport(const DevicesReport& report, const std::string& out, const OutputWriter& write) {
   fs::path file = out.empty() ? CommonParent(report.runs) / kDevicesFile : fs::path(out);
-  if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
+  if (!out.empty() && IsFolderPath(out)) file /= kDevicesFile;
   const show::Document document = show::MakeDeviceComparisonDocument(report);
   write(file, [&](std::ostream& stream) {
     IsHtmlFile(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
@@ -102,7 +102,7 @@ struct ReportArguments {
 DevicesReport ReadDevices(const std::vector<std::string>& paths) {
   std::vector<Report> reports;
   for (const std::string& path : paths) {
-    reports.push_back(ReadReport(path));
+    reports.push_back(MakeReportFromPath(path));
     if (reports.back().run.folder.empty()) reports.back().run.folder = path;
   }
   return AssembleDevices(std::move(reports));
@@ -119,7 +119,7 @@ void ReportDevices(const ReportArguments& arguments) {
   DevicesReport report = ReadDevices(arguments.runs);
   report.title = arguments.title;
   if (view.HasSelection()) return ShowDevicesReport(report, view, "");
-  ShowFile(ShortestPath(WriteDevices(report, arguments.out, WriteOutput)));
+  ShowFile(ShortestPath(WriteDevicesReport(report, arguments.out, WriteOutput)));
 }
 
 void ReportSuite(const ReportArguments& arguments) {
@@ -143,7 +143,7 @@ void RunReport(const ReportArguments& arguments) {
   if (is_suite) return ReportSuite(arguments);
   if (brief && view.HasFiles())
     throw Error(ExitCode::kUsage, "`--brief` is a separate form").Remedy("give its file as `--out FILE`");
-  Report report = ReadReport(runs.front());
+  Report report = MakeReportFromPath(runs.front());
   report.title = title;
   if (brief && out.empty() && !view.json) {
     RenderBriefMarkdown(report, std::cout);

@@ -74,7 +74,7 @@ namespace {
 std::function<int()> MakeValidateCommand(CLI::App& app, const char* aliases,
                                          Validation (*validate)(const std::string& run),
                                          ExitCode failure_code) {
-  const auto parsed = std::make_shared<Parsed<std::vector<std::string>>>();
+  const auto parsed = std::make_shared<ParsedArguments<std::vector<std::string>>>();
   auto& [runs, view] = *parsed;
   AddAlias(app, aliases, app.add_option("run", runs, "Results directories")->required());
   AddDocumentOptions(app, view, "Show the findings as JSON",

@@ -25,7 +25,7 @@ namespace {
 
 using Outcome = BisectionStep::Outcome;
 
-constexpr double kBuildSeconds = 24 * 3600;
+constexpr double kBuildTimeoutSeconds = 24 * 3600;
 constexpr int kMaxNeighbors = 3;            // neighbors to try for a commit that is undecided or not built
 constexpr double kErrorProbability = 0.05;  // probability of a wrong verdict in any step
 constexpr std::size_t kShortCommitLength = 12;
@@ -86,7 +86,7 @@ class TemporaryWorktree {
     std::vector<std::string> shell_command = {"sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh",
                                               tree().string()};
     shell_command.insert(shell_command.end(), command.begin(), command.end());
-    const ToolResult result = Run(shell_command, kBuildSeconds);
+    const ToolResult result = Run(shell_command, kBuildTimeoutSeconds);
     if (result.Success()) return "";
     const std::string message = LastLine(result.errors.empty() ? result.output : result.errors);
     return fmt::format("`{}` failed{}{}", command.front(), message.empty() ? "" : ": ", message);
@@ -385,7 +385,7 @@ int RunBisect(const BisectOptions& options, const View& view) {
 }  // namespace
 
 std::function<int()> BisectCommand(CLI::App& app) {
-  const auto parsed = std::make_shared<Parsed<BisectOptions>>();
+  const auto parsed = std::make_shared<ParsedArguments<BisectOptions>>();
   auto& [options, view] = *parsed;
   app.add_option("command", options.command, "Command that builds a commit. It runs in a separate checkout")
       ->option_text("-- COMMAND...")

@@ -346,7 +346,7 @@ struct CheckArguments {
 int RunCheck(const CheckArguments& arguments) {
   if (arguments.is_static)
     return RunStaticCheck(arguments.options, arguments.programs, arguments.files, arguments.view);
-  const CheckOutputs files = arguments.files.Resolved();
+  const CheckOutputs files = arguments.files.WithSummaryFile();
   RequireDocumentTable(show::MakeCheckDocument({}), arguments.view);
   const CheckOutcome outcome = WithProgress(CheckVariants, arguments.options);
   if (!outcome.report) return ReportInterruption(*outcome.run, "the same command with --resume");

@@ -20,7 +20,7 @@
 
 namespace etprof {
 
-CheckOutputs CheckOutputs::Resolved() const {
+CheckOutputs CheckOutputs::WithSummaryFile() const {
   if (github_summary != "true") return *this;
   const std::string file = EnvironmentVariable("GITHUB_STEP_SUMMARY");
   if (file.empty()) {
@@ -85,7 +85,7 @@ ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error
 }
 
 int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view) {
-  const CheckOutputs outputs = files.Resolved();
+  const CheckOutputs outputs = files.WithSummaryFile();
   const StaticCheck check = CheckStaticFiles(options);
   const show::Document document = show::MakeStaticCheckDocument(check);
   outputs.Write(show::MakeTestSuite(check), document);

@@ -18,7 +18,7 @@ struct CheckOutputs {
 
   // Replaces the `github_summary` "true" by the file named in $GITHUB_STEP_SUMMARY. Throws Error (kUsage) if
   // that is not set.
-  CheckOutputs Resolved() const;
+  CheckOutputs WithSummaryFile() const;
   // Writes the files. Throws Error (kDeviceFailed).
   void Write(const show::TestSuite& suite, const show::Document& document) const;
 };

@@ -81,12 +81,15 @@ ResolvedCommit ResolveCommit(const std::string& name) {
   const bool is_revision = name.front() != '-';
   const std::string hash =
       is_revision ? RunGit({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}) : "";
-  if (!hash.empty()) return {hash, AsNumber<UnixTime>(RunGit({"show", "-s", "--format=%ct", hash})), false};
+  if (!hash.empty())
+    return {.name = hash,
+            .time = AsNumber<UnixTime>(RunGit({"show", "-s", "--format=%ct", hash})),
+            .unknown = false};
   if (name == "HEAD") {
     throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and git knows no HEAD here")
         .Remedy("name the commit: `--commit SHA`, or run etprof in its checkout");
   }
-  return {name, std::nullopt, !RunGit({"rev-parse", "--git-dir"}).empty()};
+  return {.name = name, .time = std::nullopt, .unknown = !RunGit({"rev-parse", "--git-dir"}).empty()};
 }
 
 }  // namespace
@@ -246,11 +249,11 @@ const std::map<std::string, std::vector<std::string>> kActionOptions = {
 
 void RefuseOptionsOfOtherActions(const CLI::App& app, const std::string& action) {
   std::vector<std::string> allowed_names = {"action", "--history"};
-  const auto allow = [&](const std::vector<std::string>& names) {
+  const auto allow_options = [&](const std::vector<std::string>& names) {
     allowed_names.insert(allowed_names.end(), names.begin(), names.end());
   };
-  allow(kActionOptions.at(action));
-  if (action == "show" || action == "check") allow(ViewOptionNames());
+  allow_options(kActionOptions.at(action));
+  if (action == "show" || action == "check") allow_options(ViewOptionNames());
   for (const CLI::Option* option : app.get_options()) {
     const bool is_allowed =
         std::ranges::any_of(allowed_names, [&](const std::string& name) { return option->check_name(name); });
@@ -303,7 +306,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
     return 0;
   }
   arguments.read.filter.operators = arguments.read.filter.operator_name.empty();
-  const CheckOutputs outputs = arguments.files.Resolved();
+  const CheckOutputs outputs = arguments.files.WithSummaryFile();
   const HistoryReport history = ReadHistory(arguments.read);
   const show::Document document = show::MakeHistoryCheckDocument(history, file, arguments.require_conclusive);
   outputs.Write(show::MakeTestSuite(history, file, arguments.require_conclusive), document);
@@ -344,7 +347,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   AddOption(app, "--last N", filter.last, "Newest measurements of each series, or 0 for all (default: 200)",
             CLI::Range(0, 1'000'000));
   const auto smallest = [arguments](const std::string& text) {
-    arguments->read.trends.smallest = ParsePositivePercentage("--smallest", text);
+    arguments->read.trends.min_change = ParsePositivePercentage("--smallest", text);
   };
   app.add_option_function<std::string>(
          "--smallest", smallest,

@@ -150,7 +150,7 @@ class TestSteps {
       // A step reads all its weights, and the cache entries of the tokens before it.
       if (const TokenStep* const token_step = model_.FindStep(step.tokens);
           step.tokens == 1 && step.method.empty() && token_step != nullptr && token_step->weights)
-        step.read_bytes = *token_step->weights + model_.state_per_token.value_or(0) * step.at;
+        step.read_bytes = *token_step->weights + model_.state_per_token.value_or(0) * step.position;
       if (methods.size() > 1) step.methods = methods;
     }
   }
@@ -161,9 +161,9 @@ class TestSteps {
   }
 
  private:
-  void Add(const protocol::StepPlace& position, std::int64_t times, const std::string& test) {
+  void Add(const protocol::StepPlace& place, std::int64_t times, const std::string& test) {
     protocol::TestStep& step = steps_.emplace_back();
-    static_cast<protocol::StepPlace&>(step) = position;
+    static_cast<protocol::StepPlace&>(step) = place;
     step.times = times;
     step.test = test;
     step.variant = variant_;
@@ -175,7 +175,7 @@ class TestSteps {
     for (std::size_t i = 0; i < token_steps; ++i) {
       const protocol::TestStep step = steps_[i];
       const std::string& embedding = model_.FindStep(step.tokens)->embedding_method;
-      if (!embedding.empty()) Add({step.tokens, step.at, embedding}, step.times, step.test);
+      if (!embedding.empty()) Add({step.tokens, step.position, embedding}, step.times, step.test);
     }
   }
 

@@ -17,7 +17,7 @@ int RunPeaks(const PeaksOptions& options, const View& view) {
 }  // namespace
 
 std::function<int()> PeaksCommand(CLI::App& app) {
-  const auto parsed = std::make_shared<Parsed<PeaksOptions>>();
+  const auto parsed = std::make_shared<ParsedArguments<PeaksOptions>>();
   auto& [options, view] = *parsed;
   AddDescribedOptions(app, options);
   app.get_option("--runner")->check(CLI::ExistingFile);

@@ -5,7 +5,7 @@
 namespace etprof {
 
 std::function<int()> ProfileCommand(CLI::App& app) {
-  const auto parsed = std::make_shared<Parsed<ProfileOptions>>();
+  const auto parsed = std::make_shared<ParsedArguments<ProfileOptions>>();
   auto& [options, view] = *parsed;
   AddOption(app, "model MODEL.pte", options.model, "Program (.pte) to measure")->required();
   AddOption(app, "--vs SPEC", options.vs,

@@ -41,7 +41,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStateFile = "suite_state.json";
 // The share of max_minutes for finding the frontiers. The rest is for measuring them again.
-constexpr double kSearchShareOfTime = 0.75;
+constexpr double kSearchTimeShare = 0.75;
 
 // --- programs --------------------------------------------------------------------------------------------
 
@@ -204,8 +204,9 @@ SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, boo
     if (Exists(stored.folder / kManifestFile)) {
       progress.Step("analyzing", ++done, static_cast<int>(state.cells.size() + state.confirmations.size()));
       try {
-        const Report report = write && !IsAnalyzed(stored.folder) ? AnalyzeRunDirectory(stored.folder)
-                                                                  : ReadReport(stored.folder.string());
+        const Report report = write && !IsAnalyzed(stored.folder)
+                                  ? AnalyzeRunDirectory(stored.folder)
+                                  : MakeReportFromPath(stored.folder.string());
         FillSuiteCell(report, stored.variants, cell);
       } catch (const std::exception& error) {
         cell.status = SuiteCellStatus::kFailed;
@@ -338,7 +339,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     }
     tasks.push_back({&cells[i], &state.cells[i], program});
   }
-  const double search_share = suite.confirm ? kSearchShareOfTime : 1;
+  const double search_share = suite.confirm ? kSearchTimeShare : 1;
   MeasureTasks(ScaleTimeLimit(suite, search_share), options, devices, tasks, change, progress);
   if (suite.confirm && !progress.Interrupted())
     MeasureConfirmations(ScaleTimeLimit(suite, 1 - search_share), options, measured_cells, devices, state,
@@ -392,7 +393,7 @@ SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progr
 std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out,
                                  const OutputWriter& write) {
   std::vector<fs::path> files = {out};
-  if (out.empty() || NamesFolder(out)) {
+  if (out.empty() || IsFolderPath(out)) {
     const fs::path folder = out.empty() ? fs::path(suite.folder) : fs::path(out);
     files = {folder / "suite_report.md", folder / "suite_report.html", folder / "suite_report.json"};
   }
@@ -446,15 +447,10 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, Device& de
 
 // A plan without cells, with all tables of a plan.
 show::Document EmptyPlan() {
-  show::Table table{"planned_cells",
-                    "",
-                    {{"model", "model"},
-                     {"dtype", "type"},
-                     {"device", "device"},
-                     {"variants", "variants", true},
-                     {"state", "state"},
-                     {"at_least", "at least", true},
-                     {"at_most", "at most", true}}};
+  show::Table table{.id = "planned_cells",
+                    .columns = {show::Left("model"), show::Left("dtype", "type"), show::Left("device"),
+                                show::Right("variants"), show::Left("state"),
+                                show::Right("at_least", "at least"), show::Right("at_most", "at most")}};
   show::Document document;
   document.title = "etprof suite --dry-run";
   document.sections = {{"", show::Visibility::kDefault, {show::Facts{"plan", ""}, std::move(table)}}};
@@ -556,7 +552,7 @@ int ShowSuiteResult(const SuiteReport& suite, const SuiteArguments& arguments, c
 int RunSuiteCommand(const SuiteArguments& arguments) {
   const SuiteOptions& options = arguments.options;
   // Before hours of measuring, check that the result can be written.
-  const CheckOutputs files = arguments.files.Resolved();
+  const CheckOutputs files = arguments.files.WithSummaryFile();
   RequireDocumentTable(arguments.dry_run ? EmptyPlan() : show::MakeSuiteDocument({}), arguments.view);
   if (IsFolder(options.path)) {
     if (arguments.dry_run || options.history.IsRequested()) {

@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 
 constexpr double kDefaultSecondsPerPair = 60;
 // Share of max_minutes for all cells together before any cell is extended.
-constexpr double kInitialShareOfBudget = 0.6;
-constexpr double kMinSecondsOfCell = 1;
+constexpr double kInitialBudgetShare = 0.6;
+constexpr double kMinCellSeconds = 1;
 // Maximum growth of a cell's time in one extension: the next interim analysis needs 1.4 times the launches.
-constexpr double kMaxExtension = 0.6;
+constexpr double kMaxExtensionFactor = 0.6;
 
 double MeasuringSeconds(double waited_seconds, double start_seconds) {
   return std::max(0.0, MonotonicSeconds() - start_seconds - waited_seconds);
@@ -67,7 +67,7 @@ StoredCell ReadStoredCell(const fs::path& folder) {
   StoredCell stored;
   if (!Exists(folder / kManifestFile)) return stored;
   try {
-    const RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
+    const RunData run = LoadRunDirectory(folder, /*include_unlisted_etdumps=*/false);
     stored.exists = true;
     stored.hash = run.config_hash;
     stored.complete =
@@ -143,7 +143,7 @@ void SuiteDevice::DropOutdatedSeconds() {
     try {
       task.hash = ConfigHash(Configure(task));
     } catch (const Error&) {
-      continue;  // the attempt to measure the cell reports it
+      continue;  // the attempt to measure the cell reports the error
     }
     task.stored.reset();
     if (GetStoredCell(task).hash != task.hash && task.state->seconds > 0)
@@ -174,8 +174,8 @@ double SuiteDevice::InitialSeconds(std::size_t next) {
   double remaining_pairs = 0;
   for (std::size_t i = next; i < tasks_.size(); ++i) remaining_pairs += count_pairs(tasks_[i]);
   const double share =
-      (kInitialShareOfBudget * BudgetSeconds() - UsedSeconds()) * count_pairs(tasks_[next]) / remaining_pairs;
-  return std::min(default_seconds, std::max(kMinSecondsOfCell, share));
+      (kInitialBudgetShare * BudgetSeconds() - UsedSeconds()) * count_pairs(tasks_[next]) / remaining_pairs;
+  return std::min(default_seconds, std::max(kMinCellSeconds, share));
 }
 
 bool SuiteDevice::Open() {
@@ -204,7 +204,7 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds,
                                          ": was measured with another configuration, model, or runner: "
                                          "it is measured again");
   if (!suite_.launches || suite_.max_seconds || suite_.max_minutes) config.max_seconds = max_seconds;
-  if (extending) config.peaks = false;  // the first measurement has measured them
+  if (extending) config.peaks = false;  // the first measurement has measured the peaks
   MeasureRequest request;
   static_cast<DeviceOptions&>(request) = options_;
   request.resume = is_same_config;
@@ -272,7 +272,7 @@ void SuiteDevice::ExtendLeastCertainCells() {
   }
   while (!candidates.empty() && !progress_.Interrupted() && Open()) {
     const double remaining_seconds = BudgetSeconds() - UsedSeconds();
-    if (remaining_seconds < kMinSecondsOfCell) return;
+    if (remaining_seconds < kMinCellSeconds) return;
     std::size_t worst_index = 0;
     StoredCell worst_stored;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -283,7 +283,7 @@ void SuiteDevice::ExtendLeastCertainCells() {
     }
     if (!(worst_stored.uncertainty > 1)) return;  // all cells have the requested precision
     Candidate& candidate = candidates[worst_index];
-    const double step = std::max(kMaxExtension * worst_stored.seconds, kMinSecondsOfCell);
+    const double step = std::max(kMaxExtensionFactor * worst_stored.seconds, kMinCellSeconds);
     Attempt(*candidate.task,
             worst_stored.seconds +
                 (candidate.use_all_remaining ? remaining_seconds : std::min(remaining_seconds, step)),

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kExportSeconds = 4 * 3600;
+constexpr double kExportTimeoutSeconds = 4 * 3600;
 
 }  // namespace
 
@@ -63,7 +63,7 @@ ToolResult RunExport(const std::vector<std::string>& options, const WorkflowProg
   command.insert(command.end(), options.begin(), options.end());
   const Interruption interruption{.requested = [&progress] { return progress.Interrupted(); }};
   ToolResult result =
-      RunTool(command, {.timeout_seconds = kExportSeconds, .interrupted = interruption.requested});
+      RunTool(command, {.timeout_seconds = kExportTimeoutSeconds, .interrupted = interruption.requested});
   if (interruption.CausedExit(result.status)) throw Error(ExitCode::kInterrupted, "interrupted");
   return result;
 }
@@ -111,7 +111,7 @@ void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress) {
 }
 
 std::function<int()> VersionsCommand(CLI::App& app) {
-  const auto parsed = std::make_shared<Parsed<VersionsOptions>>();
+  const auto parsed = std::make_shared<ParsedArguments<VersionsOptions>>();
   auto& [options, view] = *parsed;
   AddOption(app, "model,--model MODEL", options.model,
             "Program (.pte) to measure, or a model that each release exports, as `etprof export` takes it")

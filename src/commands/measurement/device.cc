@@ -121,8 +121,8 @@ protocol::Ready QueryRunner(Device& device, const std::string& runner_path, cons
   const std::unique_ptr<Process> process = device.Start(command, {});
   process->CloseInput();
   const auto [last_read, text] = ReadOutput(*process, 20);
-  if (last_read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
-  if (last_read != Process::Read::kEnd) process->Kill();
+  if (last_read == Process::ReadResult::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+  if (last_read != Process::ReadResult::kEnd) process->Kill();
   const std::optional<ExitStatus> status = process->Wait(20);
   if (!status || !status->Success()) {
     throw Error(ExitCode::kDeviceFailed, "could not say what this CPU has: " + process->LastErrors())
@@ -163,7 +163,7 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   lock.Acquire();
   if (!options.power_mode.empty()) device->SetPowerMode(options.power_mode);
   try {
-    return {MeasurePeaksByRunner(*device, request, interruption, 120), device->Name(),
+    return {MeasurePeaksOnDevice(*device, request, interruption, 120), device->Name(),
             IsEmulated(experiment, properties)};
   } catch (const WorkerFailure& failure) {
     if (failure.kind() == WorkerFailure::Kind::kInterrupted)

@@ -14,6 +14,7 @@
 #include "measure/config/config_keys.h"
 #include "measure/participants/emulation.h"
 #include "measure/schedule/forecast.h"
+#include "measure/schedule/launch_shape.h"
 
 namespace etprof {
 namespace {
@@ -160,7 +161,7 @@ std::vector<std::string> PlannedMeasurement::TimeTexts() const {
                           100 * measurement.config.Precision(),
                           BurstsText(*this, *forecast.first_analysis_launches)),
               launch_rule};
-    case Forecast::Kind::kLaunchesInTime:
+    case Forecast::Kind::kTimeLimitedLaunches:
       return {fmt::format("at most {} ({})", bound, LimitText(*this)),
               fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.lower_bound_seconds),
                           BurstsText(*this, forecast.launches.max)),
@@ -222,7 +223,7 @@ std::string LaunchesText(const Forecast& forecast) {
     case Forecast::Kind::kStopRule:
       return fmt::format("{} to {} of each experiment, fewer (at least {}) where time is short",
                          *forecast.first_analysis_launches, forecast.launches.max, forecast.launches.min);
-    case Forecast::Kind::kLaunchesInTime:
+    case Forecast::Kind::kTimeLimitedLaunches:
       if (forecast.launches.max > forecast.launches.min)
         return fmt::format("{} of each experiment, fewer (at least {}) where time is short",
                            forecast.launches.max, forecast.launches.min);
@@ -271,14 +272,10 @@ void AddPaths(const PlannedMeasurement& planned, const char* name,
 }
 
 show::Table ExperimentsTable(const PlannedMeasurement& planned) {
-  show::Table table{"experiments",
-                    "",
-                    {{"experiment", "experiment"},
-                     {"threads", "threads", true},
-                     {"isa", "isa"},
-                     {"cpus", "CPUs"},
-                     {"mode", "mode"},
-                     {"traced_runs", "traced runs", true}}};
+  show::Table table{
+      .id = "experiments",
+      .columns = {show::Left("experiment"), show::Right("threads"), show::Left("isa"),
+                  show::Left("cpus", "CPUs"), show::Left("mode"), show::Right("traced_runs", "traced runs")}};
   for (const Unit& unit : planned.plan.units) {
     const ExperimentConfig& experiment = planned.measurement.config.experiments[unit.experiment];
     table.rows.push_back({unit.label, show::Count{unit.threads},

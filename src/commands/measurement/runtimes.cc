@@ -222,7 +222,7 @@ void UnpackGivenWheel(const std::string& wheel, const std::string& release, cons
 }
 
 // Two delegates of XNNPACK with portable kernels between them: tests/fuzz/corpus/program/mixed_delegates.pte.
-constexpr char kProgram[] = {
+constexpr char kSelfTestProgram[] = {
 #include "self_test_program.inc"
 };
 // 1e-5 of the program's largest output, since the order of summation may differ.
@@ -252,7 +252,7 @@ class SelfTest {
   // Throws Error (kDeviceFailed) if the program does not run, has other outputs than with `own_command`, or
   // is not traced.
   void Run() const {
-    WriteFileAtomically(Path("program.pte"), std::string(kProgram, sizeof kProgram));
+    WriteFileAtomically(Path("program.pte"), std::string(kSelfTestProgram, sizeof kSelfTestProgram));
     RunProgram("own", own_command_, {});
     RunProgram("untraced", tested_command_, {});
     RunProgram("traced", tested_command_, {"--etdump_path", Path("traced.etdump")});

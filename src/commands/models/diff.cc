@@ -180,7 +180,7 @@ DiffResult DiffFiles(const DiffFilesOptions& options) {
 }
 
 std::function<int()> DiffCommand(CLI::App& app) {
-  const auto parsed = std::make_shared<Parsed<DiffFilesOptions>>();
+  const auto parsed = std::make_shared<ParsedArguments<DiffFilesOptions>>();
   auto& [options, view] = *parsed;
   AddOption(app, "baseline A.pte", options.baseline, "Baseline program (.pte)")->required();
   AddOption(app, "candidate B.pte", options.candidate, "Candidate program (.pte)")->required();

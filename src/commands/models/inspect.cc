@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 struct ModelExplorerOptions {
   std::filesystem::path model;   // the .pte
   std::filesystem::path output;  // file of the graph, ending with .json
-  OutputWriter write = WriteNamedFile;
+  OutputWriter write = WriteOutputExceptStdout;
   std::vector<std::string> runs;   // a results directory, or ETDumps and timeline CSVs; empty: no times
   std::filesystem::path etrecord;  // empty: MODEL.pte.etrecord
   std::string by;                  // "layer", "delegate"; "": by layer if an .etrecord is found
@@ -55,7 +55,7 @@ std::optional<SourceMap> FindSources(const Program& program, const ModelExplorer
   return std::nullopt;
 }
 
-Report ReadTimes(const ModelExplorerOptions& options, const WorkflowProgress& progress) {
+Report MakeReportOfRuns(const ModelExplorerOptions& options, const WorkflowProgress& progress) {
   RunData run = OpenRun(options.runs, "--run takes one results directory, or ETDump files");
   const bool is_folder = !run.folder.empty();
   const std::string sha256 = Sha256HexOfFile(options.model);
@@ -133,7 +133,7 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
   }
   std::optional<Report> report;
   if (!options.runs.empty()) {
-    report = ReadTimes(options, progress);
+    report = MakeReportOfRuns(options, progress);
     model.report = &*report;
     AddTimesOfRuns(options, program, progress, model);
   }

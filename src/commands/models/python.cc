@@ -64,10 +64,10 @@ std::function<int()> AccuracyCommand(CLI::App& app) { return PassAllToPython("et
 std::function<int()> FleetCommand(CLI::App& app) { return PassAllToPython("etprof.fleet", app); }
 
 std::function<int()> NewModelCommand(CLI::App& app) {
-  struct Parsed {
+  struct ParsedArguments {
     std::string name, output;
   };
-  const auto parsed = std::make_shared<Parsed>();
+  const auto parsed = std::make_shared<ParsedArguments>();
   AddOption(app, "name NAME", parsed->name, "Name of the model, as a Python module")->required();
   AddOption(app, "--output DIR", parsed->output,
             "Folder to create the package in (default: the current one)");

@@ -104,7 +104,7 @@ int RunDevices(const DevicesOptions& options, const View& view) {
 }  // namespace
 
 std::function<int()> DevicesCommand(CLI::App& app) {
-  const auto parsed = std::make_shared<Parsed<DevicesOptions>>();
+  const auto parsed = std::make_shared<ParsedArguments<DevicesOptions>>();
   auto& [options, view] = *parsed;
   AddDescribedOptions(app, options);
   AddDocumentOptions(app, view, "Show the devices as JSON");

@@ -39,8 +39,8 @@ namespace fs = std::filesystem;
 using Check = DoctorCheck;
 using CheckState = DoctorCheck::State;
 
-constexpr double kToolSeconds = 20;
-constexpr double kImportSeconds = 60;
+constexpr double kToolTimeoutSeconds = 20;
+constexpr double kImportTimeoutSeconds = 60;
 constexpr Bytes kMinRunDisk = 1'000'000'000;  // a run with traces has tens of megabytes
 constexpr const char* kBootstrap = "run script/bootstrap";
 
@@ -56,7 +56,7 @@ Check Missing(std::string name, std::string found, std::string remedy = kBootstr
 
 // Returns the output of a program; absent if the program does not exist or fails.
 std::optional<std::string> RunForOutput(const std::vector<std::string>& command,
-                                        double seconds = kToolSeconds) {
+                                        double seconds = kToolTimeoutSeconds) {
   try {
     const ToolRun run = RunTool({command, {}, {}}, seconds, {}, {});
     if (run.status.Success()) return run.output;
@@ -227,7 +227,8 @@ void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& check
         "'.split():\n"
         "  try: importlib.import_module(n); print(n)\n"
         "  except Exception as e: print(n, (str(e) or type(e).__name__).splitlines()[0])\n";
-    std::istringstream lines(RunForOutput({packages.python, "-c", imports}, kImportSeconds).value_or(""));
+    std::istringstream lines(
+        RunForOutput({packages.python, "-c", imports}, kImportTimeoutSeconds).value_or(""));
     for (std::string line; std::getline(lines, line);) {
       const std::size_t end = std::min(line.find(' '), line.size());
       problems[line.substr(0, end)] = line.substr(std::min(end + 1, line.size()));
@@ -241,8 +242,8 @@ void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& check
     Check check = CheckPackage(packages, name, name);
     const auto problem = problems.find(name);
     if (problem == problems.end()) {
-      check =
-          Warning(name, check.found + fmt::format("; the import did not end within {:g} s", kImportSeconds));
+      check = Warning(
+          name, check.found + fmt::format("; the import did not end within {:g} s", kImportTimeoutSeconds));
     } else if (problem->second.find("operator torchvision::") != std::string::npos) {
       check = Warning(name, fmt::format("{}; `import {}` fails: {}", check.found, name, problem->second),
                       "`import etprof` before it, as etprof export does");

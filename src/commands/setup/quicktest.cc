@@ -227,19 +227,19 @@ void QuickTest::RunEtprof(std::vector<std::string> arguments) {
   std::string line, last_line;
   for (bool reading = true; reading;) {
     switch (process->ReadLine(line, std::max(0.0, end - MonotonicSeconds()))) {
-      case Process::Read::kLine:
+      case Process::ReadResult::kLine:
         log_ << line << '\n';
         if (!line.empty()) last_line = line;
         break;
-      case Process::Read::kEnd:
+      case Process::ReadResult::kEnd:
         reading = false;
         break;
-      case Process::Read::kInterrupted:
+      case Process::ReadResult::kInterrupted:
         process->Stop(kGraceSeconds);
         progress_.StopWhenInterrupted();
         break;
-      case Process::Read::kTimeout:
-      case Process::Read::kTooLong:
+      case Process::ReadResult::kTimeout:
+      case Process::ReadResult::kTooLong:
         process->Stop(kGraceSeconds);
         throw Error(ExitCode::kDeviceFailed,
                     fmt::format("etprof {} did not end within {:.0f} s", arguments[0], kMaxStepSeconds))

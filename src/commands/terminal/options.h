@@ -54,7 +54,7 @@ struct View {
 };
 // The parsed arguments of a command that shows one result.
 template <typename Options>
-struct Parsed {
+struct ParsedArguments {
   Options options;
   View view;
 };

@@ -16,8 +16,8 @@ using OutputWriter =
 // The OutputWriter of the Python module, which writes nothing to the standard output: throws Error (kUsage)
 // for
 // "-", else as WriteOutput.
-inline void WriteNamedFile(const std::filesystem::path& file,
-                           const std::function<void(std::ostream&)>& write) {
+inline void WriteOutputExceptStdout(const std::filesystem::path& file,
+                                    const std::function<void(std::ostream&)>& write) {
   if (IsStdout(file))
     throw Error(ExitCode::kUsage, "is the command line's standard output").InFile("-").Remedy("name a file");
   WriteOutput(file, write);

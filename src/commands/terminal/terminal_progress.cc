@@ -43,7 +43,7 @@ bool IsDue(std::chrono::steady_clock::time_point& last, std::chrono::steady_cloc
   return true;
 }
 
-constexpr double kShareShownAsAll = 0.995;  // shares from here on would print as 100%
+constexpr double kMinShareShownAsWhole = 0.995;  // shares from here on would print as 100%
 
 // The intervals of the first launches may be wider than 100%.
 std::string HalfWidthText(double percent) {
@@ -72,7 +72,7 @@ std::string LaunchText(const ProgressUpdate& update) {
 }
 
 std::string CleanShareText(const ProgressUpdate& update) {
-  if (!update.clean_share || *update.clean_share >= kShareShownAsAll) return "";
+  if (!update.clean_share || *update.clean_share >= kMinShareShownAsWhole) return "";
   return fmt::format(" · {:.0f}% clean", 100 * *update.clean_share);
 }
 
@@ -144,7 +144,7 @@ TerminalProgress::TerminalProgress(std::vector<std::string> devices)
           std::move(devices), [](const std::string& text) { WriteToStderr(EncodeForTerminal(text)); },
           StderrSize) {}
 
-TerminalProgress::TerminalProgress(std::vector<std::string> devices, Write write, Screen screen)
+TerminalProgress::TerminalProgress(std::vector<std::string> devices, WriteFunction write, Screen screen)
     : devices_(devices.empty() ? std::vector<std::string>{""} : std::move(devices)),
       write_(std::move(write)),
       screen_(std::move(screen)),

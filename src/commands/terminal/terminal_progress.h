@@ -41,11 +41,11 @@ class InterruptionScope {
 // every half minute while it only waits. While the object exists, Ctrl-C interrupts the workflow.
 class TerminalProgress : public WorkflowProgress {
  public:
-  using Write = std::function<void(const std::string&)>;
+  using WriteFunction = std::function<void(const std::string&)>;
   using Screen = std::function<ScreenSize()>;  // called for each drawing, since the window's size may change
   // If `devices` is empty, there is a single device, whose name is not shown.
   explicit TerminalProgress(std::vector<std::string> devices = {});
-  TerminalProgress(std::vector<std::string> devices, Write write, Screen screen);
+  TerminalProgress(std::vector<std::string> devices, WriteFunction write, Screen screen);
   ~TerminalProgress() override;
   TerminalProgress(TerminalProgress&&) = delete;
 
@@ -73,7 +73,7 @@ class TerminalProgress : public WorkflowProgress {
 
   const InterruptionScope interruption_;
   const std::vector<std::string> devices_;
-  const Write write_;
+  const WriteFunction write_;
   const Screen screen_;
   const bool terminal_;
   std::mutex mutex_;  // guards all members below, and the output

@@ -49,7 +49,7 @@ ProgressUpdate FinishedLaunch(int launch) {
 struct Screen {
   ScreenSize size;
   std::string written;
-  TerminalProgress::Write Writer() {
+  TerminalProgress::WriteFunction Writer() {
     return [this](const std::string& text) { written += text; };
   }
   TerminalProgress::Screen Size() {

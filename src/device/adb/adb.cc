@@ -10,8 +10,8 @@
 namespace etprof {
 namespace {
 
-constexpr double kAdbSeconds = 20;
-constexpr double kProbeSeconds = 10;
+constexpr double kAdbTimeoutSeconds = 20;
+constexpr double kProbeTimeoutSeconds = 10;
 
 class AdbConnection : public Connection {
  public:
@@ -25,7 +25,7 @@ class AdbConnection : public Connection {
     // adb may list a lost network connection as connected, so probe it before reconnecting. A working
     // connection stays, since another etprof process may use it.
     if (serial_.find(':') != std::string::npos &&
-        !RunForDevice({"shell", "-T", "true"}, kProbeSeconds).Success()) {
+        !RunForDevice({"shell", "-T", "true"}, kProbeTimeoutSeconds).Success()) {
       RunClient({"disconnect", serial_});
       RunClient({"connect", serial_});  // if this fails, get-state reports the cause as well
     }
@@ -79,10 +79,10 @@ class AdbConnection : public Connection {
   ToolResult RunClient(const std::vector<std::string>& arguments) const {
     std::vector<std::string> command = client_;
     command.insert(command.end(), arguments.begin(), arguments.end());
-    return RunTool(command, {.timeout_seconds = kAdbSeconds, .interrupted = interrupted_});
+    return RunTool(command, {.timeout_seconds = kAdbTimeoutSeconds, .interrupted = interrupted_});
   }
   ToolResult RunForDevice(const std::vector<std::string>& arguments,
-                          double timeout_seconds = kAdbSeconds) const {
+                          double timeout_seconds = kAdbTimeoutSeconds) const {
     return RunTool(DeviceCommand(arguments),
                    {.timeout_seconds = timeout_seconds, .interrupted = interrupted_});
   }

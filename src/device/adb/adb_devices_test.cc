@@ -93,7 +93,7 @@ TEST(AdbProblem, FindsTheCauseInEachMessage) {
   ExpectGoldenMessages("device/adb_problems", remedies);
 }
 
-TEST(AdbDevices, IgnoresOtherOutput) {
+TEST(AdbDevices, IgnoresUnrelatedOutput) {
   EXPECT_TRUE(ParseAdbDevices("").empty());
   EXPECT_TRUE(ParseAdbDevices("List of devices attached\n\n").empty());
   EXPECT_TRUE(ParseAdbDevices("lonely\n  \n").empty());

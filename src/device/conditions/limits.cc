@@ -25,7 +25,7 @@ void ReadCpuLimits(const fs::path& root, ResourceLimits& limits) {
     if (const auto throttling = ParseThrottling(ReadProcFile(quota->folder / "cpu.stat"))) {
       limits.periods = throttling->periods;
       limits.throttled_periods = throttling->throttled_periods;
-      limits.throttled = throttling->throttled_ns;
+      limits.throttled_time = throttling->throttled_ns;
     }
   }
   if (const auto group = FindCgroup("cpuset", root)) {
@@ -111,9 +111,9 @@ std::string QuotaText(const ResourceLimits& limits) {
 }
 
 std::string ThrottlingText(const ResourceLimits& before, const ResourceLimits& after) {
-  if (!Increased(before.throttled, after.throttled)) return "";
+  if (!Increased(before.throttled_time, after.throttled_time)) return "";
   std::string text = fmt::format("{}; it was stopped for {:.1f} s", QuotaText(after),
-                                 static_cast<double>(*after.throttled - *before.throttled) / 1e9);
+                                 static_cast<double>(*after.throttled_time - *before.throttled_time) / 1e9);
   if (Increased(before.periods, after.periods) &&
       Increased(before.throttled_periods, after.throttled_periods)) {
     text += fmt::format(", in {:.0f}% of the quota's periods",

@@ -18,7 +18,7 @@ struct ResourceLimits {
   std::string cpuset, affinity;      // CPUs, "0-3,6"
   // Quota periods and throttled time of the cgroup with the quota, since the group was created.
   std::optional<std::int64_t> periods, throttled_periods;
-  std::optional<Nanoseconds> throttled;
+  std::optional<Nanoseconds> throttled_time;
   std::optional<Bytes> memory_limit;      // limit of the cgroup with the least available memory
   std::optional<Bytes> memory_available;  // memory left below that limit; inactive file cache counts as free
   std::optional<std::int64_t> memory_limit_hits, oom_kills;  // cumulative
@@ -34,7 +34,8 @@ struct ResourceLimits {
     v("affinity", &L::affinity, {.meaning = "CPUs that the affinity allows, \"0-3\"", .or_null = true});
     v("periods", &L::periods, {.meaning = "of the quota, since the group was made"});
     v("throttled_periods", &L::throttled_periods, {.meaning = "periods in which the quota was used up"});
-    v("throttled_ns", &L::throttled, {.meaning = "for which the group was stopped then, since it was made"});
+    v("throttled_ns", &L::throttled_time,
+      {.meaning = "for which the group was stopped then, since it was made"});
     v("memory_limit_bytes", &L::memory_limit, {.meaning = "of the control group; null: no limit"});
     v("memory_available_bytes", &L::memory_available,
       {.meaning = "below the limit; inactive file cache counts as available"});

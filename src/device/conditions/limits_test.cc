@@ -49,7 +49,7 @@ TEST_F(LimitsTree, ReadsCgroupV1) {
   WriteCgroupV1();
   const ResourceLimits limits = ReadResourceLimits(root_);
   EXPECT_DOUBLE_EQ(limits.quota_cpus.value(), 0.1);
-  EXPECT_EQ(limits.throttled, 5'300'000'000);
+  EXPECT_EQ(limits.throttled_time, 5'300'000'000);
   EXPECT_EQ(limits.cpuset, "0-1");
   EXPECT_EQ(limits.affinity, "1");
   EXPECT_EQ(limits.memory_limit, 600'000'000);
@@ -100,15 +100,15 @@ TEST(Limits, DescribesChangesBetweenTwoReadings) {
   ResourceLimits before;
   before.quota_cpus = 0.1;
   before.quota_key = "cpu.max";
-  before.periods = before.throttled_periods = before.throttled = before.oom_kills = before.memory_limit_hits =
-      1;
+  before.periods = before.throttled_periods = before.throttled_time = before.oom_kills =
+      before.memory_limit_hits = 1;
   before.memory_limit = 500'000'000;
   EXPECT_EQ(ThrottlingText(before, before), "");
   EXPECT_EQ(OutOfMemoryText(before, before), "");
   ResourceLimits after = before;
   after.periods = 101;
   after.throttled_periods = 95;
-  after.throttled = 7'500'000'001;
+  after.throttled_time = 7'500'000'001;
   after.oom_kills = 2;
   EXPECT_EQ(ThrottlingText(before, after),
             "this container may use 0.10 CPUs (cpu.max); it was stopped for 7.5 s, in 94% of "

@@ -30,7 +30,7 @@
 namespace etprof {
 namespace {
 
-using ProcessUse = LoadSnapshot::Process;
+using ProcessUsage = LoadSnapshot::Process;
 
 // Linux counts CPU time for user space in hundredths of a second on every architecture that runs ExecuTorch
 // (USER_HZ).
@@ -43,7 +43,8 @@ constexpr double kMaxIntervalSeconds = 1e7;
 constexpr double kMinListedCores = 0.01;     // processes that use less are not in OtherLoad::processes
 constexpr double kMinCountedCores = 0.05;    // processes that use less are not in HeavyUsers
 constexpr std::size_t kMaxSummedNames = 64;  // OtherLoad::processes of several intervals
-constexpr double kLoadShellSeconds = 5;      // time limit for a device's answer, without kLoadSeconds
+constexpr double kLoadShellTimeoutSeconds =
+    5;  // time limit for a device's answer, without kLoadIntervalSeconds
 
 constexpr std::string_view kSnapshotMark = "etprof-load-snapshot ";  // longer than a process's name can be
 constexpr std::string_view kProcMark = "etprof-load-proc";
@@ -105,18 +106,18 @@ void ReadHeader(std::string_view line, LoadSnapshot& snapshot) {
   if (line.starts_with("cpu")) ReadTotals(line, snapshot);
 }
 
-using ByPid = std::unordered_map<std::int64_t, const ProcessUse*>;
+using ByPid = std::unordered_map<std::int64_t, const ProcessUsage*>;
 
 ByPid IndexByPid(const LoadSnapshot& snapshot) {
   ByPid index;
   index.reserve(snapshot.processes.size());
-  for (const ProcessUse& process : snapshot.processes) index.emplace(process.pid, &process);
+  for (const ProcessUsage& process : snapshot.processes) index.emplace(process.pid, &process);
   return index;
 }
 
 // The process and its ancestors, the process first. kMaxAncestors ends a cycle of parents.
-std::vector<const ProcessUse*> Lineage(const ByPid& index, std::int64_t pid) {
-  std::vector<const ProcessUse*> lineage;
+std::vector<const ProcessUsage*> Lineage(const ByPid& index, std::int64_t pid) {
+  std::vector<const ProcessUsage*> lineage;
   for (auto at = index.find(pid); at != index.end() && static_cast<int>(lineage.size()) < kMaxAncestors;
        at = index.find(at->second->parent)) {
     lineage.push_back(at->second);
@@ -128,24 +129,24 @@ std::vector<const ProcessUse*> Lineage(const ByPid& index, std::int64_t pid) {
 // The processes of a snapshot that are not other load.
 struct SelfProcesses {
   std::set<std::int64_t> pids;  // the process that took the snapshot, its descendants, and its ancestors
-  const ProcessUse* snapshot_taker = nullptr;
+  const ProcessUsage* snapshot_taker = nullptr;
   // The daemon that starts the shells of a connection. It waits for them, so its `with_children` includes the
   // CPU time of ended shells.
-  const ProcessUse* session_daemon = nullptr;
+  const ProcessUsage* session_daemon = nullptr;
   double used = 0;
 };
 
 SelfProcesses FindSelfProcesses(const LoadSnapshot& snapshot, const ByPid& index) {
   SelfProcesses self;
-  for (const ProcessUse& process : snapshot.processes) {
-    const std::vector<const ProcessUse*> lineage = Lineage(index, process.pid);
+  for (const ProcessUsage& process : snapshot.processes) {
+    const std::vector<const ProcessUsage*> lineage = Lineage(index, process.pid);
     if (std::ranges::none_of(lineage,
-                             [&](const ProcessUse* ancestor) { return ancestor->pid == snapshot.self; }))
+                             [&](const ProcessUsage* ancestor) { return ancestor->pid == snapshot.self; }))
       continue;
     self.pids.insert(process.pid);
     self.used += process.with_children;
   }
-  for (const ProcessUse* ancestor : Lineage(index, snapshot.self)) {
+  for (const ProcessUsage* ancestor : Lineage(index, snapshot.self)) {
     if (ancestor->pid == snapshot.self) {
       self.snapshot_taker = ancestor;
       continue;
@@ -159,14 +160,14 @@ SelfProcesses FindSelfProcesses(const LoadSnapshot& snapshot, const ByPid& index
   return self;
 }
 
-bool IsSameProcess(const ProcessUse* before, const ProcessUse* after) {
+bool IsSameProcess(const ProcessUsage* before, const ProcessUsage* after) {
   return before != nullptr && after != nullptr && before->pid == after->pid && before->start == after->start;
 }
 
 // CPU seconds that a process used in an interval. Absent: not known, or not plausible. `before` is the
 // process with the same PID in the first snapshot (null: none), `start` the time of that snapshot, and
 // `max_seconds` the CPU time of all cores in the interval.
-std::optional<double> UsedBetween(const ProcessUse* before, const ProcessUse& after, double start,
+std::optional<double> UsedBetween(const ProcessUsage* before, const ProcessUsage& after, double start,
                                   double max_seconds) {
   const bool same = before != nullptr && before->start == after.start;
   // The process is older than the interval, but not in the first snapshot: its file was unreadable then.
@@ -189,7 +190,7 @@ std::string CoresText(double cores) {
   return cores < 9.95 ? fmt::format("{:.1f}", cores) : fmt::format("{:.0f}", cores);
 }
 
-// The processes that LoadText and LoadUsersText name.
+// The processes that LoadText and LoadingProcessesText name.
 struct HeavyUsers {
   std::vector<std::string> names;
   int count = 0;
@@ -229,8 +230,8 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
     snapshot.busy = ticks / kTicksPerSecond;
   }
   // Unlike libproc, `ps` sees the processes of other users.
-  const ToolResult result =
-      RunTool({"/bin/ps", "-A", "-o", "pid=,ppid=,time=,comm="}, {.timeout_seconds = kLoadShellSeconds});
+  const ToolResult result = RunTool({"/bin/ps", "-A", "-o", "pid=,ppid=,time=,comm="},
+                                    {.timeout_seconds = kLoadShellTimeoutSeconds});
   std::string_view text = result.output;
   while (!text.empty() && snapshot.processes.size() < kMaxProcesses) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -240,7 +241,7 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
   // `ps` does not report the CPU time of waited-for children.
   struct rusage usage {};
   ::getrusage(RUSAGE_CHILDREN, &usage);
-  for (ProcessUse& process : snapshot.processes) {
+  for (ProcessUsage& process : snapshot.processes) {
     if (process.pid != snapshot.self) continue;
     for (const struct timeval& time : {usage.ru_utime, usage.ru_stime})
       process.with_children += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
@@ -299,7 +300,7 @@ double OtherLoad::CoresUsed() const { return std::max(machine_cores.value_or(0),
 std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const LoadSnapshot& after, int cores) {
   OtherLoad load;
   load.seconds = after.seconds - before.seconds;
-  if (!(load.seconds >= kMinLoadSeconds && load.seconds <= kMaxIntervalSeconds)) return std::nullopt;
+  if (!(load.seconds >= kMinLoadIntervalSeconds && load.seconds <= kMaxIntervalSeconds)) return std::nullopt;
   load.cores = after.cores > 0 ? after.cores : cores;
   if (load.cores <= 0) return std::nullopt;
   const double max_seconds = load.seconds * load.cores;
@@ -310,7 +311,7 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
   std::map<std::string, OtherLoad::Process> by_name;
   double used_seconds = 0;
   bool other_seen = false;
-  for (const ProcessUse& process : after.processes) {
+  for (const ProcessUsage& process : after.processes) {
     if (self_after.pids.contains(process.pid)) continue;
     other_seen = true;
     const auto found = earlier.find(process.pid);
@@ -396,7 +397,7 @@ std::string LoadText(const OtherLoad& load) {
                      LoadAmountText(load), visible);
 }
 
-std::string LoadUsersText(const OtherLoad& load) {
+std::string LoadingProcessesText(const OtherLoad& load) {
   const HeavyUsers users = FindHeavyUsers(load);
   if (users.names.empty())
     return fmt::format("short-lived processes, the kernel, or other guests used {}", LoadAmountText(load));
@@ -405,7 +406,7 @@ std::string LoadUsersText(const OtherLoad& load) {
                      LoadAmountText(load));
 }
 
-std::optional<ProcessUse> ParseProcStat(std::string_view text) {
+std::optional<ProcessUsage> ParseProcStat(std::string_view text) {
   // The name is in parentheses and may itself contain parentheses; the fields after it do not.
   const std::size_t open = text.find(" ("), close = text.rfind(") ");
   if (open == std::string_view::npos || close == std::string_view::npos || close < open + 2)
@@ -427,7 +428,7 @@ std::optional<ProcessUse> ParseProcStat(std::string_view text) {
   const auto user = ticks(14), system = ticks(15), start = ticks(22);
   const auto children_user = ticks(16), children_system = ticks(17);
   if (!parent || !user || !system || !start || !children_user || !children_system) return std::nullopt;
-  ProcessUse process;
+  ProcessUsage process;
   process.pid = *pid;
   process.parent = *parent;
   process.name = PrintableName(text.substr(open + 2, close - open - 2));
@@ -438,7 +439,7 @@ std::optional<ProcessUse> ParseProcStat(std::string_view text) {
   return process;
 }
 
-std::optional<ProcessUse> ParsePs(std::string_view line) {
+std::optional<ProcessUsage> ParsePs(std::string_view line) {
   std::array<std::string_view, 3> fields;
   for (std::string_view& field : fields) {
     line = Trimmed(line);
@@ -469,7 +470,7 @@ std::optional<ProcessUse> ParsePs(std::string_view line) {
     seconds *= 60;
     time.remove_prefix(colon + 1);
   }
-  ProcessUse process;
+  ProcessUsage process;
   process.pid = *pid;
   process.parent = *parent;
   process.name = PrintableName(line.substr(line.rfind('/') + 1));
@@ -498,7 +499,7 @@ snapshot() {
 snapshot
 )sh";
   // A `sleep` that does not accept fractions fails at once.
-  if (twice) script += fmt::format("sleep {} 2>/dev/null || sleep 1\nsnapshot\n", kLoadSeconds);
+  if (twice) script += fmt::format("sleep {} 2>/dev/null || sleep 1\nsnapshot\n", kLoadIntervalSeconds);
   return script + "true";
 }
 
@@ -540,7 +541,7 @@ std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device) {
   try {
     if (IsLocal(device)) return ReadLocalLoad();
     std::vector<LoadSnapshot> snapshots =
-        ParseLoad(ShellOutput(device, LoadScript(false), kLoadShellSeconds));
+        ParseLoad(ShellOutput(device, LoadScript(false), kLoadShellTimeoutSeconds));
     if (!snapshots.empty()) return std::move(snapshots.front());
   } catch (const Error&) {
     // The measurement's next operation reports the connection's error.
@@ -552,13 +553,13 @@ std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores) {
   if (IsLocal(device)) {
     const auto before = TakeLoadSnapshot(device);
     if (!before) return std::nullopt;
-    std::this_thread::sleep_for(std::chrono::duration<double>(kLoadSeconds));
+    std::this_thread::sleep_for(std::chrono::duration<double>(kLoadIntervalSeconds));
     const auto after = TakeLoadSnapshot(device);
     return after ? OtherLoadBetween(*before, *after, cores) : std::nullopt;
   }
   try {
     const std::vector<LoadSnapshot> snapshots =
-        ParseLoad(ShellOutput(device, LoadScript(true), kLoadShellSeconds + kLoadSeconds));
+        ParseLoad(ShellOutput(device, LoadScript(true), kLoadShellTimeoutSeconds + kLoadIntervalSeconds));
     if (snapshots.size() == 2) return OtherLoadBetween(snapshots[0], snapshots[1], cores);
   } catch (const Error&) {
     // The measurement's next operation reports the connection's error.

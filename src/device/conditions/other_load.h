@@ -70,7 +70,7 @@ inline constexpr std::size_t kMaxLoadNames = 5;
 
 // Length of the interval that MeasureOtherLoad measures. The counters tick every 10 ms, so the resolution for
 // a process is 0.04 cores.
-inline constexpr double kLoadSeconds = 0.25;
+inline constexpr double kLoadIntervalSeconds = 0.25;
 
 // The number of cores from which other load gets a warning. Load of a quarter of a core takes the CPU away
 // often enough to change a median; an idle desktop or phone stays below a tenth.
@@ -81,7 +81,7 @@ inline constexpr double kIdleBackground = 0.1;
 
 // The shortest interval between two snapshots. CPU time is counted in hundredths of a second, which is too
 // coarse for shorter intervals.
-inline constexpr double kMinLoadSeconds = 0.05;
+inline constexpr double kMinLoadIntervalSeconds = 0.05;
 
 // The other load between two snapshots. Absent: the snapshots are not comparable (another device, a restart,
 // the same moment), or nothing was readable. `cores` is used if the snapshots have no number of online cores.
@@ -99,18 +99,18 @@ std::string LoadAmountText(const OtherLoad& load);
 // The current load as a sentence: "2 other processes use 1.9 of 2 cores (cc1plus, python3)".
 std::string LoadText(const OtherLoad& load);
 // The load of a finished measurement as a clause: "cc1plus, python3 used 1.9 of 2 cores".
-std::string LoadUsersText(const OtherLoad& load);
+std::string LoadingProcessesText(const OtherLoad& load);
 
 // Reads the current CPU times: from /proc of this machine (or below $ETPROF_PROC_ROOT, for tests), from `ps`
 // on macOS, and by one shell command on a remote device. Absent if they are unreadable. Throws nothing. With
 // 75 processes a snapshot took 0.4 ms on this machine (5 µs per process), and 5 ms through a shell without
 // the connection.
 std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device);
-// Measures the other load for kLoadSeconds, on a remote device by one shell command. `cores` as for
+// Measures the other load for kLoadIntervalSeconds, on a remote device by one shell command. `cores` as for
 // OtherLoadBetween. Absent if the CPU times are unreadable. Throws nothing.
 std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores);
 
-// A POSIX shell script that prints a snapshot, or two snapshots that are kLoadSeconds apart.
+// A POSIX shell script that prints a snapshot, or two snapshots that are kLoadIntervalSeconds apart.
 std::string LoadScript(bool twice);
 // Parses the output of LoadScript. Incomplete snapshots and unreadable lines are skipped.
 std::vector<LoadSnapshot> ParseLoad(std::string_view output);

@@ -148,7 +148,7 @@ TEST(OtherLoad, ExcludesEtprofsProcesses) {
   ASSERT_EQ(load->processes.size(), 1U);
   EXPECT_EQ(load->processes[0].count, 2);
   EXPECT_EQ(LoadText(*load), "2 other processes use 2.1 of 4 cores (cc1plus)");
-  EXPECT_EQ(LoadUsersText(*load), "cc1plus used 2.1 of 4 cores");
+  EXPECT_EQ(LoadingProcessesText(*load), "cc1plus used 2.1 of 4 cores");
 }
 
 TEST(OtherLoad, MachineCoresAreAbsentWithoutTheWaitingParent) {
@@ -249,7 +249,8 @@ TEST(OtherLoad, DescribesLoad) {
   CaseMessages texts;
   OtherLoad load = MakeLoad(1.9, 2);
   const auto add = [&](const char* name) {
-    texts.emplace_back(name, LoadText(load) + " | " + LoadUsersText(load) + " | " + LoadAmountText(load));
+    texts.emplace_back(name,
+                       LoadText(load) + " | " + LoadingProcessesText(load) + " | " + LoadAmountText(load));
   };
   load.process_cores = 1.8;
   load.processes = {{"cc1plus", 1, 0.95}, {"python3", 1, 0.8}, {"sshd", 1, 0.02}};
@@ -330,7 +331,7 @@ TEST(OtherLoad, ReadsThisMachineDirectlyAndByShell) {
   const std::vector<LoadSnapshot> by_shell = ParseLoad(ShellOutput(*device, LoadScript(true), 60));
   ASSERT_EQ(by_shell.size(), 2U);
   EXPECT_EQ(by_shell[0].cores, after->cores);
-  EXPECT_GE(by_shell[1].seconds - by_shell[0].seconds, kLoadSeconds - 0.011);
+  EXPECT_GE(by_shell[1].seconds - by_shell[0].seconds, kLoadIntervalSeconds - 0.011);
   for (const LoadSnapshot& snapshot : by_shell) {
     ASSERT_NE(Find(snapshot, busy.pid()), nullptr);
     EXPECT_NE(Find(snapshot, snapshot.self), nullptr);

@@ -76,18 +76,18 @@ class PowerModeScriptsTest : public ::testing::Test {
   }
   std::string Restore() const { return Shell(std::string(kDefineRestorePower) + "\nrestore_power"); }
 
-  static constexpr const char* kBefore = "1 3 0.5 null null ";
-  static constexpr const char* kBoost = "0 15 0 0 0 ";
+  static constexpr const char* kInitialSettings = "1 3 0.5 null null ";
+  static constexpr const char* kBoostSettings = "0 15 0 0 0 ";
   fs::path root_;
 };
 
 TEST_F(PowerModeScriptsTest, SetAndRestoreSettings) {
   const PowerMode mode = SetMode("unconstrained-boost");
-  EXPECT_EQ(Settings(), kBoost);
+  EXPECT_EQ(Settings(), kBoostSettings);
   EXPECT_EQ(mode.settings[0].before, "1");
   EXPECT_EQ(mode.settings[3].before, "null");
   EXPECT_EQ(Restore(), "");
-  EXPECT_EQ(Settings(), kBefore);  // keys that were not set are deleted again
+  EXPECT_EQ(Settings(), kInitialSettings);  // keys that were not set are deleted again
   EXPECT_FALSE(fs::exists(root_ / "device/settings.before"));
   EXPECT_EQ(Restore(), "");
   SetMode("app-developer");
@@ -99,7 +99,7 @@ TEST_F(PowerModeScriptsTest, KeepTheSettingsThatWereSavedFirst) {
   EXPECT_EQ(SetMode("app-developer").settings[1].before,
             "3");  // the original value, not the 15 that the first mode set
   Restore();
-  EXPECT_EQ(Settings(), kBefore);
+  EXPECT_EQ(Settings(), kInitialSettings);
 }
 
 TEST_F(PowerModeScriptsTest, RejectASettingWithoutEffect) {
@@ -113,10 +113,10 @@ TEST_F(PowerModeScriptsTest, ReportAndRetryFailedRestores) {
   EXPECT_EQ(Restore(), "unrestored\tlow_power\n");
   fs::remove(root_ / "settings/low_power.stuck");
   EXPECT_EQ(Restore(), "");
-  EXPECT_EQ(Settings(), kBefore);
+  EXPECT_EQ(Settings(), kInitialSettings);
 }
 
-TEST(PowerMode, RejectsOtherNamesAndDevices) {
+TEST(PowerMode, RejectsUnknownModesAndOtherDevices) {
   EXPECT_THROW(FindPowerMode("turbo"), Error);
   PowerMode mode = FindPowerMode("app-developer");
   try {

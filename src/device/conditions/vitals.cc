@@ -14,8 +14,8 @@
 namespace etprof {
 namespace {
 
-constexpr double kReadSeconds = 10;
-constexpr double kReadAllSeconds = 30;
+constexpr double kReadTimeoutSeconds = 10;
+constexpr double kReadAllTimeoutSeconds = 30;
 constexpr int kMaxFailures = 2;
 
 // Recognizes the thermal zones of CPUs by name: "cpu-0-0-usr", "cpu-thermal", "BIG", "x86_pkg_temp".
@@ -245,13 +245,13 @@ std::optional<DeviceVitals> VitalsReader::Read(bool all) {
   try {
     if (!shell_) shell_ = device_.Start({{"sh", "-c", VitalsServer()}, {}, {}}, {});
     all = all || !sources_;
-    const auto vitals = Request(all ? "all" : *sources_, all ? kReadAllSeconds : kReadSeconds);
+    const auto vitals = Request(all ? "all" : *sources_, all ? kReadAllTimeoutSeconds : kReadTimeoutSeconds);
     if (vitals) {
       if (all) sources_ = vitals->sources;
       failures_ = 0;
       if (!keep_shell_) {
         shell_->CloseInput();
-        shell_->Wait(kReadSeconds);
+        shell_->Wait(kReadTimeoutSeconds);
         shell_.reset();
       }
       return vitals;
@@ -272,7 +272,7 @@ std::optional<DeviceVitals> VitalsReader::Read(bool all) {
 std::optional<DeviceVitals> VitalsReader::Request(const std::string& request, double timeout_seconds) {
   if (!shell_->Send(request, timeout_seconds)) return std::nullopt;
   const ProcessOutput output = ReadOutput(*shell_, timeout_seconds, kVitalsEnd);
-  return output.end == Process::Read::kLine ? std::optional(ParseVitals(output.text)) : std::nullopt;
+  return output.end == Process::ReadResult::kLine ? std::optional(ParseVitals(output.text)) : std::nullopt;
 }
 
 }  // namespace etprof

@@ -240,28 +240,28 @@ class LocalProcess : public Process {
     return true;
   }
 
-  Read ReadLine(std::string& line, double timeout_seconds) override {
+  ReadResult ReadLine(std::string& line, double timeout_seconds) override {
     const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
     while (true) {
       const std::size_t newline = buffer_.find('\n', searched_);
       if (newline != std::string::npos) {
         line.assign(buffer_, returned_, newline - returned_);
         returned_ = searched_ = newline + 1;
-        return Read::kLine;
+        return ReadResult::kLine;
       }
       // One erase for all lines of a buffer, so that many short lines take linear time.
       buffer_.erase(0, std::exchange(returned_, 0));
       searched_ = buffer_.size();
-      if (buffer_.size() > kMaxLineBytes) return Read::kTooLong;
+      if (buffer_.size() > kMaxLineBytes) return ReadResult::kTooLong;
       if (!output_) {
-        if (buffer_.empty()) return Read::kEnd;
+        if (buffer_.empty()) return ReadResult::kEnd;
         line = std::exchange(buffer_, {});
         searched_ = 0;
-        return Read::kLine;
+        return ReadResult::kLine;
       }
-      if (interrupted_ && interrupted_()) return Read::kInterrupted;
+      if (interrupted_ && interrupted_()) return ReadResult::kInterrupted;
       const double remaining_seconds = std::chrono::duration<double>(deadline - Clock::now()).count();
-      if (remaining_seconds <= 0) return Read::kTimeout;
+      if (remaining_seconds <= 0) return ReadResult::kTimeout;
       const bool has_exited = HasExited();
       std::array<struct pollfd, 2> ready = {{{output_.number(), POLLIN, 0}, {errors_.number(), POLLIN, 0}}};
       ::poll(ready.data(), ready.size(), std::min(kPollMs, static_cast<int>(remaining_seconds * 1000) + 1));

@@ -48,12 +48,12 @@ class LocalProcess : public testing::Test {
 TEST_F(LocalProcess, SendsAndReadsLines) {
   const auto process = Shell("while read x; do echo \"got $x\"; echo oops >&2; done; printf tail");
   EXPECT_TRUE(process->Send("one", 5));
-  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
   EXPECT_EQ(line, "got one");
   process->CloseInput();
-  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
   EXPECT_EQ(line, "tail");
-  EXPECT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kEnd);
+  EXPECT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kEnd);
   const auto status = process->Wait(kTimeLimitSeconds);
   ASSERT_TRUE(status.has_value());
   EXPECT_TRUE(status->Success());
@@ -63,13 +63,13 @@ TEST_F(LocalProcess, SendsAndReadsLines) {
 
 TEST_F(LocalProcess, ReadsALargeLine) {
   const auto process = Shell("head -c 3000000 /dev/zero | tr '\\0' x; echo");
-  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
   EXPECT_EQ(line.size(), 3'000'000u);
 }
 
 TEST_F(LocalProcess, DrainsLargeStderr) {
   const auto process = Shell("head -c 1000000 /dev/zero | tr '\\0' e >&2; echo done");
-  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
   EXPECT_EQ(line, "done");
   process->Wait(kTimeLimitSeconds);
   EXPECT_EQ(errors.size(), 1'000'000u);
@@ -78,7 +78,7 @@ TEST_F(LocalProcess, DrainsLargeStderr) {
 
 TEST_F(LocalProcess, ReportsTimeoutAndExitStatus) {
   const auto process = Shell("sleep 60");
-  EXPECT_EQ(process->ReadLine(line, 0.05), Process::Read::kTimeout);
+  EXPECT_EQ(process->ReadLine(line, 0.05), Process::ReadResult::kTimeout);
   EXPECT_FALSE(process->Wait(0.01).has_value());
   process->Kill();
   const auto status = process->Wait(kTimeLimitSeconds);
@@ -93,7 +93,7 @@ TEST_F(LocalProcess, TerminateReachesChildren) {
       "sh -c 'trap \"exit 3\" TERM; echo up; while :; do sleep 0.01; done' & child=$!\n"
       "trap 'wait $child; exit $?' TERM; echo up; wait");
   for (int ready = 0; ready < 2; ++ready)
-    ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+    ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
   process->Terminate();
   const auto status = process->Wait(kTimeLimitSeconds);
   ASSERT_TRUE(status.has_value());
@@ -103,13 +103,13 @@ TEST_F(LocalProcess, TerminateReachesChildren) {
 
 TEST_F(LocalProcess, InterruptionEndsReadLine) {
   device->SetInterrupted([] { return true; });
-  EXPECT_EQ(Shell("sleep 60")->ReadLine(line, 60), Process::Read::kInterrupted);
+  EXPECT_EQ(Shell("sleep 60")->ReadLine(line, 60), Process::ReadResult::kInterrupted);
 }
 
 TEST_F(LocalProcess, SendToClosedPipeKeepsSigpipeHandler) {
   const auto before = ::signal(SIGPIPE, SIG_DFL);
   const auto process = Shell("exec 0<&-; echo closed; sleep 60");
-  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
   EXPECT_FALSE(process->Send("x", 1));
   EXPECT_EQ(MakeLocalDevice()->Name(), "local");
   EXPECT_EQ(::signal(SIGPIPE, before), SIG_DFL);
@@ -121,7 +121,7 @@ TEST_F(LocalProcess, ReadsShortLinesInLinearTime) {
   const auto process = Shell("yes | head -n " + std::to_string(kLines));
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeLimitSeconds);
   int lines = 0;
-  while (process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kLine && line == "y") {
+  while (process->ReadLine(line, kTimeLimitSeconds) == Process::ReadResult::kLine && line == "y") {
     if (++lines % 100'000 != 0) continue;
     ASSERT_LT(std::chrono::steady_clock::now(), end) << lines;
   }
@@ -131,10 +131,10 @@ TEST_F(LocalProcess, ReadsShortLinesInLinearTime) {
 TEST_F(LocalProcess, BackgroundProcessDoesNotDelayTheEnd) {
   const auto process = Shell("sleep 600 & printf 'built\\nlast'; exit 3");
   for (const char* expected : {"built", "last"}) {
-    ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+    ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
     EXPECT_EQ(line, expected);
   }
-  EXPECT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kEnd);
+  EXPECT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kEnd);
   EXPECT_EQ(process->Wait(kTimeLimitSeconds)->code, 3);
 }
 
@@ -149,9 +149,10 @@ TEST_F(LocalProcess, StartsWhenTheHostClosedStandardStreams) {
       {
         const auto process = Shell("echo error >&2; while read x; do echo \"got $x\"; done");
         succeeded = process->Send("one", kTimeLimitSeconds) &&
-                    process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kLine && line == "got one";
+                    process->ReadLine(line, kTimeLimitSeconds) == Process::ReadResult::kLine &&
+                    line == "got one";
         process->CloseInput();
-        succeeded = succeeded && process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kEnd &&
+        succeeded = succeeded && process->ReadLine(line, kTimeLimitSeconds) == Process::ReadResult::kEnd &&
                     process->Wait(kTimeLimitSeconds).value().Success() && errors == "error\n";
       }
       ::_exit(succeeded ? 0 : 1);
@@ -166,7 +167,7 @@ TEST_F(LocalProcess, DestructorKillsChildrenAndLeavesNoZombie) {
   pid_t child = 0;
   {
     const auto process = Shell("sleep 60 & echo $!; wait");
-    ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+    ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
     child = std::stoi(line);
     EXPECT_EQ(::kill(child, 0), 0);
   }
@@ -188,9 +189,9 @@ TEST_F(LocalProcess, DestructorKillsChildrenAndLeavesNoZombie) {
 TEST_F(LocalProcess, AppliesAffinityAndEnvironment) {
   const auto process = Shell("grep Cpus_allowed_list /proc/self/status; echo \"$ETPROF_X\"",
                              {.arguments = {}, .environment = {{"ETPROF_X", "a b"}}, .cpus = {0}});
-  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
   EXPECT_EQ(line, "Cpus_allowed_list:\t0");
-  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+  ASSERT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
   EXPECT_EQ(line, "a b");
   EXPECT_THROW(Shell("true", {.arguments = {}, .environment = {}, .cpus = {1000}}), Error);
 }
@@ -198,7 +199,7 @@ TEST_F(LocalProcess, AppliesAffinityAndEnvironment) {
 TEST_F(LocalProcess, ChildInheritsNoOtherDescriptors) {
   const auto open_files = [this] {
     const auto process = Shell("ls /proc/self/fd | tr '\\n' ' '");
-    EXPECT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::Read::kLine);
+    EXPECT_EQ(process->ReadLine(line, kTimeLimitSeconds), Process::ReadResult::kLine);
     return line;
   };
   const std::string without_other = open_files();

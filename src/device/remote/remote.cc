@@ -26,10 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kAnswerSeconds = 30;  // time limit for scripts that end at once
-constexpr double kDigestSeconds = 600;
-constexpr double kGuardSeconds = 30;        // time for the guard to end; it may have settings to restore
-constexpr double kUnresponsiveSeconds = 5;  // cleanup on a device that did not answer correctly
+constexpr double kAnswerTimeoutSeconds = 30;  // time limit for scripts that end at once
+constexpr double kDigestTimeoutSeconds = 600;
+constexpr double kGuardExitTimeoutSeconds = 30;  // time for the guard to end; it may have settings to restore
+constexpr double kUnresponsiveCleanupTimeoutSeconds = 5;  // cleanup on a device that did not answer correctly
 constexpr std::string_view kHeldPrefix = "held ";   // before the lock's holder in an answer of the guard
 constexpr const char* kBeginLine = "ETPROF-BEGIN";  // first line of each script's output
 
@@ -218,7 +218,7 @@ class RemoteDevice : public Device {
   bool Get(const std::string& remote, const fs::path& local) override {
     ToolResult probe =
         Run(fmt::format("test -f {0} && wc -c <{0} && {1}", ShellQuoted(remote), DigestScript(remote)),
-            kDigestSeconds);
+            kDigestTimeoutSeconds);
     if (!probe.Success()) return false;
     const Bytes size = TakeAnnouncedSize(probe, remote, local);
     const std::string digest = ParseDigest(probe);
@@ -236,18 +236,20 @@ class RemoteDevice : public Device {
           .InFile(Name() + " " + remote);
     }
     fs::rename(part, local);
-    Run("rm -f " + ShellQuoted(remote), kAnswerSeconds);
+    Run("rm -f " + ShellQuoted(remote), kAnswerTimeoutSeconds);
     return true;
   }
 
   void CleanUp() override {
     if (!guard_) return;
-    if (options_.keep && is_responsive_) Run(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
+    if (options_.keep && is_responsive_) Run(": >" + ShellQuoted(run_ + "/keep"), kAnswerTimeoutSeconds);
     guard_->CloseInput();
     // The guard on the device ends by itself even if the device does not answer.
-    std::istringstream lines(ReadOutput(*guard_, is_responsive_ ? kGuardSeconds : kUnresponsiveSeconds).text);
+    std::istringstream lines(
+        ReadOutput(*guard_, is_responsive_ ? kGuardExitTimeoutSeconds : kUnresponsiveCleanupTimeoutSeconds)
+            .text);
     for (std::string line; std::getline(lines, line);) ForwardGuardWarning(line);
-    guard_->Wait(kUnresponsiveSeconds);
+    guard_->Wait(kUnresponsiveCleanupTimeoutSeconds);
     guard_.reset();
     connection_->Close();
   }
@@ -295,7 +297,7 @@ class RemoteDevice : public Device {
     auto process = std::make_unique<RemoteProcess>(tag, std::move(on_stderr), [this, tag] {
       try {
         Run(fmt::format("{}\nkill_group $(cat {}/pids/{})", kDefineKillGroup, ShellQuoted(run_), tag),
-            kAnswerSeconds);
+            kAnswerTimeoutSeconds);
       } catch (const Error&) {
         // Without a connection, the guard kills the process.
       }
@@ -362,7 +364,9 @@ pwd)sh",
       RunTool(connection_->Shell(fmt::format(
                   R"sh(d=${{ETPROF_DEVICE_DIR:+"$ETPROF_DEVICE_DIR/etprof"}}; rm -rf "${{d:-{}}}"/runs/{})sh",
                   connection_->DefaultFolder(), id_)),
-              {.timeout_seconds = kUnresponsiveSeconds, .limit_output = true, .interrupted = interrupted_});
+              {.timeout_seconds = kUnresponsiveCleanupTimeoutSeconds,
+               .limit_output = true,
+               .interrupted = interrupted_});
     } catch (const Error&) {
       // The next etprof process removes the folder.
     }
@@ -481,19 +485,19 @@ done
     // The guard outlives a measurement, so it must call the current `interrupted_` function.
     guard_ = StartLocalProcess(client, {}, [this] { return interrupted_ && interrupted_(); });
     std::string line;
-    const Process::Read read = guard_->ReadLine(line, kAnswerSeconds);
-    if (read == Process::Read::kLine && line == "ready") return;
-    if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+    const Process::ReadResult read = guard_->ReadLine(line, kAnswerTimeoutSeconds);
+    if (read == Process::ReadResult::kLine && line == "ready") return;
+    if (read == Process::ReadResult::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
     is_responsive_ = false;
     const std::string last_errors = guard_->LastErrors();
     const std::string errors = connection_->FindProblem(last_errors);
     throw Error(ExitCode::kDeviceFailed,
                 "its shell does not work as expected: " +
-                    (read == Process::Read::kLine ? "it printed " + QuotedStart(line)
-                     : !errors.empty()            ? errors
-                     : read == Process::Read::kEnd
+                    (read == Process::ReadResult::kLine ? "it printed " + QuotedStart(line)
+                     : !errors.empty()                  ? errors
+                     : read == Process::ReadResult::kEnd
                          ? "it ended without a message"
-                         : fmt::format("it did not answer within {:.0f} s", kAnswerSeconds)))
+                         : fmt::format("it did not answer within {:.0f} s", kAnswerTimeoutSeconds)))
         .InFile(Name());
   }
 
@@ -516,12 +520,13 @@ done
   // if the user interrupts. Throws DeviceLost.
   std::string RequestFromGuard(const std::string& request, std::initializer_list<std::string_view> answers) {
     std::string line;
-    auto read = guard_ && guard_->Send(request, kAnswerSeconds) ? Process::Read::kLine : Process::Read::kEnd;
-    while (read == Process::Read::kLine) {
-      read = guard_->ReadLine(line, kGuardSeconds);
-      if (read == Process::Read::kInterrupted) return "";
-      const auto begins = [&](std::string_view answer) { return line.starts_with(answer); };
-      if (read == Process::Read::kLine && std::ranges::any_of(answers, begins)) return line;
+    auto read = guard_ && guard_->Send(request, kAnswerTimeoutSeconds) ? Process::ReadResult::kLine
+                                                                       : Process::ReadResult::kEnd;
+    while (read == Process::ReadResult::kLine) {
+      read = guard_->ReadLine(line, kGuardExitTimeoutSeconds);
+      if (read == Process::ReadResult::kInterrupted) return "";
+      const auto begins_with = [&](std::string_view answer) { return line.starts_with(answer); };
+      if (read == Process::ReadResult::kLine && std::ranges::any_of(answers, begins_with)) return line;
       ForwardGuardWarning(line);
     }
     throw DeviceLost(Name(), "the connection was lost");
@@ -538,7 +543,7 @@ done
     ToolResult result = RunTool(connection_->Shell(fmt::format("echo {}\n( {}\n)\n{}", kBeginLine, script,
                                                                PrintExitMark("tool", "$?"))),
                                 options);
-    const std::optional<int> code = TakeExitMark(result.errors, "tool");
+    const std::optional<int> code = ExtractExitMark(result.errors, "tool");
     RequireAnswer(result, code.has_value(), timeout_seconds);
     result.status = {};
     result.status.code = *code;
@@ -577,7 +582,7 @@ done
 
   // Runs a script and returns its output. Throws Error (kDeviceFailed) if the script fails.
   std::string RunOrThrow(const std::string& script, const std::string& action) {
-    ToolResult result = Run(script, kAnswerSeconds);
+    ToolResult result = Run(script, kAnswerTimeoutSeconds);
     if (!result.Success()) {
       const std::string last = LastLine(result.errors);
       throw Error(ExitCode::kDeviceFailed,
@@ -590,7 +595,7 @@ done
   // Throws DeviceLost if the connection is broken.
   void RequireConnection(const std::string& activity) {
     try {
-      Run("true", kAnswerSeconds);
+      Run("true", kAnswerTimeoutSeconds);
     } catch (const DeviceLost&) {
       throw DeviceLost(Name(), "the connection was lost " + activity);
     }
@@ -625,7 +630,7 @@ done
     }
     const std::string digest = Sha256HexOfText(text).substr(0, kCacheNameDigits);
     const std::string folder = folder_ + "/cache/" + digest;
-    if (!Run("test -d " + ShellQuoted(folder), kAnswerSeconds).Success()) {
+    if (!Run("test -d " + ShellQuoted(folder), kAnswerTimeoutSeconds).Success()) {
       if (options_.notice && bytes > 1e6)
         options_.notice(
             fmt::format("{}: pushing {}, {}", Name(), named_file.filename().string(), FormatBytes(bytes)));
@@ -641,7 +646,7 @@ done
     RunOrThrow(fmt::format("rm -rf {0}; mkdir {0}", ShellQuoted(part)), "make a folder");
     const auto make_error = [&](const std::string& reason) {
       RequireConnection("while " + named_file.filename().string() + " was pushed");
-      Run("rm -rf " + ShellQuoted(part), kAnswerSeconds);
+      Run("rm -rf " + ShellQuoted(part), kAnswerTimeoutSeconds);
       const bool full = reason.find("o space left") != std::string::npos;
       return Error(ExitCode::kDeviceFailed, "could not be pushed to the device: " + reason)
           .InFile(named_file.string())
@@ -651,7 +656,7 @@ done
       const std::string remote = part + "/" + files[i].filename().string();
       std::string reason;
       if (!connection_->Push(files[i], remote, reason)) throw make_error(reason);
-      const ToolResult check = Run(DigestScript(remote), kDigestSeconds);
+      const ToolResult check = Run(DigestScript(remote), kDigestTimeoutSeconds);
       const std::string arrived = ParseDigest(check);
       if (!arrived.empty() && arrived != digests[i]) throw make_error("it arrived changed");
     }

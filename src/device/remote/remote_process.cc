@@ -30,7 +30,7 @@ std::string PrintExitMark(const std::string& tag, const std::string& code) {
   return fmt::format("printf '\\nETPROF-EXIT {} %s\\n' {} >&2", tag, code);
 }
 
-std::optional<int> TakeExitMark(std::string& errors, const std::string& tag) {
+std::optional<int> ExtractExitMark(std::string& errors, const std::string& tag) {
   const std::string mark = ExitMarkPrefix(tag);
   const std::size_t at = errors.rfind(mark);
   if (at == std::string::npos) return std::nullopt;
@@ -89,7 +89,7 @@ void RemoteProcess::ForwardErrors(std::string_view text) {
 // Forwards stderr, but holds back text that may be the exit mark or its beginning.
 void RemoteProcess::ReceiveErrors(std::string_view text) {
   unforwarded_ += text;
-  if (const auto code = TakeExitMark(unforwarded_, tag_)) {
+  if (const auto code = ExtractExitMark(unforwarded_, tag_)) {
     code_ = code;
     ForwardErrors(unforwarded_);
     unforwarded_.clear();

@@ -26,7 +26,7 @@ std::string PrintExitMark(const std::string& tag, const std::string& code);
 
 // Removes the exit mark and all text after it from `errors`, and returns its exit code. Absent: there is no
 // complete mark.
-std::optional<int> TakeExitMark(std::string& errors, const std::string& tag);
+std::optional<int> ExtractExitMark(std::string& errors, const std::string& tag);
 
 // A process on a device, behind a local client process that runs StartScript there. `kill` kills the process
 // on the device.
@@ -43,7 +43,7 @@ class RemoteProcess : public Process {
   bool Send(std::string_view line, double timeout_seconds) override {
     return client_->Send(line, timeout_seconds);
   }
-  Read ReadLine(std::string& line, double timeout_seconds) override {
+  ReadResult ReadLine(std::string& line, double timeout_seconds) override {
     return client_->ReadLine(line, timeout_seconds);
   }
   void CloseInput() override { client_->CloseInput(); }

@@ -22,7 +22,7 @@ using testing::Not;
 
 TEST(ExitMark, IsRemovedFromStderr) {
   std::string errors = "one\ntwo\nETPROF-EXIT 7 137\n";
-  EXPECT_EQ(TakeExitMark(errors, "7"), 137);
+  EXPECT_EQ(ExtractExitMark(errors, "7"), 137);
   EXPECT_EQ(errors, "one\ntwo");
 }
 
@@ -30,7 +30,7 @@ TEST(ExitMark, IgnoresTruncatedAndForeignMarks) {
   for (std::string errors :
        {"", "one", "\nETPROF-EXIT 7 ", "\nETPROF-EXIT 7 13", "\nETPROF-EXIT 8 0\n", "\nETPROF-EXIT 7 x\n"}) {
     const std::string before = errors;
-    EXPECT_EQ(TakeExitMark(errors, "7"), std::nullopt) << before;
+    EXPECT_EQ(ExtractExitMark(errors, "7"), std::nullopt) << before;
     EXPECT_EQ(errors, before);
   }
 }
@@ -55,7 +55,7 @@ class StartScriptTest : public testing::Test {
   }
   std::string ReadAll(Process& process) {
     std::string text;
-    for (std::string line; process.ReadLine(line, 120) == Process::Read::kLine;) text += line + "\n";
+    for (std::string line; process.ReadLine(line, 120) == Process::ReadResult::kLine;) text += line + "\n";
     return text;
   }
 
@@ -118,7 +118,7 @@ class StartScriptShellTest : public StartScriptTest, public testing::WithParamIn
     const std::string script = StartScript(command, folder_.string(), "3");
     process.SetClient(StartLocalProcess({{shell, "-c", script}, {}, {}}, process.ErrorSink(), {}));
     std::string line;
-    ASSERT_EQ(process.ReadLine(line, 120), Process::Read::kLine);
+    ASSERT_EQ(process.ReadLine(line, 120), Process::ReadResult::kLine);
     action(process);
     // The child may be a zombie until its new parent reaps it.
     const auto is_gone = [&] {

@@ -13,7 +13,7 @@
 namespace etprof {
 namespace {
 
-constexpr double kConnectSeconds = 20;
+constexpr double kConnectTimeoutSeconds = 20;
 constexpr const char* kSocketFolderPrefix = "etprof-ssh";
 
 // Removes control socket folders that killed etprof processes of this user left. Folders with other files
@@ -52,12 +52,12 @@ class SshConnection : public Connection {
     for (const char* option : {"ControlMaster=yes", "ServerAliveInterval=5", "ServerAliveCountMax=3"})
       command.insert(command.end(), {"-o", option});
     command.insert(command.end(),
-                   {"-o", fmt::format("ConnectTimeout={:.0f}", kConnectSeconds), "-N", "--", host_});
+                   {"-o", fmt::format("ConnectTimeout={:.0f}", kConnectTimeoutSeconds), "-N", "--", host_});
     master_ = StartLocalProcess({command, {}, {}}, {}, interrupted_);
     master_->CloseInput();
     std::vector<std::string> check = ClientWithSocket();
     check.insert(check.end(), {"-O", "check", "--", host_});
-    for (double waited_seconds = 0; waited_seconds < 2 * kConnectSeconds; waited_seconds += 0.02) {
+    for (double waited_seconds = 0; waited_seconds < 2 * kConnectTimeoutSeconds; waited_seconds += 0.02) {
       if (master_->Wait(0)) break;
       if (Exists(socket_folder_ / "c") && RunTool(check, {.timeout_seconds = 5}).Success()) return;
       if (interrupted_ && interrupted_()) throw Error(ExitCode::kInterrupted, "interrupted");

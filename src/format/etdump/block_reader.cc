@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxNameBytes = 4096;
 
 // A layout gets no pattern any more after this many blocks whose bytes differ from its pattern.
-constexpr int kMaxMisses = 16;
+constexpr int kMaxPatternMisses = 16;
 constexpr const char* kOutOfRange =
     "a time beyond 146 years, or an event of more than 4.8 hours, counts as 0";
 
@@ -134,7 +134,7 @@ std::optional<Trace::Block> BlockReader::ReadByPattern(const ::etdump::RunData& 
 void BlockReader::LearnPattern(const ::etdump::RunData& run, const Trace::Block& block) {
   known_.resize(2 * trace_.layouts.size());
   KnownBlock& known = GetKnownBlock(block.layout, run);
-  if (known.misses > kMaxMisses) {
+  if (known.misses > kMaxPatternMisses) {
     known.pattern.reset();  // comparing takes longer than walking the block
     return;
   }

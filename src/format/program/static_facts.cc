@@ -49,13 +49,14 @@ constexpr FactInfo kFacts[] = {
      [](const StaticFacts& facts, const FileFacts&) { return MakeRange(facts.AllMacs()); }},
     {"packed_weights", "packed weights", "max-packed-weights",
      "Maximum memory for the weights of each method that XNNPACK packs", Unit::kBytes, false, false,
-     kWorkTolerance, [](const StaticFacts& facts, const FileFacts&) { return MakeRange(facts.packed); }},
+     kWorkTolerance,
+     [](const StaticFacts& facts, const FileFacts&) { return MakeRange(facts.packed_weight_bytes); }},
     {"planned", "planned memory", "max-planned", "Maximum planned memory of each method", Unit::kBytes, false,
      false, kSizeTolerance,
-     [](const StaticFacts& facts, const FileFacts&) { return ExactRange(facts.planned); }},
+     [](const StaticFacts& facts, const FileFacts&) { return ExactRange(facts.planned_bytes); }},
     {"delegated_bytes", "delegated bytes", "max-delegated-bytes",
      "Maximum size of what the file holds for delegates", Unit::kBytes, false, true, kWorkTolerance,
-     [](const StaticFacts&, const FileFacts& file) { return ExactRange(file.delegated); }},
+     [](const StaticFacts&, const FileFacts& file) { return ExactRange(file.delegated_bytes); }},
     {"file_size", "file size", "max-file-size", "Maximum size of the file", Unit::kBytes, false, true,
      kSizeTolerance, [](const StaticFacts&, const FileFacts& file) { return ExactRange(file.size); }}};
 
@@ -91,13 +92,13 @@ void Tally::Add(std::optional<std::int64_t> count) {
 
 std::optional<std::int64_t> Tally::Exact() const { return has_unknown ? std::nullopt : std::optional(known); }
 
-std::optional<std::int64_t> Split::Whole() const {
+std::optional<std::int64_t> Split::Total() const {
   return CheckedSum(CheckedSum(with_property.Exact(), without_property.Exact()), unknown.Exact());
 }
 
 std::optional<double> Split::ExactShare() const {
   const FactRange share = Share();
-  const auto whole = Whole();
+  const auto whole = Total();
   return whole && *whole > 0 && share.IsExact() ? std::optional(share.low) : std::nullopt;
 }
 

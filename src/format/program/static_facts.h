@@ -35,7 +35,7 @@ struct FactRange {
 struct Split {
   Tally with_property, without_property, unknown;
 
-  std::optional<std::int64_t> Whole() const;  // absent: unknown
+  std::optional<std::int64_t> Total() const;  // absent: unknown
   // The share of `with_property` in the whole; absent if it is unknown or the whole is 0.
   std::optional<double> ExactShare() const;
   // The share with its bounds. If the whole is 0, the share is 1, because nothing lacks the property.
@@ -50,8 +50,8 @@ struct StaticFacts {
   Split matrix_macs;  // with SME2 kernels or not: MACs of matrix products (kleidiai.h)
   std::int64_t matrix_operators = 0;  // number of operators that multiply matrices
   std::int64_t delegates = 0;
-  Bytes planned = 0;  // size of all planned buffers; saturated
-  Tally packed;       // lower bound of the bytes of weights that XNNPACK packs (xnn/memory_estimate.h)
+  Bytes planned_bytes = 0;    // size of all planned buffers; saturated
+  Tally packed_weight_bytes;  // lower bound for weights that XNNPACK packs (xnn/memory_estimate.h)
 
   Tally AllMacs() const;
 };
@@ -59,7 +59,7 @@ struct StaticFacts {
 // Facts about a program's file, in bytes.
 struct FileFacts {
   Bytes size = 0;
-  Bytes delegated = 0;  // payloads and named data of delegates; shared data counts once
+  Bytes delegated_bytes = 0;  // payloads and named data of delegates; shared data counts once
 };
 
 // Describes a fact for options, files, and formats.
@@ -72,7 +72,7 @@ struct FactInfo {
   Unit unit;
   bool is_minimum;    // whether the limit is a minimum; otherwise it is a maximum
   bool is_file_fact;  // a fact of the file, not of each method
-  double tolerance;   // a relative change for the worse up to this is not a change
+  double tolerance;   // relative change for the worse that is still accepted
   FactRange (*range)(const StaticFacts& facts, const FileFacts& file);
 
   std::string FileKey() const;  // key of the limit in files: "require_delegated_macs"

@@ -46,7 +46,7 @@ TEST(StaticFacts, SharesOfUnknownAmountsHaveBounds) {
   EXPECT_EQ(unknown_delegated.Share().low, 0.75);
   EXPECT_LT(unknown_delegated.Share().high, 1) << "one portable operator is enough";
   EXPECT_GT(unknown_delegated.Share().high, 0.999999);
-  EXPECT_FALSE(unknown_delegated.Whole());
+  EXPECT_FALSE(unknown_delegated.Total());
   unknown_delegated.without_property = {};
   EXPECT_EQ(unknown_delegated.Share(), (FactRange{1, 1})) << "all is delegated, however much that is";
   Split unknown_portable = MakeSplit(3, 1);

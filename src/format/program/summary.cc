@@ -95,25 +95,25 @@ void CountPortableOperator(const Instruction& kernel, const Method& method, std:
   found->macs = CheckedSum(found->macs, macs);
 }
 
-// Counts an operation that may multiply matrices. If `use` is absent, the operation only matters if its MACs
-// are unknown.
-void CountMatrixOperation(std::optional<KleidiaiUse> use, std::optional<std::int64_t> macs,
+// Counts an operation that may multiply matrices. If `usage` is absent, the operation only matters if its
+// MACs are unknown.
+void CountMatrixOperation(std::optional<KleidiaiUsage> usage, std::optional<std::int64_t> macs,
                           MethodSummary& summary) {
-  using Kernels = KleidiaiUse::Kernels;
+  using Kernels = KleidiaiUsage::Kernels;
   Split& split = summary.facts.matrix_macs;
-  if (!use) {
+  if (!usage) {
     if (!macs) split.unknown.Add(std::nullopt);
     return;
   }
-  const bool lacks_sme = use->kernels == Kernels::kXnnpack || use->kernels == Kernels::kPortable;
-  (use->kernels == Kernels::kSme ? split.with_property
-   : lacks_sme                   ? split.without_property
-                                 : split.unknown)
+  const bool lacks_sme = usage->kernels == Kernels::kXnnpack || usage->kernels == Kernels::kPortable;
+  (usage->kernels == Kernels::kSme ? split.with_property
+   : lacks_sme                     ? split.without_property
+                                   : split.unknown)
       .Add(macs);
   ++summary.facts.matrix_operators;
   std::vector<KleidiaiCount>& counts = summary.kleidiai;
-  auto found = std::ranges::find(counts, *use, &KleidiaiCount::use);
-  if (found == counts.end()) found = counts.insert(found, {std::move(*use), 0, 0});
+  auto found = std::ranges::find(counts, *usage, &KleidiaiCount::usage);
+  if (found == counts.end()) found = counts.insert(found, {std::move(*usage), 0, 0});
   ++found->count;
   found->macs = CheckedSum(found->macs, macs);
 }
@@ -168,7 +168,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       summary.traffic.with_property.Add(SumTraffic(FindGraph(instruction, method, program)));
       if (const XnnGraph* graph = FindGraph(instruction, method, program)) {
         for (const XnnNode& node : graph->nodes)
-          CountMatrixOperation(FindKleidiaiUse(node, *graph), node.macs, summary);
+          CountMatrixOperation(FindKleidiaiUsage(node, *graph), node.macs, summary);
       } else {
         facts.matrix_macs.unknown.Add(std::nullopt);
       }
@@ -181,7 +181,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       const bool between_delegates = found != calls.end() && found->second.first < instruction.index &&
                                      instruction.index < found->second.second;
       CountPortableOperator(instruction, method, macs.back(), between_delegates, summary.operators);
-      CountMatrixOperation(FindKleidiaiUse(instruction, method), macs.back(), summary);
+      CountMatrixOperation(FindKleidiaiUsage(instruction, method), macs.back(), summary);
       facts.operators.without_property.Add(1);
       summary.traffic.without_property.Add(ComputeWork(instruction, method).bytes);
     }
@@ -190,16 +190,17 @@ MethodSummary Summarize(const Method& method, const Program& program) {
     return std::tie(b.calls, a.name, a.reason) < std::tie(a.calls, b.name, b.reason);
   });
   std::ranges::stable_sort(summary.kleidiai, [](const KleidiaiCount& a, const KleidiaiCount& b) {
-    return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
+    return std::tuple(a.usage.kernels, -a.macs.value_or(0)) <
+           std::tuple(b.usage.kernels, -b.macs.value_or(0));
   });
-  summary.jumps = method.HasBranches();
+  summary.has_branches = method.HasBranches();
   summary.steps = MakeSteps(method, macs);
-  facts.planned = PlannedBytes(method);
+  facts.planned_bytes = PlannedBytes(method);
   for (const Delegate& delegate : method.delegates) {
     if (delegate.graph)
-      facts.packed.Add(PackedBytes(program.xnn_graphs[*delegate.graph]));
+      facts.packed_weight_bytes.Add(PackedBytes(program.xnn_graphs[*delegate.graph]));
     else if (delegate.IsXnnpack())
-      facts.packed.Add(std::nullopt);
+      facts.packed_weight_bytes.Add(std::nullopt);
   }
   for (const ProgramValue& value : method.values) {
     if (value.tensor && value.tensor->HasDynamicShape()) summary.dynamic = true;

@@ -55,7 +55,7 @@ struct PortableOperator {
 // Nodes and portable kernels that multiply matrices, by the microkernels that they would run on an Arm CPU
 // with SME2 (kleidiai.h).
 struct KleidiaiCount {
-  KleidiaiUse use;
+  KleidiaiUsage usage;
   std::size_t count = 0;
   std::optional<std::int64_t> macs;
 };
@@ -67,8 +67,8 @@ struct MethodSummary {
   std::vector<PortableOperator> operators;  // most frequent first, then by name
   std::vector<KleidiaiCount> kleidiai;      // KleidiAI's kernels first, then by descending MACs
   StaticFacts facts;
-  bool jumps = false;    // the method branches, so not every instruction runs once
-  bool dynamic = false;  // a tensor's shape is an upper bound, and so are the MACs
+  bool has_branches = false;  // the method branches, so not every instruction runs once
+  bool dynamic = false;       // a tensor's shape is an upper bound, and so are the MACs
 };
 
 MethodSummary Summarize(const Method& method, const Program& program);

@@ -117,7 +117,7 @@ TEST(ParseKernelLog, ReadsTruncatedLogs) {
   }
 }
 
-constexpr const char* kMakesTable =
+constexpr const char* kTableHeader =
     "Debug (XNNPACK): Running unary subgraph to make LUT (run_subgraph_to_make_lut, /src/subgraph.c:1835)\n";
 
 TEST(ParseKernelLog, IgnoresGraphsThatFillTables) {
@@ -126,15 +126,15 @@ TEST(ParseKernelLog, IgnoresGraphsThatFillTables) {
       "Debug (XNNPACK): running operator 0:0 (Convert (NC) Default) (x, /src/operator-run.c:2001)\n"
       "Debug (XNNPACK): running operator 1:0 (Sigmoid (NC) Default) (x, /src/operator-run.c:2001)\n";
   const std::string real = ReadRealLog();
-  const KernelLog log = ParseKernelLog(kMakesTable + table + kMakesTable + table + real);
+  const KernelLog log = ParseKernelLog(kTableHeader + table + kTableHeader + table + real);
   ASSERT_THAT(log.graphs, SizeIs(1));
   EXPECT_EQ(log.graphs[0].calls, 20U);
   EXPECT_EQ(log.graphs[0].operators, ParseKernelLog(real).graphs[0].operators);
   // If creating a table's graph failed, the graph does not run, so the next run is the model's.
-  ASSERT_THAT(ParseKernelLog(kMakesTable + real).graphs, SizeIs(1));
-  EXPECT_EQ(ParseKernelLog(kMakesTable + real).graphs[0].calls, 20U);
+  ASSERT_THAT(ParseKernelLog(kTableHeader + real).graphs, SizeIs(1));
+  EXPECT_EQ(ParseKernelLog(kTableHeader + real).graphs[0].calls, 20U);
   // A graph of the same operators that fills no table belongs to the model.
-  EXPECT_THAT(ParseKernelLog(table + kMakesTable + table).graphs, SizeIs(1));
+  EXPECT_THAT(ParseKernelLog(table + kTableHeader + table).graphs, SizeIs(1));
 }
 
 std::string Reshape(int index, const char* type) {

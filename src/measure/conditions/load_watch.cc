@@ -21,7 +21,7 @@ int MaxExperimentThreads(const RunData& run) {
 
 void LoadWatch::AfterLaunch() {
   const double elapsed = now_() - last_snapshot_time_;
-  if (elapsed >= kMinLoadSeconds && snapshot_seconds_ <= kMaxSnapshotShare * elapsed) TakeSnapshot();
+  if (elapsed >= kMinLoadIntervalSeconds && snapshot_seconds_ <= kMaxSnapshotShare * elapsed) TakeSnapshot();
 }
 
 void LoadWatch::End() {
@@ -56,9 +56,9 @@ std::vector<std::string> LoadWarnings(const RunData& run) {
   const int threads = MaxExperimentThreads(run);
   if (run.other_load_during && IsSignificantLoad(*run.other_load_during, threads))
     return {fmt::format("{} during the measurement: times are less certain",
-                        LoadUsersText(*run.other_load_during))};
+                        LoadingProcessesText(*run.other_load_during))};
   if (run.other_load_before && IsSignificantLoad(*run.other_load_before, threads))
-    return {fmt::format("{} right before the measurement", LoadUsersText(*run.other_load_before))};
+    return {fmt::format("{} right before the measurement", LoadingProcessesText(*run.other_load_before))};
   return {};
 }
 

@@ -14,9 +14,9 @@ namespace etprof {
 // every launch, when no worker runs. Takes no snapshots during a launch.
 class LoadWatch {
  public:
-  using Read = std::function<std::optional<LoadSnapshot>()>;  // absent: the load cannot be read now
+  using ReadFunction = std::function<std::optional<LoadSnapshot>()>;  // absent: the load cannot be read now
   // `now`: seconds of a monotonic clock. `cores`: as for OtherLoadBetween.
-  LoadWatch(Read read, std::function<double()> now, int cores)
+  LoadWatch(ReadFunction read, std::function<double()> now, int cores)
       : read_(std::move(read)), now_(std::move(now)), cores_(cores) {}
 
   // Continues with the load that an interrupted measurement recorded.
@@ -33,7 +33,7 @@ class LoadWatch {
  private:
   void TakeSnapshot();
 
-  Read read_;
+  ReadFunction read_;
   std::function<double()> now_;
   int cores_;
   std::optional<LoadSnapshot> last_snapshot_;

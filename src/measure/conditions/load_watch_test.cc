@@ -52,7 +52,7 @@ TEST_F(LoadWatchTest, AveragesLaunches) {
   ASSERT_TRUE(watch.load());
   EXPECT_NEAR(watch.load()->process_cores.value(), 5.0 / 4, 0.01);
   EXPECT_NEAR(watch.load()->seconds, 4, 0.01);
-  EXPECT_EQ(LoadUsersText(*watch.load()), "cc1plus used 1.2 of 2 cores");
+  EXPECT_EQ(LoadingProcessesText(*watch.load()), "cc1plus used 1.2 of 2 cores");
 }
 
 TEST_F(LoadWatchTest, CombinesShortLaunches) {

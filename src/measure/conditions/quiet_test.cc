@@ -25,7 +25,7 @@ OtherLoad MakeLoad(double cores) {
 // A fake device with a given state for each second. The last state lasts.
 class QuietTest : public ::testing::Test, public Progress {
  protected:
-  struct Second {
+  struct SimulatedSecond {
     std::optional<OtherLoad> load;
     std::optional<DeviceVitals> vitals;
   };
@@ -48,14 +48,14 @@ class QuietTest : public ::testing::Test, public Progress {
                            .interrupted = [this] { return interrupted_; },
                            .progress = this});
   }
-  const Second& Now() const {
+  const SimulatedSecond& Now() const {
     return seconds_[std::min(static_cast<std::size_t>(now_), seconds_.size() - 1)];
   }
   void Update(const ProgressUpdate&) override {}
   void Message(const std::string&) override {}
   void Waiting(const std::string& text) override { waits_.push_back(text); }
 
-  std::vector<Second> seconds_;
+  std::vector<SimulatedSecond> seconds_;
   std::vector<std::string> waits_;
   double now_ = 0, interrupted_at_ = 1e9;
   bool interrupted_ = false;
@@ -79,7 +79,7 @@ TEST_F(QuietTest, DoesNotWaitForAQuietDevice) {
 }
 
 TEST_F(QuietTest, OutlastsPausesOfABuild) {
-  const Second busy{MakeLoad(1.9), {}}, idle{MakeLoad(0.01), {}};
+  const SimulatedSecond busy{MakeLoad(1.9), {}}, idle{MakeLoad(0.01), {}};
   seconds_ = {busy, busy, idle, idle, busy, idle};
   const QuietResult quiet = Wait(10);
   EXPECT_EQ(quiet.waited_seconds, 7);  // quiet from the sixth second on, for three readings

@@ -173,10 +173,10 @@ struct PairConfig {
   static constexpr const char* kSchemaName = "pair";
   static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
-    using NameOrMore = std::variant<std::string, PairVariantConfig>;
-    v("baseline", DocumentedMember<NameOrMore>(&PairConfig::baseline),
+    using NameOrVariant = std::variant<std::string, PairVariantConfig>;
+    v("baseline", DocumentedMember<NameOrVariant>(&PairConfig::baseline),
       {.meaning = "an experiment's name, or more of it"});
-    v("candidate", DocumentedMember<NameOrMore>(&PairConfig::candidate),
+    v("candidate", DocumentedMember<NameOrVariant>(&PairConfig::candidate),
       {.meaning = "an experiment's name, or more of it"});
     v("label", &PairConfig::label, Key({.meaning = "of the pair, in reports"}));
   }

@@ -35,14 +35,14 @@ const std::vector<std::string>& SelectDevices(const ExperimentConfig& experiment
 // are on one device.
 void RequireCommonDevice(const Config& config, const PairConfig& pair,
                          const std::vector<std::string>& device_options) {
-  const auto side_devices = [&](const PairVariantConfig& side) -> const std::vector<std::string>& {
+  const auto variant_devices = [&](const PairVariantConfig& variant) -> const std::vector<std::string>& {
     for (const ExperimentConfig& experiment : config.experiments) {
-      if (experiment.name == side.experiment) return SelectDevices(experiment, device_options);
+      if (experiment.name == variant.experiment) return SelectDevices(experiment, device_options);
     }
     return kThisMachine;  // MakePlan reports the unknown name
   };
-  const std::vector<std::string>& baseline = side_devices(pair.baseline);
-  const std::vector<std::string>& candidate = side_devices(pair.candidate);
+  const std::vector<std::string>& baseline = variant_devices(pair.baseline);
+  const std::vector<std::string>& candidate = variant_devices(pair.candidate);
   if (std::ranges::any_of(baseline, [&](const std::string& device) { return Contains(candidate, device); }))
     return;
   throw Error(ExitCode::kUsage,

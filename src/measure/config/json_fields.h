@@ -103,9 +103,9 @@ class ReadKeys {
     } else if constexpr (std::is_floating_point_v<M>) {
       Assign(fields_.Number(key, info.min.value(), info.max.value()), value);
     } else if constexpr (std::is_integral_v<M>) {
-      constexpr double kMaxExact = std::int64_t{1} << 53;  // largest exact integer in JSON
+      constexpr double kMaxExactInteger = std::int64_t{1} << 53;  // largest exact integer in JSON
       Assign(fields_.Integer(key, static_cast<std::int64_t>(info.min.value()),
-                             static_cast<std::int64_t>(info.max.value_or(kMaxExact))),
+                             static_cast<std::int64_t>(info.max.value_or(kMaxExactInteger))),
              value);
     } else if constexpr (std::is_same_v<M, std::vector<int>>) {
       Assign(fields_.Integers(key, bound(info.min), bound(info.max)), value);

@@ -243,15 +243,15 @@ Config MakeProfileConfig(const ExperimentConfig& base_experiment, const std::vec
       experiment.name = fmt::format("{}_{}", FolderName(labels.variant), i);
     for (const int threads : base_experiment.threads) {
       const bool several_threads = base_experiment.threads.size() > 1;
-      PairVariantConfig base_side{
+      PairVariantConfig base_config{
           labeled_base.name, threads,
           several_threads ? fmt::format("{}, {}", labeled_base.label, CountedText(threads, "thread"))
                           : labeled_base.label};
-      PairVariantConfig variant_side{experiment.name, variant.threads.value_or(threads), labels.variant};
-      if (several_threads && !variant.threads) variant_side.label += ", " + CountedText(threads, "thread");
+      PairVariantConfig variant_config{experiment.name, variant.threads.value_or(threads), labels.variant};
+      if (several_threads && !variant.threads) variant_config.label += ", " + CountedText(threads, "thread");
       const bool masked = variant.isa && !HiddenFeatures(*variant.isa).empty();
-      config.pairs.push_back(masked ? PairConfig{variant_side, base_side, ""}
-                                    : PairConfig{base_side, variant_side, ""});
+      config.pairs.push_back(masked ? PairConfig{variant_config, base_config, ""}
+                                    : PairConfig{base_config, variant_config, ""});
     }
     variant_experiments.push_back(std::move(experiment));
   }

@@ -62,7 +62,7 @@ void WriteInstructions(const std::vector<InstructionsRow>& rows, std::ostream& o
 }
 
 std::filesystem::path InstructionsFile(const ExperimentData& data) {
-  return data.FileBesideLog(kInstructionsSuffix);
+  return data.PathNextToLog(kInstructionsSuffix);
 }
 
 std::vector<InstructionsRow> LoadInstructions(const ExperimentData& data) {

@@ -14,7 +14,7 @@ namespace {
 
 // The architecture on which Callgrind counts, since the runner controls it by x86-64 instructions.
 constexpr const char* kCallgrindArchitecture = "x86_64";
-constexpr double kHelpSeconds = 20;  // time limit for the emulator's `-h`
+constexpr double kHelpTimeoutSeconds = 20;  // time limit for the emulator's `-h`
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void Instrument::WrapCommand(Command& command) const {
 }
 
 bool HasPlugins(const std::string& emulator) {
-  return RunTool({emulator, "-h"}, {.timeout_seconds = kHelpSeconds}).output.find("-plugin") !=
+  return RunTool({emulator, "-h"}, {.timeout_seconds = kHelpTimeoutSeconds}).output.find("-plugin") !=
          std::string::npos;
 }
 

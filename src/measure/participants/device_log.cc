@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-constexpr double kShellSeconds = 30;
+constexpr double kShellTimeoutSeconds = 30;
 
 // True if `text` begins like `pattern`, in which "0" stands for any digit.
 bool MatchesDigits(const std::string& text, const std::string& pattern) {
@@ -34,15 +34,15 @@ std::string LogTime(const std::string& date_output) {
 
 DeviceLog::DeviceLog(Device& device, const DeviceProperties& properties) : device_(device) {
   if (properties.platform != "android") return;
-  since_ = LogTime(
-      ShellOutput(device_, "command -v logcat >/dev/null 2>&1 && date '+%m-%d %H:%M:%S.%N'", kShellSeconds));
+  since_ = LogTime(ShellOutput(device_, "command -v logcat >/dev/null 2>&1 && date '+%m-%d %H:%M:%S.%N'",
+                               kShellTimeoutSeconds));
 }
 
 std::string DeviceLog::Lines() const {
   if (since_.empty()) return "";
   std::istringstream logcat_output(ShellOutput(
       device_, fmt::format("logcat -d -v threadtime -T '{}' -s XNNPACK:V ExecuTorch:V </dev/null", since_),
-      kShellSeconds));
+      kShellTimeoutSeconds));
   std::string text;
   for (std::string line; std::getline(logcat_output, line);) {
     if (!line.starts_with("---------")) text += line + '\n';

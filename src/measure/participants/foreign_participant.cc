@@ -87,18 +87,18 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
     return setup.timeout_seconds - std::chrono::duration<double>(Clock::now() - last_output).count();
   };
   while (true) {
-    const Process::Read read = process->ReadLine(line, seconds_left());
-    if (read == Process::Read::kEnd) break;
-    if (read == Process::Read::kLine) {
+    const Process::ReadResult read = process->ReadLine(line, seconds_left());
+    if (read == Process::ReadResult::kEnd) break;
+    if (read == Process::ReadResult::kLine) {
       last_output = Clock::now();
       parsed_log.AddLine(line);
       write(line + "\n");
       continue;
     }
-    if (read == Process::Read::kTimeout && seconds_left() > 0)
+    if (read == Process::ReadResult::kTimeout && seconds_left() > 0)
       continue;  // there was output on stderr meanwhile
     process->Kill();
-    if (read == Process::Read::kInterrupted)
+    if (read == Process::ReadResult::kInterrupted)
       throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
     throw WorkerFailure(
         WorkerFailure::Kind::kHung,
@@ -147,9 +147,9 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   return run;
 }
 
-// Adds the runs of a process to `launch` as a burst; the first `unrecorded` runs are warm-up. `timed`: the
-// runs are latency measurements, so their waiting is recorded and at least one recorded run is required.
-void AddRuns(const ForeignRun& run, int unrecorded, bool timed, Burst burst, Launch& launch) {
+// Adds the runs of a process to `launch` as a burst; the first `unrecorded_runs` runs are warm-up. `timed`:
+// the runs are latency measurements, so their waiting is recorded and at least one recorded run is required.
+void AddRuns(const ForeignRun& run, int unrecorded_runs, bool timed, Burst burst, Launch& launch) {
   // The system reports run delay only per process, so distribute it over the runs by their latency.
   const auto run_wait = [&](Nanoseconds latency) -> Nanoseconds {
     if (!run.status.run_delay || run.wall <= 0) return -1;
@@ -160,7 +160,7 @@ void AddRuns(const ForeignRun& run, int unrecorded, bool timed, Burst burst, Lau
   for (std::size_t i = 0; i < run.times.size(); ++i) {
     if (i == 0) {
       launch.first_run = run.times[i];
-    } else if (static_cast<int>(i) < unrecorded) {
+    } else if (static_cast<int>(i) < unrecorded_runs) {
       launch.warmup.push_back(run.times[i]);
     } else {
       burst.recorded.push_back(run.times[i]);
@@ -171,7 +171,7 @@ void AddRuns(const ForeignRun& run, int unrecorded, bool timed, Burst burst, Lau
     throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "it ran too few times");
   launch.peak_rss = run.status.peak_rss;
   for (std::size_t i = 0; i < run.traced.size(); ++i) {
-    const bool is_warmup = static_cast<int>(i) < unrecorded;
+    const bool is_warmup = static_cast<int>(i) < unrecorded_runs;
     const bool clean = !timed || IsCleanRun(run.traced[i], run_wait(run.traced[i]));
     const Phase phase = i == 0      ? Phase::kFirst
                         : is_warmup ? Phase::kWarmup
@@ -196,8 +196,8 @@ class ForeignParticipant : public Participant {
     // Android's log is checked only in the first burst, since the runner does not change.
     std::optional<DeviceLog> device_log;
     if (!checked_device_log_) device_log.emplace(*setup_.device, *setup_.properties);
-    const int unrecorded = 1 + std::max(0, request.min_opening);
-    const int executions = unrecorded + std::max(request.min_runs, std::min(request.max_runs, 100'000));
+    const int unrecorded_runs = 1 + std::max(0, request.min_opening);
+    const int executions = unrecorded_runs + std::max(request.min_runs, std::min(request.max_runs, 100'000));
     ParticipantSetup setup = setup_;
     setup.timeout_seconds = RequestTimeout(setup_.timeout_seconds);
     const ForeignRun run = RunProcess(setup, executions, setup_.folder / part, log_, nullptr,
@@ -213,7 +213,7 @@ class ForeignParticipant : public Participant {
     burst.round = round;
     burst.order = order;
     burst.cpu_time = run.status.cpu_time;
-    AddRuns(run, unrecorded, /*timed=*/true, std::move(burst), launch);
+    AddRuns(run, unrecorded_runs, /*timed=*/true, std::move(burst), launch);
     if (!run.traced.empty()) launch.etdump_part = part;
   }
 
@@ -231,7 +231,7 @@ class ForeignParticipant : public Participant {
 
   ParticipantSetup setup_;
   ExperimentLog log_;
-  bool checked_device_log_ = false;  // Android's log
+  bool checked_device_log_ = false;  // whether Android's log was checked
 };
 
 // Adds Android's log to `xnntrace`, since an XNNPACK for Android writes to that log. Does nothing if the
@@ -259,14 +259,15 @@ void ForeignLog::AddLine(std::string_view line) {
       iterations.push_back(static_cast<Nanoseconds>(std::llround(*milliseconds * 1e6)));
   }
   for (std::size_t i = 0; i + 3 <= line.size(); ++i) {
-    const auto lower = [&](std::size_t index) {
+    const auto lower_case = [&](std::size_t index) {
       return std::tolower(static_cast<unsigned char>(line[index]));
     };
-    const auto letter = [&](std::size_t index) {
+    const auto is_word_character = [&](std::size_t index) {
       return std::isalnum(static_cast<unsigned char>(line[index])) != 0 || line[index] == '_';
     };
-    if (lower(i) != 'n' || lower(i + 1) != 'a' || lower(i + 2) != 'n') continue;
-    if ((i == 0 || !letter(i - 1)) && (i + 3 == line.size() || !letter(i + 3))) nan_in_output = true;
+    if (lower_case(i) != 'n' || lower_case(i + 1) != 'a' || lower_case(i + 2) != 'n') continue;
+    if ((i == 0 || !is_word_character(i - 1)) && (i + 3 == line.size() || !is_word_character(i + 3)))
+      nan_in_output = true;
   }
 }
 
@@ -302,11 +303,11 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   ExperimentLog xnntrace(xnntrace_path);
   Launch launch;
   const std::string part = EtdumpPart(setup.stem, 0);
-  const int unrecorded = 1 + setup.config->warmup.value_or(0);
-  const ForeignRun run = RunProcess(setup, unrecorded + setup.config->runs, setup.folder / part, log,
+  const int unrecorded_runs = 1 + setup.config->warmup.value_or(0);
+  const ForeignRun run = RunProcess(setup, unrecorded_runs + setup.config->runs, setup.folder / part, log,
                                     &xnntrace, "kernel-log run");
   AddDeviceLog(setup, device_log, run.has_xnnpack_log, xnntrace);
-  AddRuns(run, unrecorded, /*timed=*/false, Burst(), launch);
+  AddRuns(run, unrecorded_runs, /*timed=*/false, Burst(), launch);
   if (!run.traced.empty()) launch.etdump_part = part;
   setup.data->launches.push_back(launch);
 }

@@ -15,7 +15,8 @@ namespace {
 
 // Time for a burst to end after Ctrl-C, or for Ctrl-C to arrive after a process ended.
 constexpr double kGraceSeconds = 3;
-constexpr double kEndSeconds = 5;  // for a process to end after it closed its stdout or received "quit"
+constexpr double kExitTimeoutSeconds =
+    5;  // for a process to end after it closed its stdout or received "quit"
 constexpr std::size_t kMaxQuotedCharacters = 300;
 
 std::string Shorten(std::string text) {
@@ -63,7 +64,7 @@ WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink 
 }
 
 void WorkerClient::ThrowEnded(const std::string& during) {
-  const auto status = process_->Wait(kEndSeconds);
+  const auto status = process_->Wait(kExitTimeoutSeconds);
   if (process_->ConnectionLost())
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + during);
   if (interruption_.CausedExit(status))
@@ -87,22 +88,22 @@ nlohmann::json WorkerClient::Call(const std::string& command, nlohmann::json req
 nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeout_seconds) {
   const std::string during = command == "ready" ? "at its start" : fmt::format("during \"{}\"", command);
   std::string line;
-  Process::Read read = process_->ReadLine(line, timeout_seconds);
-  if (read == Process::Read::kInterrupted) {
+  Process::ReadResult read = process_->ReadLine(line, timeout_seconds);
+  if (read == Process::ReadResult::kInterrupted) {
     interruption_.is_suppressed = true;
     read = process_->ReadLine(line, kGraceSeconds);
     interruption_.is_suppressed = false;
-    if (read == Process::Read::kTimeout) read = Process::Read::kInterrupted;
+    if (read == Process::ReadResult::kTimeout) read = Process::ReadResult::kInterrupted;
   }
-  if (read == Process::Read::kEnd) ThrowEnded(during);
-  if (read == Process::Read::kTimeout) {
+  if (read == Process::ReadResult::kEnd) ThrowEnded(during);
+  if (read == Process::ReadResult::kTimeout) {
     throw WorkerFailure(WorkerFailure::Kind::kHung,
                         fmt::format("the worker did not answer within {:.4g} s {} (timeout_seconds)",
                                     timeout_seconds, during));
   }
-  if (read == Process::Read::kTooLong)
+  if (read == Process::ReadResult::kTooLong)
     throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "the worker wrote a line without end " + during);
-  if (read == Process::Read::kInterrupted)
+  if (read == Process::ReadResult::kInterrupted)
     throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
   nlohmann::json reply = ParseJson(line);
   if (!reply.is_object()) {
@@ -123,15 +124,16 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
 }
 
 void WorkerClient::Quit() {
-  if (process_->Send(R"({"cmd": "quit"})", kEndSeconds)) {
+  if (process_->Send(R"({"cmd": "quit"})", kExitTimeoutSeconds)) {
     process_->CloseInput();
     std::string line;
-    for (int i = 0; i < 3 && process_->ReadLine(line, kEndSeconds) == Process::Read::kLine; ++i) {
+    for (int i = 0; i < 3 && process_->ReadLine(line, kExitTimeoutSeconds) == Process::ReadResult::kLine;
+         ++i) {
     }
-    if (process_->Wait(kEndSeconds)) return;
+    if (process_->Wait(kExitTimeoutSeconds)) return;
   }
   process_->Kill();
-  process_->Wait(kEndSeconds);
+  process_->Wait(kExitTimeoutSeconds);
 }
 
 std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start, Interruption& interruption,

@@ -41,8 +41,8 @@ class WorkerClient {
   nlohmann::json Call(const std::string& command, nlohmann::json request, double timeout_seconds = 0);
 
   template <typename Reply>
-  Reply Ask(const std::string& command, nlohmann::json request = nlohmann::json::object(),
-            double timeout_seconds = 0) {
+  Reply SendRequest(const std::string& command, nlohmann::json request = nlohmann::json::object(),
+                    double timeout_seconds = 0) {
     return Convert<Reply>(Call(command, std::move(request), timeout_seconds));
   }
 

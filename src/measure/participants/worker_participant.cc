@@ -17,7 +17,7 @@ constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20U;
 // Bursts with shorter runs begin their traced runs with a warm-up run. In the first traced run after untraced
 // runs, the tracer's code and buffers are cold. This took 17 us in a model of 60 us, and would be 2% of a
 // millisecond.
-constexpr Nanoseconds kShortRun = 1'000'000;
+constexpr Nanoseconds kMaxShortRun = 1'000'000;
 constexpr std::int64_t kReferenceTokens = 8;  // length of the text before the reference step
 constexpr int kMaxPartRuns = 1000;            // in a burst of a method that computes the inputs of a step
 constexpr double kMaxOutputElements = 64e6;   // larger outputs are compared by their digests only
@@ -56,7 +56,7 @@ class WorkerParticipant : public Participant {
     protocol::MethodReply method = reply;
     // `reply` has the inputs and outputs of the place for which a shared process loaded the model.
     if (const std::optional<protocol::StepPlace> place = UnitPlace())
-      method = Client().Ask<protocol::MethodReply>("select", protocol::SelectRequest{"", place});
+      method = Client().SendRequest<protocol::MethodReply>("select", protocol::SelectRequest{"", place});
     data.inputs = method.inputs;
     data.outputs = method.outputs;
     data.inputs_from = method.inputs_from;
@@ -74,7 +74,7 @@ class WorkerParticipant : public Participant {
     request.min_runs = 0;
     request.target_ns = 0;
     request.max_runs = 0;
-    const auto reply = Ask(request);
+    const auto reply = SendRequest(request);
     for (const Nanoseconds run : reply.opening) {
       if (!launch.first_run) {
         launch.first_run = run;
@@ -91,7 +91,7 @@ class WorkerParticipant : public Participant {
     protocol::BurstRequest request = AtUnitPlace(planned);
     const bool warm_tracer = planned.traced_runs > 0 && IsShort(launch);
     if (warm_tracer) ++request.traced_runs;
-    const auto reply = Ask(request);
+    const auto reply = SendRequest(request);
     if (static_cast<int>(reply.traced.size()) != request.traced_runs) {
       throw WorkerFailure(
           WorkerFailure::Kind::kInvalidReply,
@@ -110,7 +110,7 @@ class WorkerParticipant : public Participant {
 
   static bool IsShort(const Launch& launch) {
     const auto fastest = std::ranges::min_element(launch.warmup);
-    return fastest != launch.warmup.end() && *fastest < kShortRun;
+    return fastest != launch.warmup.end() && *fastest < kMaxShortRun;
   }
 
   void End(Launch& launch, bool want_outputs) override {
@@ -144,11 +144,11 @@ class WorkerParticipant : public Participant {
     shared_->client = std::make_unique<WorkerClient>(
         *setup_.device, command, [log](std::string_view text) { log->Write(text); }, *setup_.interruption,
         setup_.timeout_seconds);
-    shared_->load_reply = Client().Ask<protocol::LoadReply>("load", MakeLoadRequest(setup_));
+    shared_->load_reply = Client().SendRequest<protocol::LoadReply>("load", MakeLoadRequest(setup_));
     const std::optional<protocol::TestStep>& place = setup_.config->place;
     if (!place) return;
     if (shared_->cold_request)
-      shared_->cold_walk = Client().Ask<protocol::WalkReply>("walk", *shared_->cold_request);
+      shared_->cold_walk = Client().SendRequest<protocol::WalkReply>("walk", *shared_->cold_request);
     const auto reference = AskReference();
     if (reference.first != reference.repeated) {
       throw WorkerFailure(
@@ -164,13 +164,14 @@ class WorkerParticipant : public Participant {
           setup_.data->warnings);
     }
     shared_->reference = reference.first;
-    if (shared_->fill_tokens > 0)
-      Client().Ask<protocol::FillReply>("fill", protocol::FillRequest{shared_->fill_tokens, place->chunk});
+    if (shared_->max_cache_tokens > 0)
+      Client().SendRequest<protocol::FillReply>(
+          "fill", protocol::FillRequest{shared_->max_cache_tokens, place->chunk});
   }
 
   // Asks for the logits of a step after a short text. Other contents of the cache do not influence them.
   protocol::ReferenceReply AskReference() {
-    return Client().Ask<protocol::ReferenceReply>(
+    return Client().SendRequest<protocol::ReferenceReply>(
         "reference", protocol::FillRequest{kReferenceTokens, setup_.config->place->chunk});
   }
 
@@ -195,8 +196,9 @@ class WorkerParticipant : public Participant {
     return request;
   }
 
-  protocol::BurstReply Ask(const protocol::BurstRequest& request) {
-    return Client().Ask<protocol::BurstReply>("burst", request, RequestTimeout(setup_.timeout_seconds));
+  protocol::BurstReply SendRequest(const protocol::BurstRequest& request) {
+    return Client().SendRequest<protocol::BurstReply>("burst", request,
+                                                      RequestTimeout(setup_.timeout_seconds));
   }
 
   void Finish(Launch& launch, bool want_outputs) {
@@ -204,8 +206,8 @@ class WorkerParticipant : public Participant {
       const std::filesystem::path part = setup_.folder / EtdumpPart(setup_.stem, launch.index);
       std::filesystem::create_directories(part.parent_path());
       const std::string device_path = setup_.device->ReserveOutputPath(part);
-      const auto reply =
-          Client().Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{device_path, UnitPlace()});
+      const auto reply = Client().SendRequest<protocol::EtdumpReply>(
+          "etdump", protocol::EtdumpRequest{device_path, UnitPlace()});
       if (reply.blocks == 0) {
         launch.traced_runs.clear();
         AppendUnique("its ExecuTorch was built without event tracing: operators are not traced",
@@ -223,7 +225,8 @@ class WorkerParticipant : public Participant {
       if (!setup_.saved_outputs.empty() && OutputElements() <= kMaxOutputElements)
         request.save_to = setup_.device->ReserveOutputPath(setup_.saved_outputs);
       try {
-        setup_.data->output_digests = Client().Ask<protocol::OutputsReply>("outputs", request).outputs;
+        setup_.data->output_digests =
+            Client().SendRequest<protocol::OutputsReply>("outputs", request).outputs;
         if (!request.save_to.empty()) setup_.device->Get(request.save_to, setup_.saved_outputs);
       } catch (const WorkerFailure& failure) {
         if (failure.kind() != WorkerFailure::Kind::kRefused) throw;
@@ -234,7 +237,7 @@ class WorkerParticipant : public Participant {
     if (setup_.config->place) {
       CheckState();
       if (setup_.config->place->walk && !launch.bursts.empty()) {
-        launch.walk = Client().Ask<protocol::WalkReply>("walk", *setup_.config->place->walk);
+        launch.walk = Client().SendRequest<protocol::WalkReply>("walk", *setup_.config->place->walk);
         if (const auto nan_steps = launch.walk->nan_steps) {
           AppendUnique(fmt::format("{} of {} generated tokens were chosen among logits with NaN: the text is "
                                    "not meaningful, and is not compared",
@@ -244,7 +247,7 @@ class WorkerParticipant : public Participant {
         launch.cold_walk = shared_->cold_walk;
       }
     }
-    const auto memory = Client().Ask<protocol::MemoryReply>("memory");
+    const auto memory = Client().SendRequest<protocol::MemoryReply>("memory");
     launch.peak_rss = std::max(launch.peak_rss.value_or(0), memory.peak_rss_bytes);
     if (--shared_->users > 0) return;
     Client().Quit();

@@ -29,7 +29,7 @@ double BurstSeconds(const Config& config, const Plan& plan) {
 }
 
 bool HasStopRule(const Config& config, const Plan& plan, const DeviceProperties& properties) {
-  const auto decisive = SelectDecisive(
+  const auto decisive = SelectDecisiveUnits(
       plan.pairs, plan.units.size(), [&](std::size_t u) { return IsTimed(config, plan.units[u]); },
       [&](std::size_t u) { return IsEmulated(config.experiments[plan.units[u].experiment], properties); });
   return !decisive.Empty();
@@ -76,7 +76,7 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   const std::vector<int> interim_launches = stats::MakeStopRule().interim_launches;
   std::optional<int> launches = config.launches;
   if (!launches && !HasStopRule(config, plan, properties)) launches = stats::kMinLaunches;
-  forecast.kind = launches ? Forecast::Kind::kLaunchesInTime : Forecast::Kind::kStopRule;
+  forecast.kind = launches ? Forecast::Kind::kTimeLimitedLaunches : Forecast::Kind::kStopRule;
   if (!launches) forecast.first_analysis_launches = interim_launches.front();
   forecast.launches = {stats::kMinLaunches, launches.value_or(interim_launches.back())};
   forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());

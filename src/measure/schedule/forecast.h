@@ -11,11 +11,11 @@ namespace etprof {
 // The expected cost of a measurement, as far as it is known before the first run.
 struct Forecast {
   enum class Kind {
-    kStopRule,        // launches until the precision is reached or the time is over
-    kLaunches,        // a given number of launches, however long they take
-    kLaunchesInTime,  // a given number of launches, but no more than fit into a given time
-    kSustained,       // one launch of each experiment, one experiment after the other
-    kNothingTimed,    // kernel-log runs only
+    kStopRule,             // launches until the precision is reached or the time is over
+    kLaunches,             // a given number of launches, however long they take
+    kTimeLimitedLaunches,  // a given number of launches, but no more than fit into a given time
+    kSustained,            // one launch of each experiment, one experiment after the other
+    kNothingTimed,         // kernel-log runs only
   };
   struct Range {
     int min = 0, max = 0;

@@ -43,7 +43,7 @@ TEST(Forecast, PlansTwoLaunchesIfAllIsEmulated) {
   Config config = TwoExperiments();
   config.experiments[1].exec_wrapper = {"qemu-x86_64"};
   Forecast forecast = ForecastFor(config);
-  EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunchesInTime);
+  EXPECT_EQ(forecast.kind, Forecast::Kind::kTimeLimitedLaunches);
   EXPECT_EQ(forecast.launches.max, 2);
   EXPECT_DOUBLE_EQ(forecast.lower_bound_seconds, 2 * 7 * 2 * 0.05);
   config.experiments.push_back(config.experiments[0]);
@@ -68,7 +68,7 @@ TEST(Forecast, GivenValuesAreBounds) {
   config.launches = 4;
   config.rounds = 2;
   Forecast forecast = ForecastFor(config);
-  EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunchesInTime);
+  EXPECT_EQ(forecast.kind, Forecast::Kind::kTimeLimitedLaunches);
   EXPECT_EQ(forecast.launches.min, 2);
   EXPECT_EQ(forecast.launches.max, 4);
   EXPECT_EQ(forecast.rounds.min, 2);

@@ -196,7 +196,7 @@ class LaunchFitter {
       shape.traced.push_back(static_cast<int>(
           std::min<std::int64_t>(experiment.traced, std::int64_t{affordable_runs} * shape.launches)));
       if (experiment.given_up) continue;
-      const Planned& planned = planned_[planned_index++];
+      const PlannedExperiment& planned = planned_[planned_index++];
       if (!experiment.cost) continue;
       shape.runs.back() = RunsInBurst(planned, shape.min_runs, length);
       if (!experiment.warmup)
@@ -206,7 +206,7 @@ class LaunchFitter {
   }
 
  private:
-  struct Planned {
+  struct PlannedExperiment {
     RunCost cost;
     int traced = 0;
     double min_length_ns = 0;  // minimum length of a burst
@@ -217,8 +217,9 @@ class LaunchFitter {
     const int bursts = launches * rounds;
     return std::max(kMinRunsPerBurst, (kMinUntracedRuns + bursts - 1) / bursts);
   }
-  // Recorded runs of a burst of `length_ns`, at least `min_runs`. 0: exactly `min_runs`.
-  static int RunsInBurst(const Planned& planned, int min_runs, double length_ns) {
+  // The number of recorded runs in a burst of `length_ns`, at least `min_runs`. If `length_ns` is 0, exactly
+  // `min_runs`.
+  static int RunsInBurst(const PlannedExperiment& planned, int min_runs, double length_ns) {
     const double length = length_ns > 0 ? std::max(length_ns, planned.min_length_ns) : 0;
     return RunsWithin(length / 1e9, planned.cost.spacing_ns, min_runs, protocol::kMaxBurstRuns);
   }
@@ -230,7 +231,7 @@ class LaunchFitter {
   // Seconds of one round of all experiments.
   double RoundSeconds(int min_runs, double length_ns) const {
     double seconds = input_.seconds_between_rounds;
-    for (const Planned& planned : planned_) {
+    for (const PlannedExperiment& planned : planned_) {
       const RunCost& cost = planned.cost;
       seconds += cost.request_seconds +
                  (cost.PlannedOpeningRuns() + RunsInBurst(planned, min_runs, length_ns)) * cost.wall_ns / 1e9;
@@ -240,7 +241,7 @@ class LaunchFitter {
   // Seconds for the traced runs of one launch: at least one run and at most `max_runs` of each experiment.
   double TracedSeconds(int launches, int max_runs) const {
     double seconds = 0;
-    for (const Planned& planned : planned_) {
+    for (const PlannedExperiment& planned : planned_) {
       if (planned.traced == 0) continue;
       seconds +=
           std::clamp(double(planned.traced) / launches, 1.0, double(max_runs)) * planned.cost.wall_ns / 1e9;
@@ -253,7 +254,7 @@ class LaunchFitter {
   }
 
   const ShapeInput& input_;
-  std::vector<Planned> planned_;  // without experiments that were given up
+  std::vector<PlannedExperiment> planned_;  // without experiments that were given up
 };
 
 }  // namespace

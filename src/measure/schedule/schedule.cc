@@ -31,14 +31,14 @@ constexpr double kMaxWarmUpSeconds = 0.5;  // one run takes place even if it is 
 constexpr double kFirstWarmUpShare = 0.01;
 // Share of the remaining time for a process whose cost is not known yet.
 constexpr double kUnknownProcessShare = 0.5;
-constexpr double kMaterialChange = 3;   // factor of change in a cost at which the launches are fitted again
+constexpr double kRefitCostFactor = 3;  // factor of change in a cost at which the launches are fitted again
 constexpr double kAllowedExcess = 0.1;  // share of the limit by which a measurement may exceed it
 constexpr double kCutExcess = kAllowedExcess / 2;  // excess at which a launch is cut short
 
 // A request that is still running when the time limit is over counts as hung after kHungFactor times its
-// expected time plus kHungSeconds.
+// expected time plus kHungMarginSeconds.
 constexpr double kHungFactor = 10;
-constexpr double kHungSeconds = 5;
+constexpr double kHungMarginSeconds = 5;
 
 }  // namespace
 
@@ -244,8 +244,8 @@ class Scheduler {
     if (shape_) data_.rounds = shape_->rounds;
   }
 
-  Decisive<ComparePair> DecisiveNow() const {
-    return SelectDecisive(
+  DecisiveUnits<ComparePair> CurrentDecisiveUnits() const {
+    return SelectDecisiveUnits(
         pairs_, units_.size(), [&](std::size_t u) { return !IsGivenUp(u); },
         [&](std::size_t u) { return units_[u].data->emulated; });
   }
@@ -253,7 +253,7 @@ class Scheduler {
   // Calls `visit_pair` and `visit_single` with the estimates that the stop rule checks.
   template <typename VisitPair, typename VisitSingle>
   void ForEachEstimate(double confidence, VisitPair visit_pair, VisitSingle visit_single) const {
-    const Decisive<ComparePair> decisive = DecisiveNow();
+    const DecisiveUnits<ComparePair> decisive = CurrentDecisiveUnits();
     for (const ComparePair* pair : decisive.pairs)
       visit_pair(*pair,
                  EstimatePair(*units_[pair->baseline].data, *units_[pair->candidate].data, confidence));
@@ -272,8 +272,8 @@ class Scheduler {
 
   // The number of launches at which the stop rule may first stop.
   int MinLaunchesWanted() const {
-    return options_.launches.value_or(DecisiveNow().Empty() ? stats::kMinLaunches
-                                                            : stop_rule_.interim_launches.front());
+    return options_.launches.value_or(CurrentDecisiveUnits().Empty() ? stats::kMinLaunches
+                                                                     : stop_rule_.interim_launches.front());
   }
 
   // The least precise of the estimates that the stop rule checks.
@@ -285,7 +285,7 @@ class Scheduler {
     LeastPreciseEstimate least_precise;
     least_precise.launches = CompleteLaunches();
     bool first = true;
-    const auto consider = [&](const std::optional<stats::RatioEstimate>& estimate) {
+    const auto keep_least_precise = [&](const std::optional<stats::RatioEstimate>& estimate) {
       if (first || !estimate ||
           (least_precise.estimate && estimate->half_width() > least_precise.estimate->half_width())) {
         least_precise.estimate = estimate;
@@ -294,8 +294,9 @@ class Scheduler {
       first = false;
     };
     ForEachEstimate(
-        stop_rule_.interim_confidence, [&](const ComparePair&, const auto& estimate) { consider(estimate); },
-        [&](const ExperimentData&, const auto& estimate) { consider(estimate); });
+        stop_rule_.interim_confidence,
+        [&](const ComparePair&, const auto& estimate) { keep_least_precise(estimate); },
+        [&](const ExperimentData&, const auto& estimate) { keep_least_precise(estimate); });
     return least_precise;
   }
 
@@ -307,7 +308,7 @@ class Scheduler {
   }
 
   stats::StopDecision DecideStop() const {
-    if (!options_.launches && !DecisiveNow().Empty()) {
+    if (!options_.launches && !CurrentDecisiveUnits().Empty()) {
       const LeastPreciseEstimate least_precise = LeastPrecise();
       return stats::DecideStop(stop_rule_, least_precise.launches, least_precise.estimate, options_.precision,
                                UsedSeconds(), *limit_, LaunchSeconds());
@@ -385,7 +386,7 @@ class Scheduler {
   void SetTimeout(std::size_t u, std::optional<double> expected) {
     double timeout_seconds = std::numeric_limits<double>::infinity();
     if (limit_ && expected)
-      timeout_seconds = std::max(*limit_ - UsedSeconds(), kHungFactor * *expected + kHungSeconds);
+      timeout_seconds = std::max(*limit_ - UsedSeconds(), kHungFactor * *expected + kHungMarginSeconds);
     units_[u].participant->SetTimeout(timeout_seconds);
   }
 
@@ -631,7 +632,7 @@ class Scheduler {
       const auto cost = experiments_[u].cost.Get();
       if (!cost || IsGivenUp(u)) continue;
       const double change = cost->spacing_ns / experiments_[u].fitted_spacing.value_or(0);
-      needed = change > kMaterialChange || change < 1 / kMaterialChange;
+      needed = change > kRefitCostFactor || change < 1 / kRefitCostFactor;
     }
     if (shape_ && limit_ && !launch_seconds_.empty()) {
       const int remaining_launches = std::max(0, shape_->launches - CompleteLaunches());

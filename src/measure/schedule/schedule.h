@@ -62,7 +62,7 @@ inline constexpr int kMaxRepeats = 2;
 
 // The pairs and single units whose precision the stop rule checks.
 template <typename Pair>
-struct Decisive {
+struct DecisiveUnits {
   std::vector<const Pair*> pairs;
   std::vector<std::size_t> singles;  // indices of units that are in no pair
 
@@ -71,9 +71,9 @@ struct Decisive {
 // Selects from the units for which `measured(unit)` is true. Units with `emulated(unit)` are excluded, since
 // their times are not meaningful.
 template <typename Pair>
-Decisive<Pair> SelectDecisive(const std::vector<Pair>& pairs, std::size_t units, const auto& measured,
-                              const auto& emulated) {
-  Decisive<Pair> decisive;
+DecisiveUnits<Pair> SelectDecisiveUnits(const std::vector<Pair>& pairs, std::size_t units,
+                                        const auto& measured, const auto& emulated) {
+  DecisiveUnits<Pair> decisive;
   std::vector<bool> paired(units);
   for (const Pair& pair : pairs) {
     if (!measured(pair.baseline) || !measured(pair.candidate)) continue;

@@ -106,7 +106,7 @@ std::vector<CountersRow> ParseCounters(std::string_view text, const std::string&
   return {rows.begin(), rows.end()};
 }
 
-std::filesystem::path CountersFile(const ExperimentData& data) { return data.FileBesideLog(kCountersSuffix); }
+std::filesystem::path CountersFile(const ExperimentData& data) { return data.PathNextToLog(kCountersSuffix); }
 
 std::vector<CountersRow> LoadCounters(const ExperimentData& data) {
   const std::filesystem::path file = CountersFile(data);

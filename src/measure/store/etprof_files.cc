@@ -38,7 +38,7 @@ std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory) {
   return ReadEtprofJson<Peaks>(path, "the peaks of a machine");
 }
 
-std::filesystem::path WatchFile(const ExperimentData& data) { return data.FileBesideLog(kWatchSuffix); }
+std::filesystem::path WatchFile(const ExperimentData& data) { return data.PathNextToLog(kWatchSuffix); }
 
 std::shared_ptr<const WatchData> ReadWatch(const ExperimentData& data) {
   const std::filesystem::path file = WatchFile(data);

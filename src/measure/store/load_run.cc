@@ -64,12 +64,12 @@ void DetectKernelLog(ExperimentData& data) {
 }
 
 // Fills in what a run lacks whose manifest another tool wrote.
-void CompleteForeignRun(const nlohmann::json& manifest, RunData& run, bool with_bare_files) {
+void CompleteForeignRun(const nlohmann::json& manifest, RunData& run, bool include_unlisted_etdumps) {
   for (ExperimentData& data : run.experiments) {
     data.foreign = data.tracer_always_on = true;
     data.trace_enabled = data.trace_enabled || data.mode == "xnntrace";
   }
-  if (with_bare_files) AddForeignTraces(run);
+  if (include_unlisted_etdumps) AddForeignTraces(run);
   for (ExperimentData& data : run.experiments) {
     ReadOrReport(run.problems, [&] {
       DetectKernelLog(data);
@@ -137,7 +137,7 @@ std::filesystem::path FindParentRun(const std::filesystem::path& folder) {
   return is_experiment ? parent.folder : std::filesystem::path();
 }
 
-RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files) {
+RunData LoadRunDirectory(const std::filesystem::path& folder, bool include_unlisted_etdumps) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
     throw Error(ExitCode::kBadInput, Exists(folder) ? "is not a folder" : "no such folder")
@@ -158,7 +158,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   const nlohmann::json manifest_json = ReadManifestFile(run);
   const bool has_manifest = manifest_json.is_object();
   const bool damaged_manifest = !has_manifest && !run.problems.empty();
-  if (!has_manifest && !damaged_manifest && with_bare_files) {
+  if (!has_manifest && !damaged_manifest && include_unlisted_etdumps) {
     const std::vector<std::string> runs_below = FindRunsBelow(run.folder);
     if (!runs_below.empty())
       throw Error(ExitCode::kBadInput,
@@ -169,8 +169,8 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   }
   for (ExperimentData& data : run.experiments) CheckExperiment(data, run.problems);
   if (!manifest_json.contains("etprof_version")) {
-    CompleteForeignRun(manifest_json, run, with_bare_files);
-  } else if (with_bare_files) {
+    CompleteForeignRun(manifest_json, run, include_unlisted_etdumps);
+  } else if (include_unlisted_etdumps) {
     AddForeignTraces(run);
   }
   ReadOrReport(run.problems, [&] { run.peaks = LoadPeaks(run.folder); });
@@ -219,7 +219,7 @@ void RecoverInMemory(RunData& run) {
 }
 
 bool RecoverRunDirectory(const std::filesystem::path& folder) {
-  RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
+  RunData run = LoadRunDirectory(folder, /*include_unlisted_etdumps=*/false);
   const auto make_error = [&](const std::string& problem) {
     return Error(ExitCode::kBadInput, problem)
         .InFile(folder.string())
@@ -235,7 +235,7 @@ bool RecoverRunDirectory(const std::filesystem::path& folder) {
   }
   const RunDirectory directory = RunDirectory::Open(run.folder);
   // Read again under the lock, since another process may have written the directory meanwhile.
-  run = LoadRunDirectory(folder, /*with_bare_files=*/false);
+  run = LoadRunDirectory(folder, /*include_unlisted_etdumps=*/false);
   bool changed = false;
   for (ExperimentData& data : run.experiments) {
     changed = DropUnknownLatencies(run.folder, ExperimentStem(data), data.launches) || changed;

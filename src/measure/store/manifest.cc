@@ -14,7 +14,8 @@ namespace etprof {
 
 LatencyMetrics::LatencyMetrics(const ExperimentData& data) {
   const std::vector<Nanoseconds> latencies = data.Latencies();
-  const stats::Distribution spread = stats::Describe(std::vector<double>(latencies.begin(), latencies.end()));
+  const stats::Distribution spread =
+      stats::Summarize(std::vector<double>(latencies.begin(), latencies.end()));
   const auto ms = [](const std::optional<double>& ns) {
     return ns ? std::optional(*ns / 1e6) : std::nullopt;
   };
@@ -60,19 +61,19 @@ void Launch::SetEtdumpPart(const std::string& part) {
 }
 
 std::vector<StoredPair> MakeStoredPairs(const RunData& run) {
-  const auto side = [&](std::size_t index, const std::string& label) {
-    return StoredPair::Side{run.experiments[index].name, run.experiments[index].threads, label};
+  const auto make_variant = [&](std::size_t index, const std::string& label) {
+    return StoredPair::Variant{run.experiments[index].name, run.experiments[index].threads, label};
   };
   return MapEach(run.pairs, [&](const ComparePair& pair) {
-    return StoredPair{side(pair.baseline, pair.baseline_label), side(pair.candidate, pair.candidate_label),
-                      pair.label, pair.outputs};
+    return StoredPair{make_variant(pair.baseline, pair.baseline_label),
+                      make_variant(pair.candidate, pair.candidate_label), pair.label, pair.outputs};
   });
 }
 
 void SetPairs(const std::vector<StoredPair>& pairs, RunData& run) {
-  const auto index = [&](const StoredPair::Side& side) -> std::optional<std::size_t> {
+  const auto index = [&](const StoredPair::Variant& variant) -> std::optional<std::size_t> {
     const auto found = std::ranges::find_if(run.experiments, [&](const ExperimentData& data) {
-      return data.name == side.experiment && data.threads == side.threads;
+      return data.name == variant.experiment && data.threads == variant.threads;
     });
     if (found == run.experiments.end()) return std::nullopt;
     return static_cast<std::size_t>(found - run.experiments.begin());
@@ -101,7 +102,7 @@ std::vector<StoredLoad> MakeStoredLoads(const RunData& run) {
 void SetLoads(std::vector<StoredLoad> loads, RunData& run) {
   for (StoredLoad& stored : loads) {
     stored.load.processes.resize(std::min(stored.load.processes.size(), kMaxLoadNames));
-    (stored.at == "before" ? run.other_load_before : run.other_load_during) = std::move(stored.load);
+    (stored.moment == "before" ? run.other_load_before : run.other_load_during) = std::move(stored.load);
   }
 }
 

@@ -51,7 +51,7 @@ std::optional<double> BytesPerSecond(const PeaksEntry& entry, std::string_view a
   return best_peak->bytes.best;
 }
 
-protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request, Interruption& interruption,
+protocol::Peaks MeasurePeaksOnDevice(Device& device, const PeaksRequest& request, Interruption& interruption,
                                      double timeout_seconds) {
   using Kind = WorkerFailure::Kind;
   Command command = request.start;
@@ -63,16 +63,16 @@ protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request
   std::string text;
   while (true) {
     std::string line;
-    const Process::Read read = process->ReadLine(line, timeout_seconds);
-    if (read == Process::Read::kEnd) break;
-    if (read == Process::Read::kInterrupted || interruption.IsRequested())
+    const Process::ReadResult read = process->ReadLine(line, timeout_seconds);
+    if (read == Process::ReadResult::kEnd) break;
+    if (read == Process::ReadResult::kInterrupted || interruption.IsRequested())
       throw WorkerFailure(Kind::kInterrupted, "interrupted while the peaks were measured");
-    if (read == Process::Read::kTimeout) {
+    if (read == Process::ReadResult::kTimeout) {
       throw WorkerFailure(Kind::kHung,
                           fmt::format("the runner had measured no peaks after {:.4g} s", timeout_seconds));
     }
     text += line + '\n';
-    if (read == Process::Read::kTooLong || text.size() > kMaxAnswerBytes)
+    if (read == Process::ReadResult::kTooLong || text.size() > kMaxAnswerBytes)
       throw WorkerFailure(Kind::kInvalidReply, "the runner writes without end");
   }
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);

@@ -65,7 +65,7 @@ struct PeaksRequest {
 // Lets the runner measure the peaks, which takes one or two seconds. Throws WorkerFailure, whose kind says
 // whether a retry makes sense (kRefused: not an etprof-runner of this version, or the runner reports an
 // error), and Error as Device::Start does.
-protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request, Interruption& interruption,
+protocol::Peaks MeasurePeaksOnDevice(Device& device, const PeaksRequest& request, Interruption& interruption,
                                      double timeout_seconds);
 
 }  // namespace etprof

@@ -25,7 +25,7 @@ std::optional<std::int64_t> IntegerMedian(std::vector<std::int64_t> values) {
 bool IsRunClean(const Burst& burst, const std::vector<Nanoseconds>& latencies,
                 const std::vector<Nanoseconds>& waits, std::size_t run) {
   const bool has_wait = run < waits.size() && waits[run] >= 0;
-  return !HasExcessiveSteal(burst.steal, burst.end - burst.start) &&
+  return !HasExcessiveSteal(burst.steal_time, burst.end - burst.start) &&
          IsCleanRun(latencies[run], has_wait ? std::optional(waits[run]) : std::nullopt);
 }
 
@@ -95,7 +95,7 @@ std::string ExperimentData::Settings() const {
   return fmt::format("{} {} {} {} {}", threads, isa, cpus, period, runner_sha256);
 }
 
-std::filesystem::path ExperimentData::FileBesideLog(const char* suffix) const {
+std::filesystem::path ExperimentData::PathNextToLog(const char* suffix) const {
   return log.empty() ? std::filesystem::path() : log.parent_path() / (log.stem().string() + suffix);
 }
 

@@ -323,7 +323,7 @@ struct ExperimentData {
   // The settings as text, which is equal for experiments that differ only in the model.
   std::string Settings() const;
   // "<stem><suffix>" in the folder of the log; empty: there is no log.
-  std::filesystem::path FileBesideLog(const char* suffix) const;
+  std::filesystem::path PathNextToLog(const char* suffix) const;
   // The clean runs of all complete and partial launches by round, for the comparison. A round without clean
   // runs is an empty entry. Empty for kernel-log experiments.
   std::vector<UntracedBurst> Bursts() const;
@@ -467,19 +467,19 @@ struct RunData;
 
 // A pair as manifest.json stores it: by the names of its experiments.
 struct StoredPair {
-  struct Side {
+  struct Variant {
     std::string experiment;
     int threads = 1;
     std::string label;
 
     static constexpr const char* kSchemaName = "side";
     static void Describe(auto& v) {
-      v("experiment", &Side::experiment, {.meaning = "its name in `results`"});
-      v("threads", &Side::threads, {.meaning = "of the experiment", .min = 1});
-      v("label", &Side::label, {.meaning = "of the variant, in reports"});
+      v("experiment", &Variant::experiment, {.meaning = "its name in `results`"});
+      v("threads", &Variant::threads, {.meaning = "of the experiment", .min = 1});
+      v("label", &Variant::label, {.meaning = "of the variant, in reports"});
     }
   };
-  Side baseline, candidate;
+  Variant baseline, candidate;
   std::string label;
   std::optional<OutputDifference> outputs;
 
@@ -497,13 +497,13 @@ void SetPairs(const std::vector<StoredPair>& pairs, RunData& run);
 
 // RunData::other_load_before and other_load_during as manifest.json stores them.
 struct StoredLoad {
-  std::string at;  // "before", "during"
+  std::string moment;  // "before", "during"
   OtherLoad load;
 
   static constexpr const char* kSchemaName = "other_load";
   static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
-    v("at", &StoredLoad::at,
+    v("at", &StoredLoad::moment,
       {.meaning = "right before the measurement, or from its first launch to its last",
        .choices = "before|during"});
     v.Flat(&StoredLoad::load);
@@ -690,8 +690,9 @@ inline constexpr const char* kNames<RunData::Status>[] = {"unknown", "running", 
 // Reads a complete or incomplete results directory: a partial run, the kit's layouts, or only *.etdump files
 // somewhere below `folder` (each becomes an experiment named after its folder or file). Missing and invalid
 // files are listed in `problems`. Throws Error (kBadInput) only if `folder` is not a folder, or has neither
-// an ETDump nor a manifest. Without `with_bare_files`, ETDumps that the manifest does not name are ignored.
-RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files = true);
+// an ETDump nor a manifest. Without `include_unlisted_etdumps`, ETDumps that the manifest does not name are
+// ignored.
+RunData LoadRunDirectory(const std::filesystem::path& folder, bool include_unlisted_etdumps = true);
 
 // Merges the ETDump parts that a killed measurement left, in memory only (MergePartsInMemory). Unreadable
 // parts become warnings of the experiments.

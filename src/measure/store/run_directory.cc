@@ -32,7 +32,7 @@ namespace {
 constexpr const char* kLockFile = ".lock";
 // A forked process holds its parent's lock until it executes its program. If the parent is killed meanwhile,
 // the forked process ends soon, so wait this long for it.
-constexpr double kInheritedLockSeconds = 5;
+constexpr double kInheritedLockTimeoutSeconds = 5;
 
 Error FolderError(const std::filesystem::path& folder, const std::string& problem, const char* remedy) {
   return Error(ExitCode::kDeviceFailed, problem).InFile(folder.string()).Remedy(remedy);
@@ -68,7 +68,7 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
     std::string holder = length > 0 ? pid_text.data() : "unknown";
     while (!holder.empty() && holder.back() == '\n') holder.pop_back();
     const auto process = AsNumber<pid_t>(holder);
-    if (process && ProcessIsGone(*process) && waited < kInheritedLockSeconds) {
+    if (process && ProcessIsGone(*process) && waited < kInheritedLockTimeoutSeconds) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       waited += 0.01;
       continue;

@@ -52,11 +52,11 @@ void AddWarnings(RunData& run, const std::vector<std::string>& condition_warning
   for (const std::string& warning : ConditionsWarnings(run)) AppendUnique(warning, run.warnings);
   if (run.device) {
     // The throttling text replaces the warning about the quota.
-    const std::string throttled =
+    const std::string throttling_warning =
         run.limits_after ? ThrottlingText(run.device->limits, *run.limits_after) : "";
-    if (!throttled.empty()) {
+    if (!throttling_warning.empty()) {
       std::erase(run.device->warnings, QuotaText(run.device->limits));
-      AppendUnique(throttled, run.warnings);
+      AppendUnique(throttling_warning, run.warnings);
     }
     for (const std::string& warning : run.device->warnings) AppendUnique(warning, run.warnings);
   }

@@ -64,7 +64,7 @@ struct DescribedValue {
   std::string dtype;           // as safetensors names it
   std::optional<float> scale;  // with `zero_point`, of quantized elements
   std::int32_t zero_point = 0;
-  bool has_numbers = false;  // the elements' numbers are known; false: their scale is not
+  bool has_numbers = false;  // false: the scale of quantized elements is not known
   std::int64_t element_bytes = 0;
 };
 struct VariantValues {
@@ -94,7 +94,7 @@ void WriteValues(const std::vector<ValuesRow>& rows, std::ostream& out);
 // The description of a value in `_values.safetensors` (docs/reference/files.md).
 struct SavedValue {
   std::string key, name, tensor;
-  std::string note;  // why there is no tensor; empty: there is
+  std::string note;  // the reason why there is no tensor; empty: there is a tensor
   std::vector<std::int64_t> shape;
   std::optional<float> scale;
   std::int32_t zero_point = 0;

@@ -44,9 +44,9 @@ Category SpanCategory(SpanKind kind, std::string_view name) {
     case SpanKind::kMethod:
     case SpanKind::kOperatorCall:
     case SpanKind::kOther:
-      return {"framework", Group::kFrameworkOverhead, true};
+      return {"framework", OperatorGroup::kFrameworkOverhead};
     case SpanKind::kDelegateCall:
-      return {"framework", Group::kDelegateOverhead, true};
+      return {"framework", OperatorGroup::kDelegateOverhead};
     case SpanKind::kKernel:
     case SpanKind::kBackend:
       break;
@@ -187,7 +187,7 @@ class Attributor {
     MarkCommonSet();
     AddReportedValues();
     AddMetadata();
-    DescribeProfile(profile_, options_.threads);
+    ComputeStatistics(profile_, options_.threads);
     return std::move(profile_);
   }
 
@@ -340,8 +340,8 @@ class Attributor {
     const delegates::Delegate* const delegate = delegates::FindDelegate(op.backend);
     if (delegate != nullptr && !delegate->names_operators) {
       op.category = delegate->interpret({op.name}).moves_data
-                        ? Category{"DATA_MOVEMENT", Group::kDataMovement, true}
-                        : Category{"OTHER", Group::kOther, true};
+                        ? Category{"DATA_MOVEMENT", OperatorGroup::kDataMovement}
+                        : Category{"OTHER", OperatorGroup::kOther};
     }
     op.portable = op.key.kind == SpanKind::kKernel;
     profile_.operators.push_back(std::move(op));
@@ -365,7 +365,7 @@ class Attributor {
       Operator& call = profile_.operators[op];
       call.backend = backend;
       call.name = call.type = (backend.empty() ? "unknown" : backend) + " delegate call";
-      call.category = {"OTHER", Group::kOther, true};
+      call.category = {"OTHER", OperatorGroup::kOther};
     }
   }
 
@@ -376,7 +376,7 @@ class Attributor {
       Operator& call = profile_.operators[op];
       if (call.key.kind != SpanKind::kOperatorCall || has_children_[op] != 0) continue;
       call.name = call.type = kUnloggedKernel;
-      call.category = {"OTHER", Group::kOther, true};
+      call.category = {"OTHER", OperatorGroup::kOther};
       call.portable = true;
     }
   }
@@ -502,10 +502,10 @@ class Attributor {
     }
   }
 
-  // Collects the values that delegates report in the described runs.
+  // Collects the values that delegates report in the steady (or common) runs.
   void AddReportedValues() {
     std::vector<std::uint32_t> described_numbers;  // RunLocation::number
-    for (const std::size_t run : profile_.DescribedRuns())
+    for (const std::size_t run : profile_.SteadyOrCommonRuns())
       described_numbers.push_back(locations_[run].number);
     for (const Trace::ReportedValues& reported : trace_.reported) {
       std::vector<double> values;
@@ -515,7 +515,7 @@ class Attributor {
       }
       if (values.empty()) continue;
       profile_.reported.push_back({reported.backend, reported.name, reported.kind, reported.unit,
-                                   reported.instruction, stats::Describe(values)});
+                                   reported.instruction, stats::Summarize(values)});
     }
   }
 
@@ -560,11 +560,11 @@ std::vector<std::size_t> Profile::CommonSet() const {
   return IndicesWhere(runs, &ProfiledRun::in_common_set);
 }
 
-std::vector<double> Profile::Totals(const std::vector<std::size_t>& of_runs) const {
-  return MapEach(of_runs, [&](std::size_t run) { return static_cast<double>(runs[run].total); });
+std::vector<double> Profile::Totals(const std::vector<std::size_t>& run_indices) const {
+  return MapEach(run_indices, [&](std::size_t run) { return static_cast<double>(runs[run].total); });
 }
 
-std::vector<std::size_t> Profile::DescribedRuns() const {
+std::vector<std::size_t> Profile::SteadyOrCommonRuns() const {
   std::vector<std::size_t> steady = RunsInPhase(Phase::kSteady);
   return steady.empty() ? CommonSet() : steady;
 }

@@ -99,7 +99,8 @@ TEST(Attribute, FindsKernelsInOperatorCallsByPosition) {
   EXPECT_EQ(FindSelfTime(profile, "inner step"), 2);
   EXPECT_EQ(FindOperator(profile, "inner step", SpanKind::kKernel).category.name, "OTHER");
   for (const char* other : {"MOVE_CALL", "host scope of a backend", "between"}) {
-    EXPECT_EQ(FindOperator(profile, other, SpanKind::kOther).category.group, Group::kFrameworkOverhead)
+    EXPECT_EQ(FindOperator(profile, other, SpanKind::kOther).category.group,
+              OperatorGroup::kFrameworkOverhead)
         << other;
   }
   ExpectAddsUp(profile);
@@ -436,9 +437,9 @@ TEST(Attribute, DescribesOperatorsGroupsAndTotals) {
   EXPECT_EQ(sum, ByCategory(profile).total);
   EXPECT_EQ(profile.whole.n, 29);  // without the first run
   EXPECT_EQ(profile.whole.p50, 80);
-  EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kConvolution)].p50, 30);
-  EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kFrameworkOverhead)].p50, 80 - 55 - 8);
-  EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kGemm)].n, 0);
+  EXPECT_EQ(profile.groups[static_cast<std::size_t>(OperatorGroup::kConvolution)].p50, 30);
+  EXPECT_EQ(profile.groups[static_cast<std::size_t>(OperatorGroup::kFrameworkOverhead)].p50, 80 - 55 - 8);
+  EXPECT_EQ(profile.groups[static_cast<std::size_t>(OperatorGroup::kGemm)].n, 0);
   bool has_category = false;
   for (const auto& [name, distribution] : profile.categories) {
     if (name != "CONV_STANDARD") continue;

@@ -41,7 +41,8 @@ std::optional<double> AdditiveRow::Share(const Breakdown& breakdown) const {
 
 Breakdown ByGroup(const Profile& profile) {
   std::vector<AdditiveRow> rows;
-  for (const Group group : kAllGroups) rows.push_back({std::string(GroupName(group)), 0, 0});
+  for (const OperatorGroup group : kAllOperatorGroups)
+    rows.push_back({std::string(OperatorGroupName(group)), 0, 0});
   for (std::size_t i = 0; i < profile.groups.size(); ++i) rows[i].self = profile.groups[i];
   return SumRows(profile, std::move(rows), [&](std::size_t op) {
     return static_cast<std::size_t>(profile.operators[op].category.group);
@@ -65,7 +66,8 @@ Breakdown ByName(const Profile& profile, const GetRowName& get_name) {
 }
 
 bool IsOverhead(const Operator& op) {
-  return op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead;
+  return op.category.group == OperatorGroup::kFrameworkOverhead ||
+         op.category.group == OperatorGroup::kDelegateOverhead;
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ Breakdown ByNameInOrder(const Profile& profile, OperatorNameFunction get_name) {
   };
   const auto name = [&](std::size_t op) -> std::string {
     if (IsOverhead(profile.operators[op]))
-      return std::string(GroupName(profile.operators[op].category.group));
+      return std::string(OperatorGroupName(profile.operators[op].category.group));
     return get_name(profile, op).value_or(kNotAttributed);
   };
   for (const bool named : {true, false}) {
@@ -123,7 +125,7 @@ std::optional<std::string> KernelName(const Profile& profile, std::size_t op) {
 
 Breakdown ByDelegation(const Profile& profile) {
   return ByName(profile, [](const Operator& op) -> std::string {
-    if (IsOverhead(op)) return std::string(GroupName(op.category.group));
+    if (IsOverhead(op)) return std::string(OperatorGroupName(op.category.group));
     if (op.portable) return "Portable";
     return op.backend.empty() ? "Delegated" : "Delegated (" + op.backend + ")";
   });

@@ -8,7 +8,7 @@
 namespace etprof {
 
 // The main groups of operators, followed by the overheads, in the order of the tables.
-enum class Group {
+enum class OperatorGroup {
   kConvolution,
   kGemm,
   kDataMovement,
@@ -18,16 +18,16 @@ enum class Group {
   kDelegateOverhead
 };
 template <>
-inline constexpr const char* kNames<Group>[] = {"Convolution",      "GEMM",  "Data Movement",
-                                                "Elementwise",      "Other", "Framework overhead",
-                                                "Delegate overhead"};
-inline constexpr auto kAllGroups = AllValues<Group>();
-inline std::string_view GroupName(Group group) { return GetName(group); }
+inline constexpr const char* kNames<OperatorGroup>[] = {"Convolution",      "GEMM",  "Data Movement",
+                                                        "Elementwise",      "Other", "Framework overhead",
+                                                        "Delegate overhead"};
+inline constexpr auto kAllOperatorGroups = AllValues<OperatorGroup>();
+inline std::string_view OperatorGroupName(OperatorGroup group) { return GetName(group); }
 
 // A fine category (kit.md): "CONV_STANDARD", "CONV_DEPTHWISE", ..., "framework", "OTHER".
 struct Category {
   std::string_view name;
-  Group group = Group::kOther;
+  OperatorGroup group = OperatorGroup::kOther;
   bool known = true;  // false: not in the table, so "OTHER"
 };
 

@@ -57,7 +57,7 @@ TEST(HostTime, KeepsXnnpackEvents) {
   EXPECT_EQ(trace.event_count(), 6);
   EXPECT_TRUE(trace.reported.empty());
   EXPECT_EQ(profile.operators[0].backend, "XnnpackBackend");
-  EXPECT_EQ(FindDelegateCall(profile).category.group, Group::kDelegateOverhead);
+  EXPECT_EQ(FindDelegateCall(profile).category.group, OperatorGroup::kDelegateOverhead);
   EXPECT_EQ(FindDelegateCall(profile).name, "DELEGATE_CALL");
   EXPECT_TRUE(trace.health.entries().empty());
 }
@@ -84,7 +84,7 @@ TEST(HostTime, MovesBytes) {
   EXPECT_EQ(trace.event_count(), 4);
   ASSERT_EQ(profile.operators.size(), 2);
   EXPECT_EQ(FindDelegateCall(profile).name, "QnnBackend delegate call");
-  EXPECT_EQ(FindDelegateCall(profile).category.group, Group::kOther);
+  EXPECT_EQ(FindDelegateCall(profile).category.group, OperatorGroup::kOther);
   EXPECT_EQ(profile.statistics[0].self.p50, 900);
   for (std::size_t run = 0; run < 2; ++run) EXPECT_EQ(SumSelfTimes(profile, run), 1000);
   ASSERT_EQ(profile.reported.size(), 2);
@@ -126,7 +126,7 @@ TEST(HostTime, KeepsUnregisteredEventsWithinTheCall) {
   EXPECT_EQ(profile.operators[0].backend, "MyBackend");
   EXPECT_EQ(profile.statistics[0].self.p50, 300);
   EXPECT_EQ(profile.statistics[1].self.p50, 450);
-  EXPECT_EQ(FindDelegateCall(profile).category.group, Group::kDelegateOverhead);
+  EXPECT_EQ(FindDelegateCall(profile).category.group, OperatorGroup::kDelegateOverhead);
   EXPECT_EQ(profile.reported.size(), 3);
   EXPECT_EQ(profile.health.GetCount("delegate_unregistered"), 4);
   EXPECT_EQ(profile.health.GetCount("delegate_unknown"), 6);
@@ -155,7 +155,7 @@ TEST(HostTime, KeepsHostSpansNextToDeviceTimes) {
   ASSERT_EQ(profile.operators.size(), 3);
   EXPECT_EQ(profile.operators[0].name, "ETVK_EXECUTE");
   EXPECT_EQ(profile.operators[0].backend, "VulkanBackend");
-  EXPECT_EQ(FindDelegateCall(profile).category.group, Group::kDelegateOverhead);
+  EXPECT_EQ(FindDelegateCall(profile).category.group, OperatorGroup::kDelegateOverhead);
   ASSERT_EQ(profile.reported.size(), 1);
   EXPECT_EQ(profile.reported[0].kind, ValueKind::kDeviceTime);
   EXPECT_EQ(profile.reported[0].name, "conv, dispatch 0");
@@ -199,7 +199,7 @@ TEST(HostTime, SilentDelegatesAreNotOverhead) {
   EXPECT_EQ(FindDelegateCall(AttributeHostTime(trace, AlwaysBackend("OpenvinoBackend"))).name,
             "OpenvinoBackend delegate call");
   Trace unknown = MakeTwoRuns({});
-  EXPECT_EQ(FindDelegateCall(AttributeHostTime(unknown)).category.group, Group::kDelegateOverhead);
+  EXPECT_EQ(FindDelegateCall(AttributeHostTime(unknown)).category.group, OperatorGroup::kDelegateOverhead);
 }
 
 TEST(HostTime, DistinguishesEventsOfTheSameName) {

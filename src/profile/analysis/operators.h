@@ -9,7 +9,7 @@ namespace etprof {
 
 // A delegate call without child spans: all of its time is the delegate's.
 inline bool IsOpaqueCall(const Operator& op) {
-  return op.key.kind == SpanKind::kDelegateCall && op.category.group != Group::kDelegateOverhead;
+  return op.key.kind == SpanKind::kDelegateCall && op.category.group != OperatorGroup::kDelegateOverhead;
 }
 
 // The name of an operator if the trace has only its OPERATOR_CALL.
@@ -17,7 +17,7 @@ inline constexpr std::string_view kUnloggedKernel = "kernel that logs no event";
 
 // An OPERATOR_CALL without child spans: all of its time is the kernel's.
 inline bool IsUnloggedKernel(const Operator& op) {
-  return op.key.kind == SpanKind::kOperatorCall && op.category.group != Group::kFrameworkOverhead;
+  return op.key.kind == SpanKind::kOperatorCall && op.category.group != OperatorGroup::kFrameworkOverhead;
 }
 
 // Returns whether reports list the span as an operator: it computes, unlike the framework's spans around it.

@@ -45,7 +45,7 @@ void SpanPlacer::Place(std::size_t run_index, std::vector<PlacedSpan>& spans) {
     span.depth = static_cast<int>(open_spans.size());
     span.start = std::clamp(recorded_start, low, high);
     span.end = std::clamp(recorded_end, span.start, high);
-    span.as_recorded = span.start == recorded_start && span.end == recorded_end;
+    span.has_recorded_times = span.start == recorded_start && span.end == recorded_end;
     spans.push_back(span);
     std::vector<std::uint32_t>& children = children_[position];
     const auto starts_before = [&](std::uint32_t a, std::uint32_t b) {

@@ -19,7 +19,7 @@ struct PlacedSpan {
   Nanoseconds start = 0, end = 0;
   // False: the trace has other times (the span exceeds its parent, overlaps its sibling, or ends before it
   // begins).
-  bool as_recorded = true;
+  bool has_recorded_times = true;
 };
 
 // Place() returns the spans of run `run` (index into Profile::runs), parents before children, siblings in

@@ -11,7 +11,7 @@ namespace etprof {
 namespace {
 
 using ::etprof::handmade::TraceBuilder;
-const std::string kToy = ETPROF_TEST_DATA "/toy_cnn.t1.etdump";
+const std::string kToyTrace = ETPROF_TEST_DATA "/toy_cnn.t1.etdump";
 
 std::vector<PlacedSpan> PlaceSpans(const Trace& trace, const Profile& profile, std::size_t run = 0) {
   std::vector<PlacedSpan> spans;
@@ -60,7 +60,7 @@ TEST(PlacedSpans, PlacesParentsBeforeChildren) {
   for (std::size_t i = 0; i < spans.size(); ++i) {
     EXPECT_EQ(profile.operators[static_cast<std::size_t>(spans[i].op)].name, expected[i].first);
     EXPECT_EQ(spans[i].depth, expected[i].second);
-    EXPECT_TRUE(spans[i].as_recorded);
+    EXPECT_TRUE(spans[i].has_recorded_times);
     EXPECT_EQ(spans[i].start, trace.start[spans[i].event]);
     EXPECT_EQ(spans[i].end, trace.end[spans[i].event]);
   }
@@ -84,7 +84,7 @@ TEST(PlacedSpans, ClampsAndMarksIrregularSpans) {
   for (std::size_t i = 0; i < spans.size(); ++i) {
     EXPECT_EQ(spans[i].start, expected[i].first);
     EXPECT_EQ(spans[i].end, expected[i].second);
-    EXPECT_EQ(spans[i].as_recorded, i == 0);
+    EXPECT_EQ(spans[i].has_recorded_times, i == 0);
   }
 }
 
@@ -100,11 +100,11 @@ TEST(PlacedSpans, SortsSiblingsByTime) {
   ASSERT_EQ(spans.size(), 4U);
   EXPECT_EQ(spans[2].start, 110);
   EXPECT_EQ(spans[3].start, 140);
-  EXPECT_TRUE(spans[2].as_recorded && spans[3].as_recorded);
+  EXPECT_TRUE(spans[2].has_recorded_times && spans[3].has_recorded_times);
 }
 
 TEST(PlacedSpans, PlacesEachEventOfARealTraceAsRecorded) {
-  const Trace trace = ReadEtdumpFile(kToy);
+  const Trace trace = ReadEtdumpFile(kToyTrace);
   const Profile profile = Attribute(trace, {});
   SpanPlacer placer(trace, profile);
   std::vector<PlacedSpan> spans;
@@ -113,7 +113,7 @@ TEST(PlacedSpans, PlacesEachEventOfARealTraceAsRecorded) {
     placer.Place(run, spans);
     ASSERT_EQ(spans.size(), profile.layouts[profile.runs[run].layout].size());
     ExpectNested(spans);
-    for (const PlacedSpan& span : spans) EXPECT_TRUE(span.as_recorded);
+    for (const PlacedSpan& span : spans) EXPECT_TRUE(span.has_recorded_times);
   }
 }
 

@@ -68,7 +68,8 @@ struct Operator {
     v("portable", &O::portable, {.meaning = "a kernel that is not delegated"});
     v("category", [](const O& op) { return op.category.name; },
       {.meaning = "what it computes, finer than `group`"});
-    v("group", [](const O& op) { return GroupName(op.category.group); }, {.meaning = "what it computes"});
+    v("group", [](const O& op) { return OperatorGroupName(op.category.group); },
+      {.meaning = "what it computes"});
     v("call", [](const O& op) { return op.call_index >= 0 ? std::optional(op.call_index) : std::nullopt; },
       {.meaning = "which delegate or operator call of a run it belongs to, from 0"});
   }
@@ -116,7 +117,7 @@ struct ReportedValue {
   ValueKind kind = ValueKind::kUnknown;
   std::string unit;  // "": not known
   std::int32_t instruction = 0;
-  stats::Distribution values;  // in `unit`, over DescribedRuns()
+  stats::Distribution values;  // in `unit`, over SteadyOrCommonRuns()
 
   static constexpr const char* kSchemaName = "delegate_value";
   static void Describe(auto& v) {
@@ -178,9 +179,9 @@ struct Profile {
   std::vector<std::uint32_t> duration_row;
   Column<Nanoseconds> duration;
   std::optional<Nanoseconds> load_method;  // Method::init + Program::load_method of the first block with them
-  // DescribeProfile computes the members from here to `whole` from those above.
+  // ComputeStatistics computes the members from here to `whole` from those above.
   std::vector<SpanStatistics> statistics;   // indexed by operator
-  std::vector<stats::Distribution> groups;  // self time per run, in the order of kAllGroups
+  std::vector<stats::Distribution> groups;  // self time per run, in the order of kAllOperatorGroups
   std::vector<std::pair<std::string, stats::Distribution>> categories;  // self time per run, by category name
   stats::Distribution whole;  // time of Method::execute in the steady runs
   std::vector<ReportedValue> reported;
@@ -197,9 +198,10 @@ struct Profile {
     return {duration.data() + duration_row[op] * runs.size(), runs.size()};
   }
   std::vector<std::size_t> RunsInPhase(Phase phase) const;
-  std::vector<std::size_t> CommonSet() const;      // indices into runs
-  std::vector<std::size_t> DescribedRuns() const;  // the steady runs, or the common set if no run is steady
-  std::vector<double> Totals(const std::vector<std::size_t>& of_runs) const;  // ProfiledRun::total, ns
+  std::vector<std::size_t> CommonSet() const;  // indices into runs
+  std::vector<std::size_t> SteadyOrCommonRuns()
+      const;  // the steady runs, or the common set if no run is steady
+  std::vector<double> Totals(const std::vector<std::size_t>& run_indices) const;  // ProfiledRun::total, ns
 };
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
@@ -218,7 +220,7 @@ struct AttributeOptions {
 Profile Attribute(const Trace& trace, const AttributeOptions& options);
 // Fills `statistics`, `groups`, `categories`, and `whole` from the other members of a profile, on up to
 // `threads` threads (0: one per core).
-void DescribeProfile(Profile& profile, std::size_t threads);
+void ComputeStatistics(Profile& profile, std::size_t threads);
 
 // Builds one Profile for each method, in the order of their first runs, for a trace whose methods are not
 // known. An ETDump does not name methods. If several were initialized (Method::init), runs whose events
@@ -264,7 +266,7 @@ struct Breakdown {
     v("rows", &Breakdown::rows, {.meaning = "the parts of the whole"});
   }
 };
-Breakdown ByGroup(const Profile& profile);     // kAllGroups in order, then "Clipped"
+Breakdown ByGroup(const Profile& profile);     // kAllOperatorGroups in order, then "Clipped"
 Breakdown ByCategory(const Profile& profile);  // fine categories present, by name, then "Clipped"
 // The row of an operator in a breakdown by name; absent: kNotAttributed or an overhead.
 using OperatorNameFunction = std::optional<std::string> (*)(const Profile& profile, std::size_t op);

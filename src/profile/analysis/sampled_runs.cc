@@ -9,13 +9,14 @@
 namespace etprof {
 namespace {
 
-// The fastest, median, and slowest of the described runs. Runs with equal latency are in their order.
+// The fastest, median, and slowest of the steady (or common) runs. Runs with equal latency are in their
+// order.
 struct Extremes {
   std::size_t fastest = 0, median = 0, slowest = 0;
 };
 
 std::optional<Extremes> FindExtremes(const Profile& profile) {
-  std::vector<std::size_t> runs = profile.DescribedRuns();
+  std::vector<std::size_t> runs = profile.SteadyOrCommonRuns();
   if (runs.empty()) return std::nullopt;
   const auto before = [&](std::size_t a, std::size_t b) {
     return std::pair(profile.runs[a].total, a) < std::pair(profile.runs[b].total, b);
@@ -32,16 +33,16 @@ std::set<std::size_t> ChooseRuns(const Profile& profile, const std::optional<Ext
                                  std::size_t max_runs) {
   const std::size_t num_runs = profile.runs.size();
   std::set<std::size_t> chosen;
-  const auto choose = [&](std::size_t run) {
+  const auto add_run = [&](std::size_t run) {
     if (chosen.size() < std::max<std::size_t>(1, max_runs)) chosen.insert(run);
   };
   if (extremes) {
-    choose(extremes->median);
-    choose(extremes->fastest);
-    choose(extremes->slowest);
+    add_run(extremes->median);
+    add_run(extremes->fastest);
+    add_run(extremes->slowest);
   }
   for (std::size_t i = 0; i < max_runs && num_runs > 0; ++i)
-    choose(max_runs >= num_runs ? std::min(i, num_runs - 1) : i * num_runs / max_runs);
+    add_run(max_runs >= num_runs ? std::min(i, num_runs - 1) : i * num_runs / max_runs);
   return chosen;
 }
 

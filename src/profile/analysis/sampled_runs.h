@@ -33,12 +33,12 @@ struct SampledRuns {
   std::optional<std::size_t> median;  // index into `runs`: MedianRun
 };
 
-// The run with the median time of Method::execute (the lower one of two) among Profile::DescribedRuns(), as
-// an index into Profile::runs; absent if there is no run.
+// The run with the median time of Method::execute (the lower one of two) among Profile::SteadyOrCommonRuns(),
+// as an index into Profile::runs; absent if there is no run.
 std::optional<std::size_t> MedianRun(const Profile& profile);
 
 // Samples at most `max_runs` runs, but at least one if there is any: first the median run, then the fastest
-// and the slowest of Profile::DescribedRuns(), then runs evenly spaced over the trace.
+// and the slowest of Profile::SteadyOrCommonRuns(), then runs evenly spaced over the trace.
 SampledRuns SampleRuns(const Trace& trace, const Profile& profile, std::size_t max_runs);
 
 }  // namespace etprof

@@ -17,9 +17,9 @@ std::vector<std::uint8_t> MarkRuns(const Profile& profile, const std::vector<std
   return marks;
 }
 
-SpanStatistics DescribeOperator(const Profile& profile, std::size_t op,
-                                const std::vector<std::uint8_t>& common,
-                                const std::vector<std::uint8_t>& described) {
+SpanStatistics SummarizeOperator(const Profile& profile, std::size_t op,
+                                 const std::vector<std::uint8_t>& common,
+                                 const std::vector<std::uint8_t>& selected) {
   SpanStatistics result;
   const auto self = profile.Self(op);
   const auto duration = profile.Duration(op);
@@ -31,22 +31,22 @@ SpanStatistics DescribeOperator(const Profile& profile, std::size_t op,
     result.total_self += common[run] * self[run];
     result.total_duration += common[run] * duration[run];
     values[count] = static_cast<double>(self[run]);
-    count += described[run];
+    count += selected[run];
   }
   values.resize(count);
-  result.self = stats::Describe(std::move(values));
+  result.self = stats::Summarize(std::move(values));
   return result;
 }
 
 // The operators of one category and group, and the sum of their self times by run. Both categories and groups
 // consist of such parts.
-struct Part {
+struct CategoryPart {
   std::vector<std::size_t> operators;
   std::vector<Nanoseconds> sums;
 };
-using Parts = std::map<std::pair<std::string_view, Group>, Part>;
+using CategoryParts = std::map<std::pair<std::string_view, OperatorGroup>, CategoryPart>;
 
-void SumByRun(const Profile& profile, Part& part) {
+void SumByRun(const Profile& profile, CategoryPart& part) {
   part.sums.resize(profile.runs.size(), 0);
   for (const std::size_t op : part.operators) {
     const auto self = profile.Self(op);
@@ -57,30 +57,30 @@ void SumByRun(const Profile& profile, Part& part) {
 
 // The distribution of the total self time of the parts with `is_included(key)`; empty if no part is included.
 template <typename IsIncluded>
-stats::Distribution DescribeParts(const Parts& parts, const std::vector<std::size_t>& described,
-                                  const IsIncluded& is_included) {
-  std::vector<Nanoseconds> sums(described.size(), 0);
+stats::Distribution SummarizeParts(const CategoryParts& parts, const std::vector<std::size_t>& selected,
+                                   const IsIncluded& is_included) {
+  std::vector<Nanoseconds> sums(selected.size(), 0);
   bool has_parts = false;
   for (const auto& [key, part] : parts) {
     if (!is_included(key)) continue;
     has_parts = true;
-    for (std::size_t i = 0; i < described.size(); ++i) sums[i] += part.sums[described[i]];
+    for (std::size_t i = 0; i < selected.size(); ++i) sums[i] += part.sums[selected[i]];
   }
-  return has_parts ? stats::Describe({sums.begin(), sums.end()}) : stats::Distribution{};
+  return has_parts ? stats::Summarize({sums.begin(), sums.end()}) : stats::Distribution{};
 }
 
 }  // namespace
 
-void DescribeProfile(Profile& profile, std::size_t threads) {
-  const std::vector<std::size_t> described = profile.DescribedRuns();
+void ComputeStatistics(Profile& profile, std::size_t threads) {
+  const std::vector<std::size_t> selected = profile.SteadyOrCommonRuns();
   const std::size_t operators = profile.operators.size();
-  Parts parts;
+  CategoryParts parts;
   for (std::size_t op = 0; op < operators; ++op) {
     const Category& category = profile.operators[op].category;
     parts[{category.name, category.group}].operators.push_back(op);
   }
   profile.statistics.resize(operators);
-  profile.groups.resize(std::size(kAllGroups));
+  profile.groups.resize(std::size(kAllOperatorGroups));
   profile.categories.clear();
   for (const auto& [key, unused] : parts) {
     const std::string name(key.first);
@@ -97,22 +97,22 @@ void DescribeProfile(Profile& profile, std::size_t threads) {
   std::vector<std::function<void()>> work;
   for (auto& [key, part] : parts) work.emplace_back([&, part = &part] { SumByRun(profile, *part); });
   const std::vector<std::uint8_t> is_common = MarkRuns(profile, profile.CommonSet());
-  const std::vector<std::uint8_t> is_described = MarkRuns(profile, described);
+  const std::vector<std::uint8_t> is_selected = MarkRuns(profile, selected);
   for (std::size_t op = 0; op < operators; ++op)
     work.emplace_back(
-        [&, op] { profile.statistics[op] = DescribeOperator(profile, op, is_common, is_described); });
-  work.emplace_back([&] { profile.whole = stats::Describe(profile.Totals(described)); });
+        [&, op] { profile.statistics[op] = SummarizeOperator(profile, op, is_common, is_selected); });
+  work.emplace_back([&] { profile.whole = stats::Summarize(profile.Totals(selected)); });
   run_in_parallel(work);
   work.clear();
   for (std::size_t group = 0; group < profile.groups.size(); ++group) {
     work.emplace_back([&, group] {
-      profile.groups[group] =
-          DescribeParts(parts, described, [&](const auto& key) { return key.second == kAllGroups[group]; });
+      profile.groups[group] = SummarizeParts(
+          parts, selected, [&](const auto& key) { return key.second == kAllOperatorGroups[group]; });
     });
   }
   for (auto& [name, distribution] : profile.categories) {
     work.emplace_back([&, name = &name, distribution = &distribution] {
-      *distribution = DescribeParts(parts, described, [&](const auto& key) { return key.first == *name; });
+      *distribution = SummarizeParts(parts, selected, [&](const auto& key) { return key.first == *name; });
     });
   }
   run_in_parallel(work);

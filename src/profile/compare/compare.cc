@@ -59,7 +59,7 @@ struct SteadyRuns {
 
   explicit SteadyRuns(const Profile& steady_profile)
       : profile(steady_profile),
-        runs(steady_profile.DescribedRuns()),
+        runs(steady_profile.SteadyOrCommonRuns()),
         roundings(steady_profile.operators.size()) {
     if (HasMicrosecondClock(profile)) {
       for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -130,7 +130,7 @@ std::vector<stats::LaunchBursts> PairBursts(const BurstMedians& baseline, const 
 
 class Comparer {
  public:
-  Comparer(const Side& baseline, const Side& candidate, const CompareOptions& options)
+  Comparer(const ComparedVariant& baseline, const ComparedVariant& candidate, const CompareOptions& options)
       : baseline_(baseline),
         candidate_(candidate),
         options_(options),
@@ -147,14 +147,14 @@ class Comparer {
   Comparison Run() {
     result_.baseline_label = baseline_.label;
     result_.candidate_label = candidate_.label;
-    for (const Side* side : {&baseline_, &candidate_}) {
-      if (side->trace_enabled)
+    for (const ComparedVariant* variant : {&baseline_, &candidate_}) {
+      if (variant->trace_enabled)
         result_.warnings.push_back(fmt::format(
-            "{} is a kernel-log run: its log costs time, so its times are not compared", side->label));
-      if (side->mixed)
+            "{} is a kernel-log run: its log costs time, so its times are not compared", variant->label));
+      if (variant->mixed)
         result_.warnings.push_back(fmt::format(
             "the runs of {} do different work, so that its times are not compared: trace them apart",
-            side->label));
+            variant->label));
     }
     CompareLatency();
     if (a_) CompareProfiles();
@@ -231,14 +231,14 @@ class Comparer {
   // Widens the estimate by the maximum cost of an event tracer, if only one of two releases was measured with
   // an event tracer.
   void WidenForTracer(std::optional<stats::RatioEstimate>& estimate) {
-    const auto has_own_tracer = [](const Side& side) {
-      return side.profile != nullptr && !side.tracer_added;
+    const auto has_own_tracer = [](const ComparedVariant& variant) {
+      return variant.profile != nullptr && !variant.tracer_added;
     };
     const bool baseline_has_tracer = has_own_tracer(baseline_);
     if (baseline_.executorch == candidate_.executorch || baseline_has_tracer == has_own_tracer(candidate_))
       return;
-    const Side &with_tracer = baseline_has_tracer ? baseline_ : candidate_,
-               &without_tracer = baseline_has_tracer ? candidate_ : baseline_;
+    const ComparedVariant &with_tracer = baseline_has_tracer ? baseline_ : candidate_,
+                          &without_tracer = baseline_has_tracer ? candidate_ : baseline_;
     const auto latency = stats::Median(MakeLatencySeries(with_tracer.bursts).runs);
     std::optional<double> share;
     if (with_tracer.clock_read_ns && latency && *latency > 0) {
@@ -357,7 +357,7 @@ class Comparer {
     UpdateVerdicts(result_.operators);
 
     result_.groups = CompareRows(groups_a, groups_b, [](const Operator& op) {
-      return std::string_view(GroupName(op.category.group));
+      return std::string_view(OperatorGroupName(op.category.group));
     });
     result_.categories = CompareRows(ByCategory(a), ByCategory(b),
                                      [](const Operator& op) { return std::string_view(op.category.name); });
@@ -479,8 +479,8 @@ class Comparer {
     for (Row& row : rows) row.time_comparison.verdict = AdjustVerdict(row.time_comparison.verdict);
   }
 
-  const Side& baseline_;
-  const Side& candidate_;
+  const ComparedVariant& baseline_;
+  const ComparedVariant& candidate_;
   const CompareOptions& options_;
   std::optional<SteadyRuns> a_, b_;               // absent unless both variants have a profile
   std::optional<std::vector<NodePair>> matches_;  // pairs of operators, once computed
@@ -495,11 +495,12 @@ class Comparer {
 
 }  // namespace
 
-Comparison Compare(const Side& baseline, const Side& candidate, const CompareOptions& options) {
+Comparison Compare(const ComparedVariant& baseline, const ComparedVariant& candidate,
+                   const CompareOptions& options) {
   return Comparer(baseline, candidate, options).Run();
 }
 
-std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
+std::vector<DeltaRow> CompareSets(const ComparedVariant& baseline, const ComparedVariant& candidate,
                                   const std::vector<OperatorSet>& sets, const CompareOptions& options) {
   return Comparer(baseline, candidate, options).CompareOperatorSets(sets);
 }

@@ -131,8 +131,8 @@ TEST(Compare, TooFewCleanLaunchesAreContendedAndHaveNoRatio) {
 TEST(Compare, WaitingWidensTheIntervals) {
   const SimulatedVariant slow = Simulate(10'000, 1);
   const SimulatedVariant fast = Simulate(4'000, 2);
-  Side off{"off", &slow.profile, slow.bursts};
-  Side on{"on", &fast.profile, fast.bursts};
+  ComparedVariant off{"off", &slow.profile, slow.bursts};
+  ComparedVariant on{"on", &fast.profile, fast.bursts};
   off.settings = "-sme2";
   const Comparison quiet = Compare(off, on);
   on.waited_share = 0.2;
@@ -173,9 +173,9 @@ TEST(Compare, AllowsForTheIdleTracerOfOneRelease) {
   const auto compare = [&](double time_factor, const std::string& release, std::optional<double> read_ns,
                            bool traced_first = false, bool old_is_traced = false) {
     const SimulatedVariant new_release = Simulate(time_factor * 100'000, 2);
-    Side untraced{"1.4", old_is_traced ? &old_release.profile : nullptr, old_release.bursts};
+    ComparedVariant untraced{"1.4", old_is_traced ? &old_release.profile : nullptr, old_release.bursts};
     untraced.executorch = "1.4.1";
-    Side traced{"now", &new_release.profile, new_release.bursts};
+    ComparedVariant traced{"now", &new_release.profile, new_release.bursts};
     traced.executorch = release;
     traced.clock_read_ns = read_ns;
     return traced_first ? Compare(traced, untraced) : Compare(untraced, traced);
@@ -213,7 +213,7 @@ TEST(Compare, AllowsForTheIdleTracerOfOneRelease) {
 // With an added tracer both releases read the clock, so the tracer does not cause the difference.
 TEST(Compare, ReportsTheMaximumCostOfAnAddedTracer) {
   const SimulatedVariant old_release = Simulate(100'000, 1), new_release = Simulate(104'000, 2);
-  Side untraced{"1.4", &old_release.profile, old_release.bursts},
+  ComparedVariant untraced{"1.4", &old_release.profile, old_release.bursts},
       traced{"now", &new_release.profile, new_release.bursts};
   untraced.executorch = "1.4.1";
   untraced.tracer_added = true;
@@ -251,9 +251,9 @@ TEST(Compare, SixCleanLaunchesAreEnough) {
 TEST(Compare, FewCleanLaunchesAreNotContended) {
   SimulatedVariant slow = Simulate(10'000, 1);
   SimulatedVariant fast = Simulate(4'000, 2);
-  for (SimulatedVariant* side : {&slow, &fast}) {
-    std::erase_if(side->bursts, [](const UntracedBurst& burst) { return burst.launch >= 3; });
-    for (UntracedBurst& burst : side->bursts) burst.runs = 2;
+  for (SimulatedVariant* variant : {&slow, &fast}) {
+    std::erase_if(variant->bursts, [](const UntracedBurst& burst) { return burst.launch >= 3; });
+    for (UntracedBurst& burst : variant->bursts) burst.runs = 2;
   }
   const Comparison comparison = Compare({"off", nullptr, slow.bursts}, {"on", nullptr, fast.bursts});
   EXPECT_EQ(comparison.launches, 3);
@@ -268,9 +268,9 @@ TEST(Compare, FewCleanLaunchesAreNotContended) {
 
 TEST(Compare, EmulationPrecedesContention) {
   const SimulatedVariant slow = Simulate(10'000, 1, 10);
-  Side side{"off", &slow.profile, slow.bursts};
-  side.emulated = true;
-  const Comparison comparison = Compare(side, side);
+  ComparedVariant variant{"off", &slow.profile, slow.bursts};
+  variant.emulated = true;
+  const Comparison comparison = Compare(variant, variant);
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kEmulated);
 }
 
@@ -429,7 +429,8 @@ TEST(Compare, UnpairedLaunchesIncludeDrift) {
     for (const auto& [launch, runs] : launches) result.push_back(*stats::Median(runs));
     return result;
   };
-  const Side a{"off", nullptr, remove_rounds(slow.bursts)}, b{"on", nullptr, remove_rounds(fast.bursts)};
+  const ComparedVariant a{"off", nullptr, remove_rounds(slow.bursts)},
+      b{"on", nullptr, remove_rounds(fast.bursts)};
   CompareOptions options;
   options.drift = 0;
   const Comparison without_drift = Compare(a, b, options);
@@ -448,7 +449,7 @@ TEST(Compare, UnpairedLaunchesIncludeDrift) {
 TEST(Compare, AnEmulatedVariantGivesNoOtherVerdict) {
   const SimulatedVariant slow = Simulate(10'000, 1);
   const SimulatedVariant fast = Simulate(4'000, 2);
-  Side candidate{"on", &fast.profile, fast.bursts};
+  ComparedVariant candidate{"on", &fast.profile, fast.bursts};
   candidate.emulated = true;
   const Comparison comparison = Compare({"off", &slow.profile, slow.bursts}, candidate);
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kEmulated);
@@ -464,7 +465,7 @@ TEST(Compare, AnEmulatedVariantGivesNoOtherVerdict) {
 TEST(Compare, RefusesTimesOfAKernelLogRun) {
   const SimulatedVariant slow = Simulate(10'000, 1);
   const SimulatedVariant fast = Simulate(4'000, 2);
-  Side candidate{"on", &fast.profile, fast.bursts};
+  ComparedVariant candidate{"on", &fast.profile, fast.bursts};
   candidate.trace_enabled = true;
   const Comparison comparison = Compare({"off", &slow.profile, slow.bursts}, candidate);
   EXPECT_FALSE(comparison.latency.estimate.has_value());

@@ -38,8 +38,8 @@ inline constexpr int kMinCleanLaunches = 6;
 // with 12 or 19% more work, is wrong by less than the spread of the launches. The ratio of an extension off
 // and on is wrong by up to 23% when the threads waited for half of the time
 // (bench/results/statistics/waiting.md). The largest such error of a ratio's logarithm is this factor, times
-// the larger share of time that the threads of a variant waited (Side::waited_share), times the share of time
-// in which the variants differ (Comparer::DifferingShare in compare.cc).
+// the larger share of time that the threads of a variant waited (ComparedVariant::waited_share), times the
+// share of time in which the variants differ (Comparer::DifferingShare in compare.cc).
 inline constexpr double kWaitingErrorFactor = 0.5;
 
 // Widens the estimate for variants that waited for these shares of their time and differ in the share
@@ -52,7 +52,7 @@ inline stats::RatioEstimate WithWaitingError(const stats::RatioEstimate& estimat
 
 // One variant of a comparison: the profile of an experiment and, if etprof measured it, its untraced
 // latencies.
-struct Side {
+struct ComparedVariant {
   std::string label;                  // "sme2 off"
   const Profile* profile = nullptr;   // null: no trace, as from some third-party runners
   std::vector<UntracedBurst> bursts;  // empty: Method::execute of the traces is compared, with a warning
@@ -221,7 +221,8 @@ void DescribeTotals(auto& v) {
       kAny.WithMeaning("the difference of the means, times the comparison's delta_denominator: exact"));
 }
 
-Comparison Compare(const Side& baseline, const Side& candidate, const CompareOptions& options = {});
+Comparison Compare(const ComparedVariant& baseline, const ComparedVariant& candidate,
+                   const CompareOptions& options = {});
 
 // Operators that are compared as a whole, such as those of a layer: indices into the profiles' operators.
 struct OperatorSet {
@@ -231,7 +232,7 @@ struct OperatorSet {
 
 // One row for each set, with the sum of its operators' self times. The verdicts control the false discovery
 // rate over the sets, which may overlap. Empty if a variant has no profile.
-std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
+std::vector<DeltaRow> CompareSets(const ComparedVariant& baseline, const ComparedVariant& candidate,
                                   const std::vector<OperatorSet>& sets, const CompareOptions& options = {});
 
 // Matches the operators of two profiles without comparing times. One alignment of all operators

@@ -134,9 +134,9 @@ class Matcher {
   }
 
   // `number`: index of the candidate's call that this call is, or that has most of the counterparts of its
-  // operators. `side`: suffix that makes the kind of a delegate call without a counterpart unique.
+  // operators. `suffix`: suffix that makes the kind of a delegate call without a counterpart unique.
   static MatchNode MakeCallNode(const Profile& profile, const Call& call, std::size_t number,
-                                const char* side) {
+                                const char* suffix) {
     MatchNode node;
     const Operator& op = profile.operators[call.span];
     node.kind = SpanKindName(op.key.kind);
@@ -144,9 +144,9 @@ class Matcher {
     if (op.key.kind == SpanKind::kOperatorCall && !call.operators.empty())
       node.kind += ' ' + std::to_string(number);
     else
-      node.kind += side;
+      node.kind += suffix;
     node.contents = std::to_string(number);
-    node.connected = true;  // neighbors are no evidence for calls
+    node.has_known_producers = true;  // neighbors are no evidence for calls
     return node;
   }
 

@@ -127,7 +127,7 @@ class NodeMatcher {
     };
     std::vector<std::vector<std::string>> before(nodes.size()), after(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (nodes[i].connected) {
+      if (nodes[i].has_known_producers) {
         for (const std::size_t producer : nodes[i].producers) {
           before[i].push_back(text(producer));
           after[producer].push_back(text(i));
@@ -154,24 +154,24 @@ class NodeMatcher {
     if (p.kind != q.kind) return 0;
     Bits bits = ToBit(Evidence::kKind);
     double score = kKindWeight;
-    const auto weigh = [&](int x, int y, EvidenceWeight weight, Evidence kind) {
+    const auto add_score = [&](int x, int y, EvidenceWeight weight, Evidence kind) {
       if (x == kUnknown || y == kUnknown) return;
       score += x == y ? weight.agree : weight.differ;
       if (x == y) bits = static_cast<Bits>(bits | ToBit(kind));
     };
-    weigh(p.module, q.module, kModuleWeight, Evidence::kModule);
+    add_score(p.module, q.module, kModuleWeight, Evidence::kModule);
     if (p.module != q.module && p.unnumbered_module != kUnknown && p.unnumbered_module == q.unnumbered_module)
       score += kRenumberedWeight - kModuleWeight.differ;
-    weigh(p.line, q.line, kLineWeight, Evidence::kLine);
-    weigh(p.shapes, q.shapes, kShapesWeight, Evidence::kShapes);
-    weigh(p.weights, q.weights, kWeightsWeight, Evidence::kWeights);
-    weigh(p.settings, q.settings, kSettingsWeight, Evidence::kSettings);
-    weigh(p.contents, q.contents, kContentsWeight, Evidence::kContents);
-    weigh(p.origin, q.origin, kOriginWeight, Evidence::kDataflow);
-    weigh(p.type, q.type, kTypeWeight, Evidence::kType);
+    add_score(p.line, q.line, kLineWeight, Evidence::kLine);
+    add_score(p.shapes, q.shapes, kShapesWeight, Evidence::kShapes);
+    add_score(p.weights, q.weights, kWeightsWeight, Evidence::kWeights);
+    add_score(p.settings, q.settings, kSettingsWeight, Evidence::kSettings);
+    add_score(p.contents, q.contents, kContentsWeight, Evidence::kContents);
+    add_score(p.origin, q.origin, kOriginWeight, Evidence::kDataflow);
+    add_score(p.type, q.type, kTypeWeight, Evidence::kType);
     if (p.type != q.type && p.family != kUnknown && p.family == q.family) score += kFamilyWeight;
-    weigh(p.before, q.before, kNeighborWeight, Evidence::kDataflow);
-    weigh(p.after, q.after, kNeighborWeight, Evidence::kDataflow);
+    add_score(p.before, q.before, kNeighborWeight, Evidence::kDataflow);
+    add_score(p.after, q.after, kNeighborWeight, Evidence::kDataflow);
     if (p.position != kUnknown && p.position == q.position) score += kPositionWeight;
     if (evidence != nullptr) *evidence = bits;
     return score;

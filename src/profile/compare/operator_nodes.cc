@@ -79,7 +79,7 @@ std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<
       }
       node.line = SourceLine(*profile.program, index).value_or("");
       FillMatchNode(source->tensors, source->identity, node);
-      node.connected = !source->tensors.outputs.empty();
+      node.has_known_producers = !source->tensors.outputs.empty();
       for (const std::size_t producer : source->producers) {
         if (positions[producer] < operators.size()) node.producers.push_back(positions[producer]);
       }

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // One run with a kernel and a delegate call, in the kit's format: no instruction, times in microseconds.
-constexpr const char* kKit =
+constexpr const char* kKitTimeline =
     "model_id,name,type,delegate_backend,start_us,end_us,duration_ms,pct_total,node_id,run_index,block\n"
     "net,native_call_mean.out,x,,1,3.5,0.0025,,,0,Execute\n"
     "net,OPERATOR_CALL,x,,0.5,4,0.0035,,,0,Execute\n"
@@ -48,17 +48,17 @@ const auto kSelfTimes =
                 "forward/1/backend/1 1000", "forward/1/delegate_call/0 1500", "forward/-1/method/0 2000");
 
 TEST(TimelineCsv, ReadsTheKitsColumns) {
-  const Timeline timeline = Read(kKit);
+  const Timeline timeline = Read(kKitTimeline);
   EXPECT_EQ(timeline.model_id, "net");
   EXPECT_THAT(timeline.backends, ElementsAre("XnnpackBackend"));
   EXPECT_THAT(timeline.labels, IsEmpty());
   EXPECT_THAT(SelfTimes(timeline), kSelfTimes);
 }
 
-// The rows of kKit in another order.
+// The rows of kKitTimeline in another order.
 std::string ReorderRows(const std::vector<int>& order) {
   std::vector<std::string> lines;
-  std::string text = kKit;
+  std::string text = kKitTimeline;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at) + 1;
     lines.push_back(text.substr(at, end - at));
@@ -149,7 +149,7 @@ TEST(TimelineCsv, NotesABackwardEventAndCountsItAsZero) {
 }
 
 TEST(TimelineCsv, RefusesTruncationWithinALine) {
-  const std::string text = std::string(kKit) + "net,Method::execute,x,,20,30,0.01,,,1,Execute\n";
+  const std::string text = std::string(kKitTimeline) + "net,Method::execute,x,,20,30,0.01,,,1,Execute\n";
   for (std::size_t size = 0; size < text.size(); ++size) {
     try {
       Read(text.substr(0, size));

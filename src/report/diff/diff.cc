@@ -96,9 +96,9 @@ std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& pr
     Compare(name, unit, x, y, get, properties);
   };
   using F = const StaticFacts&;
-  add("MACs", Unit::kMacs, [](F facts) { return facts.macs.Whole(); });
+  add("MACs", Unit::kMacs, [](F facts) { return facts.macs.Total(); });
   add("delegated MACs", Unit::kMacs, [](F facts) { return facts.macs.with_property.Exact(); });
-  add("planned memory", Unit::kBytes, [](F facts) { return facts.planned; });
+  add("planned memory", Unit::kBytes, [](F facts) { return facts.planned_bytes; });
   add("delegates", Unit::kCount, [](F facts) { return facts.delegates; });
   add("portable kernels", Unit::kCount, [](F facts) { return facts.operators.without_property.known; });
   Compare(
@@ -180,8 +180,8 @@ class MethodDiffer {
       added.change = std::move(*change);
       added.line = b != nullptr ? b_.nodes.match[*pair.candidate].line : a_.nodes.match[*pair.baseline].line;
       if (b != nullptr) added.portable_reason = PortableReason(*b, b_.method);
-      added.baseline = a_.DescribeNodeAndAddTime(a);
-      added.candidate = b_.DescribeNodeAndAddTime(b);
+      added.baseline = a_.MakeCostsAndAddTime(a);
+      added.candidate = b_.MakeCostsAndAddTime(b);
     }
     result_.baseline = a_.Time();
     result_.candidate = b_.Time();
@@ -190,18 +190,19 @@ class MethodDiffer {
   }
 
  private:
-  struct Side {
+  struct MethodVariant {
     const Method& method;
     ProgramNodes nodes;
     NodeTimes times;
     double listed_ns = 0;  // ns; sum of the listed nodes
 
-    Side(const Method& side_method, const DiffInput& input)
-        : method(side_method),
-          nodes(MakeProgramNodes(side_method, *input.program, FindMethodSources(input.sources, side_method))),
-          times(input.profiles, side_method.name) {}
+    MethodVariant(const Method& variant_method, const DiffInput& input)
+        : method(variant_method),
+          nodes(MakeProgramNodes(variant_method, *input.program,
+                                 FindMethodSources(input.sources, variant_method))),
+          times(input.profiles, variant_method.name) {}
 
-    OperatorDifference::Side DescribeNodeAndAddTime(const ProgramNode* node) {
+    OperatorDifference::Costs MakeCostsAndAddTime(const ProgramNode* node) {
       if (node == nullptr) return {};
       const auto ns = times.MeanTime(*node);
       listed_ns += ns.value_or(0);
@@ -265,19 +266,19 @@ class MethodDiffer {
     }
   }
 
-  void AddDelegate(const Side& side, std::size_t delegate, std::size_t count) {
+  void AddDelegate(const MethodVariant& variant, std::size_t delegate, std::size_t count) {
     DelegateDifference& added = result_.delegates.emplace_back();
-    added.in_baseline = &side == &a_;
-    added.backend = side.method.delegates[delegate].backend;
+    added.in_baseline = &variant == &a_;
+    added.backend = variant.method.delegates[delegate].backend;
     added.nodes = count;
-    for (const ProgramNode& node : side.nodes.nodes) {
+    for (const ProgramNode& node : variant.nodes.nodes) {
       if (node.delegate != delegate) continue;
       if (added.first.empty()) added.first = NodeName(node.node);
       added.last = NodeName(node.node);
     }
   }
 
-  Side a_, b_;
+  MethodVariant a_, b_;
   MethodDiff result_;
 };
 

@@ -29,12 +29,12 @@ struct OperatorDifference {
   ProgramChange change;
   std::string line;  // source line, "model.py:12", of the candidate if it has the operator; "": not known
   std::string portable_reason;  // one clause: why the candidate does not delegate it; "": it does, or unknown
-  struct Side {
+  struct Costs {
     std::optional<std::int64_t> macs = {};
     std::optional<Bytes> bytes = {};  // compulsory traffic (format/program/work.h)
     std::optional<double> ns = {};    // mean self time per inference
   };
-  Side baseline = {}, candidate = {};
+  Costs baseline = {}, candidate = {};
 };
 
 // A delegate that the other program lacks or delimits differently. Its counterpart in the other program is a

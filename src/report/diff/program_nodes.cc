@@ -65,7 +65,7 @@ MatchNode MakeMatchNode(const ModelNode& model_node, const ProgramNode& node) {
   match.module = node.node.module;
   match.line = model_node.source;
   match.position = fmt::format("{} {} {}", node.chain, node.instruction, node.graph_node.value_or(0));
-  match.connected = true;
+  match.has_known_producers = true;
   return match;
 }
 

@@ -82,10 +82,10 @@ TEST(Contention, ChecksAreInconclusive) {
 Report MakeReportWithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
   Report example_report = example::MakePair();
   RunData run = example_report.run;
-  for (std::size_t side = 0; side < 2; ++side) {
-    for (Launch& launch : run.experiments[side].launches) {
+  for (std::size_t variant = 0; variant < 2; ++variant) {
+    for (Launch& launch : run.experiments[variant].launches) {
       for (Burst& burst : launch.bursts)
-        burst.recorded_cpu.assign(burst.recorded.size(), side == 0 ? baseline : candidate);
+        burst.recorded_cpu.assign(burst.recorded.size(), variant == 0 ? baseline : candidate);
     }
   }
   return Assemble(std::move(run), {});

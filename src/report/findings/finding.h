@@ -52,7 +52,7 @@ using UpperBound = std::optional<double>;
 
 // The change of a group's share of the time.
 struct GroupShift {
-  Group group = Group::kOther;
+  OperatorGroup group = OperatorGroup::kOther;
   TimePart baseline, candidate;
 };
 
@@ -69,7 +69,7 @@ struct BottleneckShift {
 
 struct Bottleneck {
   static constexpr std::string_view kKind = "bottleneck";
-  Group group = Group::kOther;
+  OperatorGroup group = OperatorGroup::kOther;
   TimePart time = {};
   std::int64_t operators = 0;
   UpperBound bound = {};
@@ -127,13 +127,13 @@ struct DelegateOverhead {
 // Operators with the verdict "slower".
 struct SlowerOperators {
   static constexpr std::string_view kKind = "slower_operators";
-  struct Loss {
+  struct SlowedOperator {
     std::size_t op = 0;
     double baseline_ns = 0, candidate_ns = 0;
-    double ns() const { return candidate_ns - baseline_ns; }
+    double LossNs() const { return candidate_ns - baseline_ns; }
   };
-  TimePart lost = {};
-  std::vector<Loss> operators = {};  // by decreasing loss
+  TimePart lost_time = {};
+  std::vector<SlowedOperator> operators = {};  // by decreasing loss
 };
 
 struct FirstRun {
@@ -207,7 +207,7 @@ struct OperatorShift {
 using ConfinedOperators = std::vector<OperatorShift>;
 
 // Causes of latency that varied during the measurement, over the medians of bursts, or over runs if there are
-// no bursts. Each cause gives one finding, although a step is also a trend, and its sides are two levels.
+// no bursts. Each cause gives one finding, although a step is also a trend, and its variants are two levels.
 struct LatencyStep {
   static constexpr std::string_view kKind = "noise";
   bool over_bursts = true;
@@ -234,7 +234,7 @@ struct LatencyLevels {
 // Too few runs had a processor whenever they were runnable: Comparison::baseline_clean, candidate_clean.
 struct Contended {
   static constexpr std::string_view kKind = "contention";
-  bool throttled = false;  // at least half of the waiting was due to the quota of a cgroup
+  bool waited_for_quota = false;  // at least half of the waiting was due to the quota of a cgroup
 };
 
 // The speedup in CPU time differs from the speedup in wall time by more than its interval.
@@ -276,7 +276,7 @@ struct TracedSpeedupDiscrepancy {
 
 }  // namespace finding
 
-// A finding. Ordered by `at_stake`, after findings on tracing.
+// A finding. Ordered by `impact_ns`, after findings on tracing.
 struct Finding {
   using Details =
       std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
@@ -287,7 +287,7 @@ struct Finding {
                    finding::LatencyLevels, finding::Contended, finding::CpuTimeDiscrepancy,
                    finding::CompilersDiffer, finding::TracingDiscrepancy, finding::TracedSpeedupDiscrepancy>;
   Details details;
-  double at_stake = 0;                   // ns per inference
+  double impact_ns = 0;                  // ns per inference
   std::size_t experiment = 0;            // index into Report::experiments
   std::optional<std::size_t> pair = {};  // index into Report::comparisons
 

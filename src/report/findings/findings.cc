@@ -30,7 +30,7 @@ constexpr double kMaxShareWithBound = 0.9;
 constexpr double kMinLossShare = 0.001;
 // Reading the clocks takes a fraction of a microsecond, which is part of the CPU time but not of the wall
 // time.
-constexpr double kMinDisagreement = 0.02;
+constexpr double kMinSpeedupDisagreement = 0.02;
 
 template <typename Keep>
 TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
@@ -57,10 +57,10 @@ double SumTimes(const TypeTimes& types) {
 }
 
 // The largest group of operators, without overheads.
-Group LargestGroup(const ReportExperiment& experiment) {
-  Group largest = Group::kConvolution;
-  for (const Group group : kAllGroups) {
-    if (group == Group::kFrameworkOverhead || group == Group::kDelegateOverhead) continue;
+OperatorGroup LargestGroup(const ReportExperiment& experiment) {
+  OperatorGroup largest = OperatorGroup::kConvolution;
+  for (const OperatorGroup group : kAllOperatorGroups) {
+    if (group == OperatorGroup::kFrameworkOverhead || group == OperatorGroup::kDelegateOverhead) continue;
     if (experiment.GroupMean(group) > experiment.GroupMean(largest)) largest = group;
   }
   return largest;
@@ -107,7 +107,7 @@ class Finder {
   std::vector<Finding> TakeSorted() {
     // Findings that limit the meaning of all others come first.
     std::ranges::stable_sort(found_, std::ranges::greater(), [](const Finding& finding) {
-      return std::pair(finding.kind() == finding::TracingDiscrepancy::kKind, finding.at_stake);
+      return std::pair(finding.kind() == finding::TracingDiscrepancy::kKind, finding.impact_ns);
     });
     return std::move(found_);
   }
@@ -126,11 +126,11 @@ class Finder {
     return TakeSorted();
   }
 
-  void Add(double at_stake, Finding::Details details) {
-    found_.push_back({std::move(details), at_stake, experiment_, pair_});
+  void Add(double impact_ns, Finding::Details details) {
+    found_.push_back({std::move(details), impact_ns, experiment_, pair_});
   }
   void Add(std::optional<Finding> found) {
-    if (found) Add(found->at_stake, std::move(found->details));
+    if (found) Add(found->impact_ns, std::move(found->details));
   }
 
   void AddFindingsOfPair(const ReportComparison& pair) {
@@ -140,31 +140,31 @@ class Finder {
     pair_.reset();
   }
 
-  void FindInPair(const ReportComparison& pair, const ExperimentPair& sides) {
-    const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
+  void FindInPair(const ReportComparison& pair, const ExperimentPair& variants) {
+    const ReportExperiment &baseline = variants.baseline, &candidate = variants.candidate;
     if (pair.comparison.latency.verdict == stats::Verdict::kContended)
       Add(candidate.latency_of_all.p50.value_or(0), finding::Contended{IsThrottled(pair)});
-    AddCpuTime(pair.comparison.latency, sides);
-    AddCompilers(sides);
+    AddCpuTime(pair.comparison.latency, variants);
+    AddCompilers(variants);
     if (!baseline.profile || !candidate.profile) return;
     if (HasMeaningfulTimes(baseline) && HasMeaningfulTimes(candidate)) {
-      AddTracedRatio(pair.comparison, sides);
-      AddShift(pair.comparison, sides);
+      AddTracedRatio(pair.comparison, variants);
+      AddShift(pair.comparison, variants);
       AddSlower(pair.comparison, candidate);
     }
     if (baseline.kernel_evidence.empty() != candidate.kernel_evidence.empty())
       Add(0, finding::PackedKernels{!candidate.kernel_evidence.empty()});
-    AddObservedCode(sides);
+    AddObservedCode(variants);
   }
 
   // Returns whether the pair's runs waited mostly for a quota, not for other processes.
   bool IsThrottled(const ReportComparison& pair) const {
     if (!report_.run.device || !report_.run.device->limits.quota_cpus) return false;
-    double waited = 0, throttled = 0;
-    for (const std::size_t side : {pair.baseline, pair.candidate}) {
-      for (const Launch& launch : report_.run.experiments[side].launches) {
+    double waited = 0, throttled_ns = 0;
+    for (const std::size_t variant : {pair.baseline, pair.candidate}) {
+      for (const Launch& launch : report_.run.experiments[variant].launches) {
         for (const Burst& burst : launch.bursts) {
-          throttled += static_cast<double>(burst.throttled.value_or(0));
+          throttled_ns += static_cast<double>(burst.throttled_time.value_or(0));
           for (const auto* waits : {&burst.opening_wait, &burst.recorded_wait, &burst.traced_wait}) {
             for (const Nanoseconds wait : *waits)
               waited += static_cast<double>(std::max<Nanoseconds>(0, wait));
@@ -172,10 +172,10 @@ class Finder {
         }
       }
     }
-    return throttled > 0 && throttled >= waited / 2;
+    return throttled_ns > 0 && throttled_ns >= waited / 2;
   }
 
-  void AddObservedCode(const ExperimentPair& sides) {
+  void AddObservedCode(const ExperimentPair& variants) {
     const auto matrix_code = [&](const ExperimentData& data, std::int64_t& operators) {
       std::set<std::string> classes;
       for (const WatchedRow& row : FindWatchedRows(report_.watched, data)) {
@@ -187,8 +187,8 @@ class Finder {
       return classes;
     };
     std::int64_t baseline_operators = 0, candidate_operators = 0;
-    const std::set<std::string> baseline_code = matrix_code(sides.BaselineData(), baseline_operators),
-                                candidate_code = matrix_code(sides.CandidateData(), candidate_operators);
+    const std::set<std::string> baseline_code = matrix_code(variants.BaselineData(), baseline_operators),
+                                candidate_code = matrix_code(variants.CandidateData(), candidate_operators);
     if (baseline_code.empty() || candidate_code.empty() || baseline_code == candidate_code) return;
     Add(0, finding::ObservedCode{{baseline_code.begin(), baseline_code.end()},
                                  {candidate_code.begin(), candidate_code.end()},
@@ -196,21 +196,21 @@ class Finder {
   }
 
   // Reports if the speedup in CPU time differs from that in wall time by more than its interval.
-  void AddCpuTime(const TimeComparison& latency, const ExperimentPair& sides) {
-    const std::optional<double>&before = sides.baseline.cpu_time, &after = sides.candidate.cpu_time;
+  void AddCpuTime(const TimeComparison& latency, const ExperimentPair& variants) {
+    const std::optional<double>&before = variants.baseline.cpu_time, &after = variants.candidate.cpu_time;
     if (latency.verdict == stats::Verdict::kEmulated || !latency.estimate || !before || !after ||
-        *after <= 0 || sides.baseline.threads != sides.candidate.threads)
+        *after <= 0 || variants.baseline.threads != variants.candidate.threads)
       return;
-    const double margin = std::max(latency.estimate->half_width(), kMinDisagreement);
+    const double margin = std::max(latency.estimate->half_width(), kMinSpeedupDisagreement);
     const double difference = std::fabs(std::log(*before / *after) - latency.estimate->log_ratio);
     if (difference <= std::log1p(margin)) return;
-    Add(std::fabs(*after - sides.candidate.latency.p50.value_or(*after)),
+    Add(std::fabs(*after - variants.candidate.latency.p50.value_or(*after)),
         finding::CpuTimeDiscrepancy{*before, *after});
   }
 
   // Portable and optimized kernels are C++, so two compilers make different kernels of the same source.
-  void AddCompilers(const ExperimentPair& sides) {
-    const ExperimentData &before = sides.BaselineData(), &after = sides.CandidateData();
+  void AddCompilers(const ExperimentPair& variants) {
+    const ExperimentData &before = variants.BaselineData(), &after = variants.CandidateData();
     const auto compiler = [](const ExperimentData& data) {
       return data.runner_built ? data.runner_built->compiler : std::string();
     };
@@ -218,9 +218,9 @@ class Finder {
     if (differ.baseline == differ.candidate || before.runner_sha256 == after.runner_sha256) return;
     // An unknown runner is not reported.
     if (before.runner_sha256.empty() || after.runner_sha256.empty()) return;
-    if (HasMeaningfulTimes(sides.candidate)) {
-      TypeTimes types = SumByType(sides.candidate, [](const Operator& op) { return op.portable; });
-      const TimePart portable{SumTimes(types), sides.candidate.MeanExecute().value_or(0)};
+    if (HasMeaningfulTimes(variants.candidate)) {
+      TypeTimes types = SumByType(variants.candidate, [](const Operator& op) { return op.portable; });
+      const TimePart portable{SumTimes(types), variants.candidate.MeanExecute().value_or(0)};
       if (portable.ns > 0 && portable.whole_ns > 0) {
         differ.portable = portable;
         differ.types = std::move(types);
@@ -229,11 +229,11 @@ class Finder {
     Add(differ.portable ? differ.portable->ns : 0, differ);
   }
 
-  void AddShift(const Comparison& comparison, const ExperimentPair& sides) {
-    const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
+  void AddShift(const Comparison& comparison, const ExperimentPair& variants) {
+    const ReportExperiment &baseline = variants.baseline, &candidate = variants.candidate;
     const double baseline_ns = baseline.MeanExecute().value_or(0);
     const double candidate_ns = candidate.MeanExecute().value_or(0);
-    const auto make_shift = [&](Group group) {
+    const auto make_shift = [&](OperatorGroup group) {
       return finding::GroupShift{
           group, {baseline.GroupMean(group), baseline_ns}, {candidate.GroupMean(group), candidate_ns}};
     };
@@ -244,7 +244,7 @@ class Finder {
         make_shift(LargestGroup(baseline)), make_shift(LargestGroup(candidate)), {}, {}};
     // The bottleneck moves to the group whose share grew most.
     shift.grown = shift.to;
-    for (const Group group : kAllGroups) {
+    for (const OperatorGroup group : kAllOperatorGroups) {
       finding::GroupShift group_shift = make_shift(group);
       if (share_growth(group_shift) > share_growth(shift.grown)) shift.grown = group_shift;
       if (group_shift.baseline.ns != 0 || group_shift.candidate.ns != 0) shift.groups.push_back(group_shift);
@@ -252,7 +252,7 @@ class Finder {
     if (!shift.Moved() && share_growth(shift.grown) < 0.05) return;
     const auto find_quantity = [&](const finding::GroupShift& group_shift) {
       const auto row = std::ranges::find_if(comparison.groups, [&](const DeltaRow& delta) {
-        return delta.name == GroupName(group_shift.group);
+        return delta.name == OperatorGroupName(group_shift.group);
       });
       return row == comparison.groups.end() ? TimeComparison() : row->time_comparison;
     };
@@ -264,26 +264,27 @@ class Finder {
 
   void AddSlower(const Comparison& comparison, const ReportExperiment& candidate) {
     finding::SlowerOperators slower;
-    slower.lost.whole_ns = candidate.MeanExecute().value_or(0);
+    slower.lost_time.whole_ns = candidate.MeanExecute().value_or(0);
     for (const OperatorMatch& match : comparison.operators) {
       if (!match.candidate || !match.baseline || match.time_comparison.verdict != stats::Verdict::kSlower)
         continue;
-      const finding::SlowerOperators::Loss loss{*match.candidate,
-                                                match.time_comparison.baseline_ns.value_or(0),
-                                                match.time_comparison.candidate_ns.value_or(0)};
-      if (loss.ns() <= 0) continue;
-      slower.lost.ns += loss.ns();
-      slower.operators.push_back(loss);
+      const finding::SlowerOperators::SlowedOperator slowed{*match.candidate,
+                                                            match.time_comparison.baseline_ns.value_or(0),
+                                                            match.time_comparison.candidate_ns.value_or(0)};
+      if (slowed.LossNs() <= 0) continue;
+      slower.lost_time.ns += slowed.LossNs();
+      slower.operators.push_back(slowed);
     }
-    if (slower.operators.empty() || slower.lost.share() < kMinLossShare) return;
-    std::ranges::stable_sort(slower.operators, std::greater(), &finding::SlowerOperators::Loss::ns);
-    Add(slower.lost.ns, slower);
+    if (slower.operators.empty() || slower.lost_time.share() < kMinLossShare) return;
+    std::ranges::stable_sort(slower.operators, std::greater(),
+                             &finding::SlowerOperators::SlowedOperator::LossNs);
+    Add(slower.lost_time.ns, slower);
   }
 
   // Reports if the tables of a pair add up to a different speedup than the headline, and why.
-  void AddTracedRatio(const Comparison& comparison, const ExperimentPair& sides) {
-    auto found = FindTracedSpeedupDiscrepancy(comparison, sides.baseline, sides.candidate);
-    if (found && TracedTimesDisagree(sides.candidate)) explained_experiments_.insert(experiment_);
+  void AddTracedRatio(const Comparison& comparison, const ExperimentPair& variants) {
+    auto found = FindTracedSpeedupDiscrepancy(comparison, variants.baseline, variants.candidate);
+    if (found && TracedTimesDisagree(variants.candidate)) explained_experiments_.insert(experiment_);
     Add(std::move(found));
   }
 
@@ -322,7 +323,7 @@ class Finder {
 
   void AddBottleneck(const ReportExperiment& experiment, double whole) {
     finding::Bottleneck found{LargestGroup(experiment)};
-    if (found.group == Group::kDataMovement) return;  // AddDataMovement reports it
+    if (found.group == OperatorGroup::kDataMovement) return;  // AddDataMovement reports it
     found.time = {experiment.GroupMean(found.group), whole};
     if (found.time.share() < kBottleneckShare) return;
     const auto is_in_group = [&](const Operator& op) { return op.category.group == found.group; };
@@ -339,8 +340,8 @@ class Finder {
     Add(found.time.ns, found);
   }
 
-  // Lists the upper bounds of all categories. The bottleneck already has the first, so `at_stake` is the time
-  // of the second largest part.
+  // Lists the upper bounds of all categories. The bottleneck already has the first, so `impact_ns` is the
+  // time of the second largest part.
   void AddUpperBounds(const ReportExperiment& experiment, double whole) {
     finding::UpperBounds found;
     for (const AdditiveRow& row : experiment.categories.rows) {
@@ -357,13 +358,13 @@ class Finder {
   }
 
   void AddDataMovement(const ReportExperiment& experiment, double whole) {
-    finding::DataMoved found{{experiment.GroupMean(Group::kDataMovement), whole}};
+    finding::DataMoved found{{experiment.GroupMean(OperatorGroup::kDataMovement), whole}};
     if (found.time.share() < kMinShare) return;
     std::tie(found.boundary_operators, found.boundary_ns) =
         FindBoundaryMovement(experiment, Boundaries::kAll);
     found.bound = FindUpperBound(found.time, experiment);
-    found.types =
-        SumByType(experiment, [](const Operator& op) { return op.category.group == Group::kDataMovement; });
+    found.types = SumByType(
+        experiment, [](const Operator& op) { return op.category.group == OperatorGroup::kDataMovement; });
     Add(found.time.ns, found);
   }
 
@@ -386,7 +387,7 @@ class Finder {
       if (IsOperator(op)) calls[op.call_index].push_back(i);
     }
     const auto is_movement = [&](std::size_t i) {
-      return profile.operators[i].category.group == Group::kDataMovement;
+      return profile.operators[i].category.group == OperatorGroup::kDataMovement;
     };
     const auto add_operator = [&](std::size_t i) {
       ++found.first;
@@ -394,9 +395,10 @@ class Finder {
     };
     for (const auto& [call, operators] : calls) {
       if (!delegates.contains(call)) {
-        const bool between = !delegates.empty() && *delegates.begin() < call && call < *delegates.rbegin();
+        const bool is_between_delegates =
+            !delegates.empty() && *delegates.begin() < call && call < *delegates.rbegin();
         for (const std::size_t i : operators) {
-          if (between && is_movement(i) && boundaries == Boundaries::kAll) add_operator(i);
+          if (is_between_delegates && is_movement(i) && boundaries == Boundaries::kAll) add_operator(i);
         }
         continue;
       }
@@ -418,9 +420,9 @@ class Finder {
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
     // Calls of opaque delegates are excluded: all of their time is an operator's.
     const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {
-      return op.category.group == Group::kDelegateOverhead;
+      return op.category.group == OperatorGroup::kDelegateOverhead;
     });
-    return {{experiment.GroupMean(Group::kDelegateOverhead), whole}, std::max(0.0, tracer), calls};
+    return {{experiment.GroupMean(OperatorGroup::kDelegateOverhead), whole}, std::max(0.0, tracer), calls};
   }
 
   void AddNamesContradicted(const ReportExperiment& experiment) {
@@ -505,12 +507,12 @@ class Finder {
   // Finds operators far below the machine's limits, which another form of the operator or a better kernel may
   // speed up.
   void AddRoofline(const ReportExperiment& experiment, double whole) {
-    constexpr double kMaxShareOfCeiling = 0.5;
+    constexpr double kMaxCeilingShare = 0.5;
     if (!experiment.roofline) return;
     finding::BelowRoofline found{{0, whole}, TracedTimesDisagree(experiment), {}};
     const std::vector<RooflineRow>& rows = experiment.roofline->rows;  // by falling gap
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].share() >= kMaxShareOfCeiling || rows[i].gap_ns() <= 0) continue;
+      if (rows[i].share() >= kMaxCeilingShare || rows[i].gap_ns() <= 0) continue;
       found.gap.ns += rows[i].gap_ns();
       found.rows.push_back(i);
     }

@@ -102,20 +102,20 @@ finding::ConditionChanges FindConditionChanges(const Series& series, const auto&
 // order of time.
 finding::ConfinedOperators FindOperatorsConfinedTo(const ReportExperiment& experiment, double cut) {
   if (!experiment.profile) return {};
-  const std::vector<std::size_t> runs = experiment.profile->DescribedRuns();
+  const std::vector<std::size_t> runs = experiment.profile->SteadyOrCommonRuns();
   const auto first = static_cast<std::size_t>(cut * static_cast<double>(runs.size()));
   std::vector<bool> second(runs.size());
   std::fill(second.begin() + static_cast<std::ptrdiff_t>(std::min(first, runs.size())), second.end(), true);
   return FindConfinedOperators(*experiment.profile, runs, second);
 }
 
-// Makes the finding on a step. `at_stake` is (high - low) x share of high.
+// Makes the finding on a step. `impact_ns` is (high - low) x share of high.
 Finding MakeStepFinding(const Series& series, const ReportExperiment& experiment, const stats::Step& step) {
-  const auto late = [&](std::size_t i) { return i >= step.index; };
+  const auto is_after_step = [&](std::size_t i) { return i >= step.index; };
   const double share =
       static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
   return {finding::LatencyStep{series.over_bursts, series.number[step.index], series.number.back(),
-                               step.before, step.after, FindConditionChanges(series, late),
+                               step.before, step.after, FindConditionChanges(series, is_after_step),
                                FindOperatorsConfinedTo(experiment, 1 - share)},
           std::fabs(step.after - step.before) * (step.after > step.before ? share : 1 - share)};
 }
@@ -125,11 +125,11 @@ std::vector<Finding> FindTrendAndLevels(const Series& series, const ReportExperi
   constexpr double kMinTrend = 0.03;
   if (const auto trend = stats::FindTrend(series.ns);
       trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kMinTrend) {
-    const auto late = [&](std::size_t i) { return 2 * i >= series.ns.size(); };
-    found.push_back(
-        {finding::LatencyTrend{series.over_bursts, series.ns.size(), trend->relative_change,
-                               FindConditionChanges(series, late), FindOperatorsConfinedTo(experiment, 0.5)},
-         std::fabs(trend->relative_change) * *stats::Median(series.ns)});
+    const auto is_in_second_half = [&](std::size_t i) { return 2 * i >= series.ns.size(); };
+    found.push_back({finding::LatencyTrend{series.over_bursts, series.ns.size(), trend->relative_change,
+                                           FindConditionChanges(series, is_in_second_half),
+                                           FindOperatorsConfinedTo(experiment, 0.5)},
+                     std::fabs(trend->relative_change) * *stats::Median(series.ns)});
   }
   if (const auto levels = stats::FindTwoLevels(series.ns)) {
     const auto slow = [&](std::size_t i) { return series.ns[i] > (levels->low + levels->high) / 2; };

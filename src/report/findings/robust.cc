@@ -6,18 +6,18 @@
 
 namespace etprof {
 
-RobustLatency DescribeWithoutOutliers(const std::vector<double>& latencies) {
+RobustLatency SummarizeWithoutOutliers(const std::vector<double>& latencies) {
   RobustLatency robust;
   std::vector<double> sorted = latencies;
   const bool whole = stats::Sort(sorted);
-  robust.all = stats::DescribeSorted(sorted, whole);
+  robust.all = stats::SummarizeSorted(sorted, whole);
   robust.fences = stats::TukeyFencesSorted(sorted);
   if (latencies.empty()) return robust;
   robust.p75 = stats::Quantile(sorted, 0.75);
   const auto is_outlier = [&](double latency) { return !robust.fences.Contains(latency); };
   std::ranges::copy_if(latencies, std::back_inserter(robust.outliers), is_outlier);
   std::erase_if(sorted, is_outlier);
-  robust.within_fences = stats::DescribeSorted(sorted, whole);
+  robust.within_fences = stats::SummarizeSorted(sorted, whole);
   return robust;
 }
 
@@ -32,7 +32,7 @@ LatencySeries CollectLatencySeries(const Report& report, const ReportExperiment&
     return series;
   }
   const Profile& profile = *experiment.profile;
-  for (const std::size_t run : profile.DescribedRuns()) {
+  for (const std::size_t run : profile.SteadyOrCommonRuns()) {
     series.run_indices.push_back(run);
     series.ns.push_back(static_cast<double>(profile.runs[run].total));
   }

@@ -16,7 +16,7 @@ struct RobustLatency {
   std::vector<double> outliers;       // values outside the fences, in the order they were measured
   stats::Distribution within_fences;  // values within the fences
 };
-RobustLatency DescribeWithoutOutliers(const std::vector<double>& latencies);
+RobustLatency SummarizeWithoutOutliers(const std::vector<double>& latencies);
 
 // The runs from which ReportExperiment::latency is computed, in execution order.
 struct LatencySeries {

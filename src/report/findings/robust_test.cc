@@ -10,9 +10,9 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(DescribeWithoutOutliers, SeparatesOutliers) {
+TEST(SummarizeWithoutOutliers, SeparatesOutliers) {
   // Quartiles 2 and 4 (type 7), so the fences are -1 and 7.
-  const RobustLatency robust = DescribeWithoutOutliers({3, 100, 1, 2, 4});
+  const RobustLatency robust = SummarizeWithoutOutliers({3, 100, 1, 2, 4});
   EXPECT_EQ(robust.fences.low, -1);
   EXPECT_EQ(robust.fences.high, 7);
   EXPECT_THAT(robust.outliers, ElementsAre(100));
@@ -22,8 +22,8 @@ TEST(DescribeWithoutOutliers, SeparatesOutliers) {
   EXPECT_EQ(robust.within_fences.mean, 2.5);
 }
 
-TEST(DescribeWithoutOutliers, IsAbsentWithoutValues) {
-  const RobustLatency robust = DescribeWithoutOutliers({});
+TEST(SummarizeWithoutOutliers, IsAbsentWithoutValues) {
+  const RobustLatency robust = SummarizeWithoutOutliers({});
   EXPECT_EQ(robust.all.n, 0);
   EXPECT_FALSE(robust.p75);
   EXPECT_FALSE(robust.within_fences.mean);
@@ -32,12 +32,12 @@ TEST(DescribeWithoutOutliers, IsAbsentWithoutValues) {
 TEST(LatencySeries, MatchesTheLatency) {
   const Report pair = example::MakePair();
   for (const ReportExperiment& experiment : pair.experiments) {
-    EXPECT_EQ(stats::Describe(CollectLatencySeries(pair, experiment).ns).p50, experiment.latency.p50);
+    EXPECT_EQ(stats::Summarize(CollectLatencySeries(pair, experiment).ns).p50, experiment.latency.p50);
   }
-  const Report bare = example::MakeBare();
+  const Report bare = example::MakeBareEtdumpReport();
   const LatencySeries series = CollectLatencySeries(bare, bare.experiments[0]);
   ASSERT_TRUE(bare.experiments[0].latency_from_trace);
-  EXPECT_EQ(stats::Describe(series.ns).p50, bare.experiments[0].latency.p50);
+  EXPECT_EQ(stats::Summarize(series.ns).p50, bare.experiments[0].latency.p50);
   ASSERT_FALSE(series.run_indices.empty());
   EXPECT_EQ(bare.experiments[0].profile->runs[series.run_indices[0]].label.phase, Phase::kSteady);
 }

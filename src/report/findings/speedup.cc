@@ -12,13 +12,13 @@ namespace etprof {
 namespace {
 
 // Peaks are the best of many tries. If the median is below this fraction of the peak, the machine was busy.
-constexpr double kMinMedianOfPeak = 0.9;
+constexpr double kMinMedianPeakShare = 0.9;
 // Equal peaks of both variants may differ by this relative tolerance, and a share of the peak may exceed 1 by
 // it.
 constexpr double kPeakTolerance = 0.05;
 // The least share of MACs in one data type; otherwise the data types are mixed.
-constexpr double kMinShareOfOneType = 0.95;
-constexpr double kMinShareOfTime = 0.5;  // least share of the slower variant's time
+constexpr double kMinDominantTypeShare = 0.95;
+constexpr double kMinTimeShare = 0.5;  // least share of the slower variant's time
 
 bool IsDecided(stats::Verdict verdict) {
   return verdict == stats::Verdict::kFaster || verdict == stats::Verdict::kSlower;
@@ -30,7 +30,7 @@ std::optional<double> SteadyPeak(const PeaksEntry& entry, const std::string& dty
   for (const protocol::ComputePeak& peak : entry.peaks.compute) {
     if (peak.dtype == dtype && (best == nullptr || peak.macs.best > best->macs.best)) best = &peak;
   }
-  if (best == nullptr || best->macs.best <= 0 || best->macs.median < kMinMedianOfPeak * best->macs.best)
+  if (best == nullptr || best->macs.best <= 0 || best->macs.median < kMinMedianPeakShare * best->macs.best)
     return std::nullopt;
   return best->macs.best;
 }
@@ -51,7 +51,7 @@ bool IsSameMachine(const PeaksEntry& a, const PeaksEntry& b) {
 
 // The data type of nearly all MACs. Absent: mixed, no MACs, or a type without a peak (fp16 without fp16
 // instructions).
-std::optional<std::string> FindSingleType(const Roofline& roofline) {
+std::optional<std::string> FindDominantDataType(const Roofline& roofline) {
   std::map<std::string, std::int64_t> macs;
   std::int64_t all = 0;
   for (const RooflineRow& row : roofline.rows) {
@@ -59,7 +59,7 @@ std::optional<std::string> FindSingleType(const Roofline& roofline) {
     if (row.dtype == row.ceiling_dtype) macs[row.dtype] += row.macs;
   }
   for (const auto& [dtype, type_macs] : macs) {
-    if (all > 0 && static_cast<double>(type_macs) >= kMinShareOfOneType * static_cast<double>(all))
+    if (all > 0 && static_cast<double>(type_macs) >= kMinDominantTypeShare * static_cast<double>(all))
       return dtype;
   }
   return std::nullopt;
@@ -78,9 +78,9 @@ std::map<std::size_t, const RooflineRow*> FindComputeBoundRows(const Roofline& r
 
 }  // namespace
 
-std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const Comparison& comparison) {
-  const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
-  const std::optional<Peaks>& peaks = sides.run.peaks;
+std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& variants, const Comparison& comparison) {
+  const ReportExperiment &baseline = variants.baseline, &candidate = variants.candidate;
+  const std::optional<Peaks>& peaks = variants.run.peaks;
   const stats::Verdict verdict = comparison.latency.verdict;
   if (!IsDecided(verdict) || !peaks || !baseline.roofline || !candidate.roofline ||
       baseline.threads != candidate.threads || comparison.baseline_total <= 0 ||
@@ -90,8 +90,8 @@ std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const C
   const PeaksEntry* after = FindPeaks(*peaks, candidate.label);
   if (before == nullptr || after == nullptr || before == after || !IsSameMachine(*before, *after))
     return std::nullopt;
-  const auto dtype = FindSingleType(*baseline.roofline);
-  if (!dtype || dtype != FindSingleType(*candidate.roofline)) return std::nullopt;
+  const auto dtype = FindDominantDataType(*baseline.roofline);
+  if (!dtype || dtype != FindDominantDataType(*candidate.roofline)) return std::nullopt;
   const auto baseline_peak = SteadyPeak(*before, *dtype);
   const auto candidate_peak = SteadyPeak(*after, *dtype);
   if (!baseline_peak || !candidate_peak) return std::nullopt;
@@ -115,14 +115,14 @@ std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const C
     factors.macs += a->second->macs;
   }
   if (set.baseline.empty()) return std::nullopt;
-  const std::vector<DeltaRow> rows = CompareExperimentSets(sides, {set});
+  const std::vector<DeltaRow> rows = CompareExperimentSets(variants, {set});
   if (rows.empty()) return std::nullopt;
   const DeltaRow& row = rows.front();
-  factors.share_of_baseline = *QuotientIfDefined(row.baseline_total, comparison.baseline_total);
-  factors.share_of_candidate = *QuotientIfDefined(row.candidate_total, comparison.candidate_total);
+  factors.baseline_time_share = *QuotientIfDefined(row.baseline_total, comparison.baseline_total);
+  factors.candidate_time_share = *QuotientIfDefined(row.candidate_total, comparison.candidate_total);
   const double share =
-      verdict == stats::Verdict::kSlower ? factors.share_of_candidate : factors.share_of_baseline;
-  if (row.time_comparison.verdict != verdict || !row.time_comparison.estimate || share < kMinShareOfTime)
+      verdict == stats::Verdict::kSlower ? factors.candidate_time_share : factors.baseline_time_share;
+  if (row.time_comparison.verdict != verdict || !row.time_comparison.estimate || share < kMinTimeShare)
     return std::nullopt;
   factors.ratio = *row.time_comparison.estimate;
   const auto baseline_ns = factors.ratio.baseline();

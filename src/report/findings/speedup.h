@@ -22,7 +22,7 @@ struct SpeedupFactors {
   std::string dtype;
   std::int64_t operators = 0;  // number per inference
   std::int64_t macs = 0;
-  double share_of_baseline = 0, share_of_candidate = 0;  // share of the traced mean, 0 to 1
+  double baseline_time_share = 0, candidate_time_share = 0;  // share of the traced mean, 0 to 1
   stats::RatioEstimate ratio;                    // baseline time / candidate time, by the sums of self times
   double baseline_peak = 0, candidate_peak = 0;  // MACs per second
   double baseline_share_of_peak = 0, candidate_share_of_peak = 0;  // share of the peak, 0 to 1
@@ -33,16 +33,17 @@ struct SpeedupFactors {
     v("operators", &F::operators,
       {.meaning = "of one inference, that the compute peak limits in both variants", .min = 1});
     v("macs", &F::macs, {.meaning = "theirs, of one inference", .min = 1});
-    v("share_of_baseline", &F::share_of_baseline, {.meaning = "of its traced mean", .min = 0, .max = 1});
-    v("share_of_candidate", &F::share_of_candidate, {.meaning = "of its traced mean", .min = 0, .max = 1});
+    v("share_of_baseline", &F::baseline_time_share, {.meaning = "of its traced mean", .min = 0, .max = 1});
+    v("share_of_candidate", &F::candidate_time_share, {.meaning = "of its traced mean", .min = 0, .max = 1});
     v("ratio", [](const F& factors) { return factors.ratio.ratio(); },
       {.meaning = "above 1: the candidate is faster", .min = 0});
     v("ratio_low", [](const F& factors) { return factors.ratio.low(); },
       {.meaning = "of its interval", .min = 0});
     v("ratio_high", [](const F& factors) { return factors.ratio.high(); },
       {.meaning = "of its interval", .min = 0});
-    v("peak_ratio", &F::peak, {.meaning = "candidate's compute peak over the baseline's", .min = 0});
-    v("use_ratio", &F::use, {.meaning = "candidate's share of its peak over the baseline's", .min = 0});
+    v("peak_ratio", &F::PeakRatio, {.meaning = "candidate's compute peak over the baseline's", .min = 0});
+    v("use_ratio", &F::UtilizationRatio,
+      {.meaning = "candidate's share of its peak over the baseline's", .min = 0});
     v("baseline_peak_macs_per_s", &F::baseline_peak,
       {.meaning = "multiply-adds that its CPU features allow", .min = 0});
     v("candidate_peak_macs_per_s", &F::candidate_peak,
@@ -53,10 +54,10 @@ struct SpeedupFactors {
       {.meaning = "that these operators reach", .min = 0});
   }
 
-  double peak() const { return candidate_peak / baseline_peak; }
+  double PeakRatio() const { return candidate_peak / baseline_peak; }
   // Peaks that differ by less than 5% explain nothing; then the speedup is due to better use of the peak.
-  bool HasEqualPeaks() const { return std::fabs(std::log(peak())) < std::log1p(0.05); }
-  double use() const { return candidate_share_of_peak / baseline_share_of_peak; }
+  bool HasEqualPeaks() const { return std::fabs(std::log(PeakRatio())) < std::log1p(0.05); }
+  double UtilizationRatio() const { return candidate_share_of_peak / baseline_share_of_peak; }
 };
 
 // Returns nothing if the factors would mislead:
@@ -67,6 +68,6 @@ struct SpeedupFactors {
 // - The variants multiply in different or mixed data types.
 // - These operators take less than half of the slower variant's time.
 // - A share above 1 shows that the peak was measured on a slower machine.
-std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const Comparison& comparison);
+std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& variants, const Comparison& comparison);
 
 }  // namespace etprof

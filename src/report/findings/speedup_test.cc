@@ -82,20 +82,20 @@ bool HasFactors(const std::function<void(SpeedupExample&)>& change) {
 
 // The baseline reaches 20 of 40 MACs per ns, the candidate 80 of 120: the speedup of 4x is 3x peak and 1.33x
 // better use.
-TEST(FactorSpeedup, IsTheProductOfPeakAndUseRatios) {
+TEST(FactorSpeedup, IsTheProductOfPeakAndUtilizationRatios) {
   const auto factors = FindFactors([](SpeedupExample&) {});
   ASSERT_TRUE(factors.has_value());
   EXPECT_EQ(factors->dtype, "fp32");
   EXPECT_EQ(factors->operators, 1);
   EXPECT_EQ(factors->macs, kMacs);
-  EXPECT_NEAR(factors->share_of_baseline, 4.002 / 5.144, 0.001);
-  EXPECT_NEAR(factors->share_of_candidate, 1.002 / 2.144, 0.001);
+  EXPECT_NEAR(factors->baseline_time_share, 4.002 / 5.144, 0.001);
+  EXPECT_NEAR(factors->candidate_time_share, 1.002 / 2.144, 0.001);
   EXPECT_NEAR(factors->ratio.ratio(), 4, 0.02);
-  EXPECT_DOUBLE_EQ(factors->peak(), 3);
-  EXPECT_NEAR(factors->use(), 4.0 / 3, 0.005);
+  EXPECT_DOUBLE_EQ(factors->PeakRatio(), 3);
+  EXPECT_NEAR(factors->UtilizationRatio(), 4.0 / 3, 0.005);
   EXPECT_NEAR(factors->baseline_share_of_peak, 0.5, 0.001);
   EXPECT_NEAR(factors->candidate_share_of_peak, 2.0 / 3, 0.002);
-  EXPECT_NEAR(factors->peak() * factors->use(), factors->ratio.ratio(), 1e-9);
+  EXPECT_NEAR(factors->PeakRatio() * factors->UtilizationRatio(), factors->ratio.ratio(), 1e-9);
 }
 
 // If the peak grows more than the speed, it is used worse: 4x is 8x peak and half the use.
@@ -103,8 +103,8 @@ TEST(FactorSpeedup, AllowsALowerShareOfThePeak) {
   const auto factors =
       FindFactors([](SpeedupExample& e) { e.peaks_on()[1] = MakeComputePeak("avx512f", "fp32", 320e9); });
   ASSERT_TRUE(factors.has_value());
-  EXPECT_DOUBLE_EQ(factors->peak(), 8);
-  EXPECT_NEAR(factors->use(), 0.5, 0.002);
+  EXPECT_DOUBLE_EQ(factors->PeakRatio(), 8);
+  EXPECT_NEAR(factors->UtilizationRatio(), 0.5, 0.002);
 }
 
 TEST(FactorSpeedup, InvertsForASlowerCandidate) {
@@ -112,7 +112,7 @@ TEST(FactorSpeedup, InvertsForASlowerCandidate) {
   std::swap(example.run.pairs[0].baseline, example.run.pairs[0].candidate);
   const auto factors = example.Make().comparisons[0].factors;
   ASSERT_TRUE(factors.has_value());
-  EXPECT_DOUBLE_EQ(factors->peak(), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(factors->PeakRatio(), 1.0 / 3);
   EXPECT_NEAR(factors->ratio.ratio(), 0.25, 0.002);
 }
 
@@ -165,7 +165,7 @@ TEST(FactorSpeedup, EqualPeaksMeanBetterUse) {
   });
   ASSERT_TRUE(factors);
   EXPECT_TRUE(factors->HasEqualPeaks());
-  EXPECT_NEAR(factors->use(), factors->ratio.ratio(), 1e-9);
+  EXPECT_NEAR(factors->UtilizationRatio(), factors->ratio.ratio(), 1e-9);
   EXPECT_NEAR(factors->baseline_share_of_peak, 0.2, 0.001);
   EXPECT_NEAR(factors->candidate_share_of_peak, 0.8, 0.002);
 }

@@ -80,7 +80,7 @@ TEST(Traced, FindsTracingOverheadByTheFastestRuns) {
   EXPECT_FALSE(TracedTimesWereDisturbed(net));
   EXPECT_NEAR(FindDiscrepancy(report).cause.ns_per_event, 1'800, 1);
   EXPECT_EQ(FindDiscrepancy(report).cause.events, 100U);
-  EXPECT_NEAR(finding.at_stake, 200'000, 1);
+  EXPECT_NEAR(finding.impact_ns, 200'000, 1);
   EXPECT_FALSE(HasUpperBound(report));
 }
 
@@ -101,7 +101,7 @@ TEST(Traced, FindsDisturbedRuns) {
 
 // There are no untraced times to compare with.
 TEST(Traced, TracesAloneHaveNoGap) {
-  const Report report = example::MakeBare();
+  const Report report = example::MakeBareEtdumpReport();
   EXPECT_FALSE(FindTracedGap(report.experiments[0]).has_value());
   EXPECT_FALSE(TracedTimesDisagree(report.experiments[0]));
 }

@@ -190,15 +190,15 @@ TEST(CheckGenerate, SimulatedDecisionsAreSeldomWrong) {
   CheckLimits limits;
   limits.slowdown = 0;
   limits.cache_growth.reset();
-  constexpr int kChecks = 200, kMaxWrong = 19;  // 5% and three standard deviations
+  constexpr int kChecks = 200, kMaxWrongDecisions = 19;  // 5% and three standard deviations
   int failed = 0, passed = 0;
   for (int i = 0; i < kChecks; ++i) {
     const CheckReport check = SimulatedPair({}, 1000, 100 + static_cast<std::uint64_t>(i)).Check(limits);
     failed += NamesWithDecision(check, GateDecision::kFail).empty() ? 0 : 1;
     passed += NamesWithDecision(check, GateDecision::kPass).empty() ? 0 : 1;
   }
-  EXPECT_LE(failed, kMaxWrong);
-  EXPECT_LE(passed, kMaxWrong);
+  EXPECT_LE(failed, kMaxWrongDecisions);
+  EXPECT_LE(passed, kMaxWrongDecisions);
 }
 
 // Splits the pair into a separate run for each variant.
@@ -231,7 +231,7 @@ TEST(CheckGenerate, StoredRunsAreUnpaired) {
 TEST(CheckGenerate, ExcludesTestsWithUnmatchedSteps) {
   auto [baseline, candidate] = SplitIntoRuns(SimulatedPair({}));
   candidate.experiments[1].place->tokens = 2;  // one of the two parts of pp20
-  candidate.experiments[3].place->at = 13;
+  candidate.experiments[3].place->position = 13;
   const CheckReport check = AssembleCheck(Assemble(JoinStoredRuns(baseline, candidate), {}), {});
   const auto items = ItemsByName(check);
   EXPECT_TRUE(items.contains("tg5"));
@@ -239,7 +239,7 @@ TEST(CheckGenerate, ExcludesTestsWithUnmatchedSteps) {
   EXPECT_FALSE(items.contains("tg5 @ d10"));
   EXPECT_EQ(items.at("first token").inconclusive_reason, "it was not measured");
   ExpectGolden("report/check_of_tests_at_other_places", check.notes);
-  for (ExperimentData& data : candidate.experiments) data.place->at += 1;
+  for (ExperimentData& data : candidate.experiments) data.place->position += 1;
   EXPECT_THROW(JoinStoredRuns(baseline, candidate), Error);
 }
 

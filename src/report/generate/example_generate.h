@@ -23,7 +23,7 @@ inline ExperimentData MakeStepExperiment(const std::string& variant, const std::
   data.label = variant + ", " + test;
   data.place.emplace();
   data.place->tokens = tokens;
-  data.place->at = at;
+  data.place->position = at;
   data.place->times = times;
   data.place->test = test;
   data.place->variant = variant;
@@ -58,7 +58,7 @@ inline protocol::WalkReply MakeWalk() {
   walk.prompt = {5, 6, 7};
   walk.generated = {1, 2, 3};
   walk.tokens = {2, 1, 1, 1};
-  walk.at = {0, 2, 3, 4};
+  walk.positions = {0, 2, 3, 4};
   walk.inputs_ns = {10, 11, 12, 13};
   walk.execute_ns = {20'000'000, 10'000'000, 9'000'000, 9'000'000};
   walk.argmax_ns = {1, 100, 100, 100};

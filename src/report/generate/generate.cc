@@ -154,7 +154,7 @@ struct LaunchWalk {
   bool IsComplete() const {
     const std::size_t steps = reply->tokens.size();
     return !reply->prompt.empty() && !reply->generated.empty() && prompt_steps > 0 &&
-           steps == prompt_steps + reply->generated.size() - 1 && reply->at.size() == steps &&
+           steps == prompt_steps + reply->generated.size() - 1 && reply->positions.size() == steps &&
            reply->inputs_ns.size() == steps && reply->execute_ns.size() == steps &&
            reply->argmax_ns.size() == steps && reply->between_ns.size() == steps &&
            reply->wait_ns.size() == steps;
@@ -169,9 +169,10 @@ struct LaunchWalk {
     first.prefill = SumRange(reply->execute_ns, 0, prompt_steps);
     first.inputs = SumRange(reply->inputs_ns, 0, prompt_steps);
     first.argmax = SumRange(reply->argmax_ns, 0, prompt_steps);
-    first.between = SumRange(reply->between_ns, 0, prompt_steps - 1);
+    first.between_steps = SumRange(reply->between_ns, 0, prompt_steps - 1);
     first.load = load.value_or(0);
-    first.total = first.load + first.encode + first.prefill + first.inputs + first.argmax + first.between;
+    first.total =
+        first.load + first.encode + first.prefill + first.inputs + first.argmax + first.between_steps;
     return first;
   }
   std::vector<double> DecodeStepTimes() const {
@@ -203,7 +204,7 @@ std::vector<LaunchWalk> CollectWalks(const ExperimentData& data,
 }
 
 // Describes the walks whose threads did not wait before the first token, by the walk with the median total.
-std::optional<FirstToken> DescribeFirstToken(const std::vector<LaunchWalk>& walks, double confidence) {
+std::optional<FirstToken> SummarizeFirstToken(const std::vector<LaunchWalk>& walks, double confidence) {
   std::vector<FirstToken> first_tokens;
   LaunchValues totals;
   std::vector<double> total_ns;
@@ -225,7 +226,7 @@ std::optional<FirstToken> DescribeFirstToken(const std::vector<LaunchWalk>& walk
   return median;
 }
 
-void AddWalks(const Report& report, const ExperimentData& data, GenerationSide& side) {
+void AddWalks(const Report& report, const ExperimentData& data, GenerationVariant& variant) {
   const std::vector<LaunchWalk> walks = CollectWalks(data);
   if (walks.empty()) return;
   const double confidence = report.run.schedule.confidence;
@@ -235,7 +236,7 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerationSide& 
   std::vector<double> steps, excesses;
   for (const LaunchWalk& walk : walks) {
     ++text.launches;
-    text.same = text.same && walk.reply->generated == text.tokens;
+    text.same_in_all_launches = text.same_in_all_launches && walk.reply->generated == text.tokens;
     text.nan_steps = std::max(text.nan_steps, walk.reply->nan_steps.value_or(0));
     if (!walk.IsClean(walk.prompt_steps, walk.reply->tokens.size())) {
       ++text.disturbed;
@@ -243,23 +244,23 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerationSide& 
     }
     const std::vector<double> step_times = walk.DecodeStepTimes();
     steps.insert(steps.end(), step_times.begin(), step_times.end());
-    if (!side.line || !side.line->fits || step_times.empty()) continue;
-    const auto line = side.line->launch_lines.find(walk.launch);
-    if (line == side.line->launch_lines.end()) continue;
+    if (!variant.line || !variant.line->fits || step_times.empty()) continue;
+    const auto line = variant.line->launch_lines.find(walk.launch);
+    if (line == variant.line->launch_lines.end()) continue;
     double expected = 0, measured = 0;
     for (std::size_t i = 0; i < step_times.size(); ++i) {
-      expected += line->second.At(static_cast<double>(walk.reply->at[walk.prompt_steps + i]));
+      expected += line->second.At(static_cast<double>(walk.reply->positions[walk.prompt_steps + i]));
       measured += step_times[i];
     }
     if (expected > 0) excesses.push_back(measured / expected - 1);
   }
-  side.text = text;
+  variant.text = text;
   if (data.emulated) return;
-  side.text->step = stats::Describe(steps);
-  if (excesses.size() >= 2) side.text->over_line = stats::IntervalOfMean(excesses, confidence);
-  side.first_token = DescribeFirstToken(walks, confidence);
-  if (side.first_token) side.first_token->waited_share = data.WaitedShare();
-  side.cold_first_token = DescribeFirstToken(CollectWalks(data, &Launch::cold_walk), confidence);
+  variant.text->step = stats::Summarize(steps);
+  if (excesses.size() >= 2) variant.text->excess_over_line = stats::IntervalOfMean(excesses, confidence);
+  variant.first_token = SummarizeFirstToken(walks, confidence);
+  if (variant.first_token) variant.first_token->waited_share = data.WaitedShare();
+  variant.cold_first_token = SummarizeFirstToken(CollectWalks(data, &Launch::cold_walk), confidence);
 }
 
 // Names the part to which an operator's time is added.
@@ -294,14 +295,14 @@ using MeansByLaunch = std::map<int, std::map<std::string, double>>;
 MeansByLaunch MeanSelfTimes(const Profile& profile, PartNameFunction part_name) {
   MeansByLaunch sums;
   std::map<int, double> runs;
-  for (const std::size_t run : profile.DescribedRuns()) {
+  for (const std::size_t run : profile.SteadyOrCommonRuns()) {
     const ProfiledRun& profiled_run = profile.runs[run];
     ++runs[profiled_run.label.launch];
     sums[profiled_run.label.launch]["Clipped"] += static_cast<double>(profiled_run.clipped);
   }
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     const std::string part = part_name(profile, op);
-    for (const std::size_t run : profile.DescribedRuns()) {
+    for (const std::size_t run : profile.SteadyOrCommonRuns()) {
       const Nanoseconds self = profile.Self(op)[run];
       if (self != Profile::kAbsent) sums[profile.runs[run].label.launch][part] += static_cast<double>(self);
     }
@@ -402,15 +403,16 @@ void NameOperators(const Report& report, const StepParts& steps, std::vector<Dec
 std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::size_t> places) {
   const auto sort_key = [&](std::size_t experiment) {
     const protocol::TestStep& place = *PlaceData(report, experiment).place;
-    return std::tie(place.at, place.method);
+    return std::tie(place.position, place.method);
   };
   std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return sort_key(a) < sort_key(b); });
   const auto is_same = [&](std::size_t a, std::size_t b) { return sort_key(a) == sort_key(b); };
   places.erase(std::unique(places.begin(), places.end(), is_same), places.end());
   StepParts steps;
   for (const std::size_t place : places) {
-    const std::int64_t position = PlaceData(report, place).place->at;
-    if (steps.empty() || PlaceData(report, steps.back().front()).place->at != position) steps.emplace_back();
+    const std::int64_t position = PlaceData(report, place).place->position;
+    if (steps.empty() || PlaceData(report, steps.back().front()).place->position != position)
+      steps.emplace_back();
     steps.back().push_back(place);
   }
   if (steps.size() < 2) return std::nullopt;
@@ -419,7 +421,7 @@ std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::
   std::vector<LaunchValues> medians;
   bool emulated = false;
   for (const std::vector<std::size_t>& step : steps) {
-    line.positions.push_back(PlaceData(report, step.front()).place->at);
+    line.positions.push_back(PlaceData(report, step.front()).place->position);
     positions.push_back(static_cast<double>(line.positions.back()));
     medians.push_back(LaunchTimes(report, step, false));
     line.memory_ns.emplace_back();
@@ -449,45 +451,45 @@ std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::
   return line;
 }
 
-GenerationSide& FindOrAddSide(const ReportExperiment& experiment, const ExperimentData& data,
-                              GenerationReport& generation) {
-  for (GenerationSide& side : generation.sides)
-    if (side.variant == data.place->variant && side.threads == data.threads) return side;
-  GenerationSide& side = generation.sides.emplace_back();
-  side.variant = data.place->variant;
-  side.threads = experiment.threads;
-  side.model = data.model.stem().string();
-  side.model_file = data.model.string();
-  side.isa = data.isa;
-  side.backends = data.backends;
-  return side;
+GenerationVariant& FindOrAddVariant(const ReportExperiment& experiment, const ExperimentData& data,
+                                    GenerationReport& generation) {
+  for (GenerationVariant& variant : generation.variants)
+    if (variant.name == data.place->variant && variant.threads == data.threads) return variant;
+  GenerationVariant& variant = generation.variants.emplace_back();
+  variant.name = data.place->variant;
+  variant.threads = experiment.threads;
+  variant.model = data.model.stem().string();
+  variant.model_file = data.model.string();
+  variant.isa = data.isa;
+  variant.backends = data.backends;
+  return variant;
 }
 
-void AddPart(std::size_t experiment, const ExperimentData& data, GenerationSide& side) {
+void AddPart(std::size_t experiment, const ExperimentData& data, GenerationVariant& variant) {
   const protocol::TestStep& place = *data.place;
-  auto test = std::ranges::find(side.tests, place.test, &GenerationTest::name);
-  if (test == side.tests.end()) {
-    test = side.tests.insert(test, GenerationTest());
+  auto test = std::ranges::find(variant.tests, place.test, &GenerationTest::name);
+  if (test == variant.tests.end()) {
+    test = variant.tests.insert(test, GenerationTest());
     test->name = place.test;
     test->depth = std::numeric_limits<std::int64_t>::max();
   }
   test->parts.push_back(experiment);
-  if (place.test == place.method) test->depth = 0;  // an encoder
+  if (place.test == place.method) test->depth = 0;  // an encoder has no depth
   if (!place.method.empty()) return;                // the step's tokens are already counted
   const std::int64_t tokens = place.tokens * place.times;
   const bool is_prompt = place.test.starts_with("pp");
   (is_prompt ? test->prompt : test->generated) += tokens;
   if (is_prompt) test->chunk = std::max(test->chunk, place.tokens);
-  // The place is in the middle of the part's steps.
-  const std::int64_t first = place.at - (place.times - 1) * place.tokens / 2;
+  // `place.position` is the position of the middle step.
+  const std::int64_t first = place.position - (place.times - 1) * place.tokens / 2;
   test->depth = std::min(test->depth, std::max<std::int64_t>(0, first));
 }
 
 // Steps with the same number of tokens run the same kernels, so the first watched step is enough.
-void AddKernels(const Report& report, const ExperimentData& data, GenerationSide& side) {
+void AddKernels(const Report& report, const ExperimentData& data, GenerationVariant& variant) {
   const std::int64_t tokens = data.place->tokens;
   const std::string& method = data.place->method;
-  const bool is_listed = std::ranges::any_of(side.kernels, [&](const StepKernel& kernel) {
+  const bool is_listed = std::ranges::any_of(variant.kernels, [&](const StepKernel& kernel) {
     return kernel.tokens == tokens && kernel.method == method;
   });
   if (is_listed) return;
@@ -498,8 +500,8 @@ void AddKernels(const Report& report, const ExperimentData& data, GenerationSide
     ++counts[{row.kleidiai ? kernel->name : "", row.code}];
   }
   for (const auto& [kernel, count] : counts)
-    side.kernels.push_back({method, tokens, kernel.first, kernel.second, count});
-  std::ranges::stable_sort(side.kernels, std::ranges::greater(), &StepKernel::tokens);
+    variant.kernels.push_back({method, tokens, kernel.first, kernel.second, count});
+  std::ranges::stable_sort(variant.kernels, std::ranges::greater(), &StepKernel::tokens);
 }
 
 void CompareSides(const Report& report, std::size_t baseline, std::size_t candidate,
@@ -507,7 +509,7 @@ void CompareSides(const Report& report, std::size_t baseline, std::size_t candid
   GenerationPair pair;
   pair.baseline = baseline;
   pair.candidate = candidate;
-  const GenerationSide &a = generation.sides[baseline], &b = generation.sides[candidate];
+  const GenerationVariant &a = generation.variants[baseline], &b = generation.variants[candidate];
   for (const GenerationTest& test : a.tests) {
     const auto other = std::ranges::find(b.tests, test.name, &GenerationTest::name);
     if (other != b.tests.end()) pair.rows.push_back({test.name, CompareTests(report, test, *other)});
@@ -533,8 +535,8 @@ void CompareSides(const Report& report, std::size_t baseline, std::size_t candid
 
 const GenerationPair* FindGenerationPair(const GenerationReport& generation, std::size_t baseline,
                                          std::size_t candidate) {
-  const auto contains = [&](std::size_t side, std::size_t experiment) {
-    return std::ranges::any_of(generation.sides[side].tests, [&](const GenerationTest& test) {
+  const auto contains = [&](std::size_t variant, std::size_t experiment) {
+    return std::ranges::any_of(generation.variants[variant].tests, [&](const GenerationTest& test) {
       return std::ranges::find(test.parts, experiment) != test.parts.end();
     });
   };
@@ -546,34 +548,35 @@ const GenerationPair* FindGenerationPair(const GenerationReport& generation, std
 std::optional<GenerationReport> MakeGenerationReport(const Report& report) {
   GenerationReport result;
   result.report = &report;
-  std::map<std::size_t, std::size_t> side_by_experiment;                      // keyed by experiment
+  std::map<std::size_t, std::size_t> variant_by_experiment;                   // keyed by experiment
   std::map<std::size_t, std::vector<std::size_t>> decode_steps, experiments;  // keyed by side
   for (std::size_t e = 0; e < report.experiments.size(); ++e) {
     const ExperimentData& data = PlaceData(report, e);
     if (!data.place || data.place->test.empty()) continue;
-    GenerationSide& side = FindOrAddSide(report.experiments[e], data, result);
-    const auto index = static_cast<std::size_t>(&side - result.sides.data());
-    side_by_experiment[e] = index;
+    GenerationVariant& variant = FindOrAddVariant(report.experiments[e], data, result);
+    const auto index = static_cast<std::size_t>(&variant - result.variants.data());
+    variant_by_experiment[e] = index;
     experiments[index].push_back(e);
-    AddPart(e, data, side);
+    AddPart(e, data, variant);
     if (data.place->tokens == 1 && data.place->test.starts_with("tg")) decode_steps[index].push_back(e);
-    if (data.place->cache_bytes > 0) side.cache = data.place->cache_bytes;
-    if (const auto rss = data.PeakRss()) side.peak_rss = std::max(side.peak_rss.value_or(0), *rss);
+    if (data.place->cache_bytes > 0) variant.cache = data.place->cache_bytes;
+    if (const auto rss = data.PeakRss()) variant.peak_rss = std::max(variant.peak_rss.value_or(0), *rss);
   }
-  if (result.sides.empty()) return std::nullopt;
-  for (std::size_t s = 0; s < result.sides.size(); ++s) {
-    GenerationSide& side = result.sides[s];
-    for (GenerationTest& test : side.tests) FillTimes(report, test);
-    side.line = MakeDecodeLine(report, decode_steps[s]);
+  if (result.variants.empty()) return std::nullopt;
+  for (std::size_t s = 0; s < result.variants.size(); ++s) {
+    GenerationVariant& variant = result.variants[s];
+    for (GenerationTest& test : variant.tests) FillTimes(report, test);
+    variant.line = MakeDecodeLine(report, decode_steps[s]);
     for (const std::size_t e : experiments[s]) {
-      AddWalks(report, PlaceData(report, e), side);
-      AddKernels(report, PlaceData(report, e), side);
+      AddWalks(report, PlaceData(report, e), variant);
+      AddKernels(report, PlaceData(report, e), variant);
     }
   }
   for (const ComparePair& compared : report.run.pairs) {
-    const auto a = side_by_experiment.find(compared.baseline),
-               b = side_by_experiment.find(compared.candidate);
-    if (a == side_by_experiment.end() || b == side_by_experiment.end() || a->second == b->second) continue;
+    const auto a = variant_by_experiment.find(compared.baseline),
+               b = variant_by_experiment.find(compared.candidate);
+    if (a == variant_by_experiment.end() || b == variant_by_experiment.end() || a->second == b->second)
+      continue;
     const bool is_compared = std::ranges::any_of(result.pairs, [&](const GenerationPair& pair) {
       return pair.baseline == a->second && pair.candidate == b->second;
     });

@@ -71,7 +71,7 @@ struct FirstToken {
   std::int64_t prompt = 0, steps = 0;
   std::int64_t features = 0;  // positions before the prompt: the encoders' outputs
   Nanoseconds load = 0;       // loading, in a process that has just started; else 0
-  Nanoseconds encode = 0, prefill = 0, inputs = 0, argmax = 0, between = 0;
+  Nanoseconds encode = 0, prefill = 0, inputs = 0, argmax = 0, between_steps = 0;
   Nanoseconds total = 0;            // sum of the six times above
   std::optional<double> low, high;  // interval of the total over launches; absent: fewer than two
   int launches = 0;
@@ -93,7 +93,7 @@ struct FirstToken {
     v("prefill_ns", &F::prefill, {.meaning = "running the model"});
     v("inputs_ns", &F::inputs, {.meaning = "giving it its inputs"});
     v("argmax_ns", &F::argmax, {.meaning = "choosing the token"});
-    v("between_ns", &F::between, {.meaning = "between the steps"});
+    v("between_ns", &F::between_steps, {.meaning = "between the steps"});
     v("low_ns", &F::low, {.meaning = "of the interval of the total over the processes"});
     v("high_ns", &F::high, {.meaning = "of the interval of the total over the processes"});
     v("launches", &F::launches, {.meaning = "processes that generated undisturbed"});
@@ -104,13 +104,13 @@ struct FirstToken {
 struct GeneratedText {
   std::int64_t prompt = 0;
   std::vector<std::int64_t> tokens;  // tokens that the first process generated
-  bool same = true;                  // all processes generated the same tokens
+  bool same_in_all_launches = true;  // all processes generated the same tokens
   std::int64_t nan_steps = 0;        // number of tokens chosen from logits with NaN, in any process
   int launches = 0, disturbed = 0;   // number of processes, and of those whose threads had to wait
   stats::Distribution step;          // times of the steps after the first token, in undisturbed processes
   // The relative excess of the steps' times over those that the line predicts for their positions. Absent: no
   // line fits, or fewer than two processes were undisturbed.
-  std::optional<stats::MeanInterval> over_line;
+  std::optional<stats::MeanInterval> excess_over_line;
 
   static constexpr const char* kSchemaName = "generated_text";
   static void Describe(auto& v) {
@@ -120,7 +120,7 @@ struct GeneratedText {
     };
     v("n_prompt", &G::prompt, {.meaning = "tokens of the prompt"});
     v("tokens", &G::tokens, {.meaning = "that the first process generated, greedily"});
-    v("same_in_all_launches", &G::same, {.meaning = "all processes generated the same"});
+    v("same_in_all_launches", &G::same_in_all_launches, {.meaning = "all processes generated the same"});
     v("nan_steps", &G::nan_steps,
       {.meaning = "tokens that were chosen among logits with NaN; the largest number of any process"});
     v("launches", &G::launches, {.meaning = "processes"});
@@ -131,13 +131,19 @@ struct GeneratedText {
     v("step_ms_p99", statistic(&stats::Distribution::p99), kMs.WithMeaning("of these steps"));
     v("step_ms_max", statistic(&stats::Distribution::max), kMs.WithMeaning("of these steps"));
     v("over_line",
-      [](const G& text) { return text.over_line ? std::optional(text.over_line->mean) : std::nullopt; },
+      [](const G& text) {
+        return text.excess_over_line ? std::optional(text.excess_over_line->mean) : std::nullopt;
+      },
       {.meaning = "their time over what the line by position says, less 1"});
     v("over_line_low",
-      [](const G& text) { return text.over_line ? std::optional(text.over_line->low) : std::nullopt; },
+      [](const G& text) {
+        return text.excess_over_line ? std::optional(text.excess_over_line->low) : std::nullopt;
+      },
       {.meaning = "lower bound"});
     v("over_line_high",
-      [](const G& text) { return text.over_line ? std::optional(text.over_line->high) : std::nullopt; },
+      [](const G& text) {
+        return text.excess_over_line ? std::optional(text.excess_over_line->high) : std::nullopt;
+      },
       {.meaning = "upper bound"});
   }
 };
@@ -241,8 +247,8 @@ struct StepKernel {
   }
 };
 
-struct GenerationSide {
-  std::string variant;
+struct GenerationVariant {
+  std::string name;
   int threads = 1;
   std::string model, model_file;  // name and path of the .pte
   std::string isa;                // masked CPU features
@@ -257,8 +263,8 @@ struct GenerationSide {
 
   static constexpr const char* kSchemaName = "generate_side";
   static void Describe(auto& v) {
-    using S = GenerationSide;
-    v("variant", &S::variant, {.meaning = "its name"});
+    using S = GenerationVariant;
+    v("variant", &S::name, {.meaning = "its name"});
     v("threads", &S::threads, {.meaning = "of the runner's thread pool", .min = 1});
     v("model", &S::model_file, {.meaning = "the .pte"});
     v("isa", &S::isa, {.meaning = "CPU features that are masked", .or_null = true});
@@ -279,7 +285,7 @@ inline constexpr const char* kFirstTokenTest = "first token";
 
 // A comparison of two variants, test by test.
 struct GenerationPair {
-  std::size_t baseline = 0, candidate = 0;  // indices into GenerationReport::sides
+  std::size_t baseline = 0, candidate = 0;  // indices into GenerationReport::variants
   struct Row {
     std::string test;
     TimeComparison time_comparison;
@@ -301,7 +307,7 @@ struct GenerationPair {
 
 struct GenerationReport {
   const Report* report = nullptr;
-  std::vector<GenerationSide> sides;
+  std::vector<GenerationVariant> variants;
   std::vector<GenerationPair> pairs;
 
   // Describes `etprof generate --json`.
@@ -312,7 +318,7 @@ struct GenerationReport {
       {.meaning = "the results directory"});
     v("launches", [](const G& generation) { return generation.report->run.schedule.launches; },
       {.meaning = "processes of each variant"});
-    v("variants", &G::sides, {.meaning = "what was measured"});
+    v("variants", &G::variants, {.meaning = "what was measured"});
     v("pairs", &G::pairs, {.meaning = "variants that are compared"});
     v("warnings", [](const G& generation) -> const auto& { return generation.report->warnings; },
       {.meaning = "of the measurement"});
@@ -321,8 +327,10 @@ struct GenerationReport {
 
 void GenerationPair::Describe(auto& v) {
   using P = GenerationPair;
-  const auto variant = [](std::size_t P::*side) {
-    return [side](const P& pair, const GenerationReport& in) { return in.sides[pair.*side].variant; };
+  const auto variant = [](std::size_t P::*member) {
+    return [member](const P& pair, const GenerationReport& report) {
+      return report.variants[pair.*member].name;
+    };
   };
   v("baseline", variant(&P::baseline), {.meaning = "a variant"});
   v("candidate", variant(&P::candidate), {.meaning = "another one"});

@@ -28,9 +28,9 @@ TEST(GenerationReport, AddsUpTheStepsOfATest) {
                                            MakeStepExperiment("a", "pp20", 4, 16, 1, {1e6, 1e6}),
                                            MakeStepExperiment("a", "tg5 @ d10", 1, 12, 5, {2e6, 2e6})});
   const GenerationReport generation = MakeGenerationReport(report).value();
-  ASSERT_EQ(generation.sides.size(), 1U);
-  ASSERT_EQ(generation.sides[0].tests.size(), 2U);
-  const GenerationTest& prompt = generation.sides[0].tests[0];
+  ASSERT_EQ(generation.variants.size(), 1U);
+  ASSERT_EQ(generation.variants[0].tests.size(), 2U);
+  const GenerationTest& prompt = generation.variants[0].tests[0];
   EXPECT_THAT(prompt.samples, ElementsAre(7e6, 7e6));
   EXPECT_EQ(prompt.prompt, 20);
   EXPECT_EQ(prompt.generated, 0);
@@ -38,7 +38,7 @@ TEST(GenerationReport, AddsUpTheStepsOfATest) {
   EXPECT_EQ(prompt.chunk, 8);
   EXPECT_NEAR(*prompt.ns, 7e6, 1);
   EXPECT_NEAR(*prompt.Rate(prompt.ns), 20 / 7e-3, 0.01);
-  const GenerationTest& text = generation.sides[0].tests[1];
+  const GenerationTest& text = generation.variants[0].tests[1];
   EXPECT_THAT(text.samples, ElementsAre(10e6, 10e6));
   EXPECT_EQ(text.generated, 5);
   EXPECT_EQ(text.depth, 10);
@@ -62,8 +62,8 @@ TEST(GenerationReport, AddsUpTheMethodsOfAStep) {
                          MoveToMethod("embed", MakeStepExperiment("a", "tg5 @ d10", 1, 12, 5, {1e5, 1e5})),
                          MoveToMethod("encoder", MakeStepExperiment("a", "encoder", 1, 0, 1, {9e6, 9e6}))});
   const GenerationReport generation = MakeGenerationReport(report).value();
-  ASSERT_EQ(generation.sides.size(), 1U);
-  const std::vector<GenerationTest>& tests = generation.sides[0].tests;
+  ASSERT_EQ(generation.variants.size(), 1U);
+  const std::vector<GenerationTest>& tests = generation.variants[0].tests;
   ASSERT_EQ(tests.size(), 4U);
   EXPECT_THAT(tests[0].samples, ElementsAre(7e6, 7e6));
   EXPECT_EQ(tests[0].prompt, 20);
@@ -77,7 +77,7 @@ TEST(GenerationReport, AddsUpTheMethodsOfAStep) {
   EXPECT_NEAR(*encoder.ns, 9e6, 1);
   EXPECT_FALSE(encoder.TimePerToken());
   EXPECT_FALSE(encoder.Rate(encoder.ns));
-  const DecodeLine& line = generation.sides[0].line.value();
+  const DecodeLine& line = generation.variants[0].line.value();
   EXPECT_THAT(line.positions, ElementsAre(2, 12));
   EXPECT_THAT(line.ns, ElementsAre(2.1e6, 3.1e6));
   EXPECT_NEAR(line.line->slope.mean, 1e5, 1e-3);
@@ -88,7 +88,7 @@ TEST(GenerationReport, LeavesOutLaunchesWithoutCleanRuns) {
   for (Burst& burst : last_chunk.launches[1].bursts) burst.recorded_wait.assign(5, 500'000);
   const Report report =
       MakeReportOfSteps({MakeStepExperiment("a", "pp20", 8, 4, 2, {3e6, 4e6, 5e6}), last_chunk});
-  EXPECT_THAT(MakeGenerationReport(report)->sides[0].tests[0].samples, ElementsAre(7e6, 11e6));
+  EXPECT_THAT(MakeGenerationReport(report)->variants[0].tests[0].samples, ElementsAre(7e6, 11e6));
 }
 
 TEST(GenerationReport, ComparesTestsOfSeveralParts) {
@@ -134,7 +134,7 @@ TEST(GenerationReport, HasNoLineForNonlinearTimes) {
         MakeReportOfSteps({MakeStepExperiment("a", "tg1", 1, 0, 1, {1e6, 1.01e6}),
                            MakeStepExperiment("a", "tg1 @ d500", 1, 500, 1, {1.5e6, 1.52e6}),
                            MakeStepExperiment("a", "tg1 @ d1000", 1, 1000, 1, {last, 1.01 * last})});
-    return *MakeGenerationReport(report)->sides[0].line;
+    return *MakeGenerationReport(report)->variants[0].line;
   };
   const DecodeLine straight = line(2e6);
   EXPECT_TRUE(straight.fits);
@@ -179,7 +179,7 @@ DecodeLine MakeTracedLine(std::uint64_t seed, double noise,
     experiments.push_back(MakeStepExperiment("a", "tg1 @ d" + std::to_string(at), 1, at, 1, totals));
   }
   const Report report = MakeReportOfSteps(std::move(experiments), {}, std::move(profiles));
-  return MakeGenerationReport(report).value().sides.at(0).line.value();
+  return MakeGenerationReport(report).value().variants.at(0).line.value();
 }
 
 const stats::LineEstimate& FindPartLine(const DecodeLine& line, const std::string& name) {
@@ -290,7 +290,7 @@ stats::MeanInterval FitSlopeOfSlowingProcesses(std::uint64_t seed, bool in_order
       }
     }
   }
-  return MakeGenerationReport(MakeReportOfSteps(std::move(steps)))->sides.at(0).line->line->slope;
+  return MakeGenerationReport(MakeReportOfSteps(std::move(steps)))->variants.at(0).line->line->slope;
 }
 
 TEST(GenerationReport, ProcessesThatBecomeSlowerHaveNoSlope) {
@@ -315,19 +315,19 @@ TEST(GenerationReport, AddsUpToTheFirstToken) {
   data.launches[2].walk->wait_ns[0] = 5'000'000;  // disturbed
   data.launches[3].walk->generated.pop_back();    // not a complete walk
   const GenerationReport generation = MakeGenerationReport(MakeReportOfSteps({data})).value();
-  const GenerationSide& side = generation.sides[0];
-  ASSERT_TRUE(side.first_token);
-  const FirstToken& first = *side.first_token;
+  const GenerationVariant& variant = generation.variants[0];
+  ASSERT_TRUE(variant.first_token);
+  const FirstToken& first = *variant.first_token;
   EXPECT_EQ(first.launches, 2);
   EXPECT_EQ(first.steps, 2);
   EXPECT_EQ(first.prefill, 30'000'000);
   EXPECT_EQ(first.inputs, 21);
   EXPECT_EQ(first.argmax, 101);
-  EXPECT_EQ(first.between, 7);  // excludes the time after the token
+  EXPECT_EQ(first.between_steps, 7);  // excludes the time after the token
   EXPECT_EQ(first.total, 30'000'129);
-  EXPECT_EQ(side.text->launches, 3);
-  EXPECT_TRUE(side.text->same);
-  EXPECT_NEAR(*side.text->step.p50, 9e6, 1);
+  EXPECT_EQ(variant.text->launches, 3);
+  EXPECT_TRUE(variant.text->same_in_all_launches);
+  EXPECT_NEAR(*variant.text->step.p50, 9e6, 1);
 }
 
 TEST(GenerationReport, AddsUpToTheColdFirstToken) {
@@ -339,17 +339,17 @@ TEST(GenerationReport, AddsUpToTheColdFirstToken) {
   }
   data.launches[0].load_wait = 20'000'000;  // loading is disturbed here, and the walk in the next launch
   data.launches[1].cold_walk->wait_ns[1] = 5'000'000;
-  const GenerationSide side = MakeGenerationReport(MakeReportOfSteps({data}))->sides.at(0);
-  ASSERT_TRUE(side.cold_first_token);
-  const FirstToken& cold = *side.cold_first_token;
+  const GenerationVariant variant = MakeGenerationReport(MakeReportOfSteps({data}))->variants.at(0);
+  ASSERT_TRUE(variant.cold_first_token);
+  const FirstToken& cold = *variant.cold_first_token;
   EXPECT_EQ(cold.launches, 2);
   EXPECT_EQ(cold.load, 50'000'002);
   EXPECT_EQ(cold.total, 50'000'002 + 30'000'129);
-  EXPECT_EQ(cold.total, cold.load + cold.prefill + cold.inputs + cold.argmax + cold.between);
-  EXPECT_EQ(side.first_token->load, 0);
-  EXPECT_EQ(side.first_token->launches, 4);
+  EXPECT_EQ(cold.total, cold.load + cold.prefill + cold.inputs + cold.argmax + cold.between_steps);
+  EXPECT_EQ(variant.first_token->load, 0);
+  EXPECT_EQ(variant.first_token->launches, 4);
   for (Launch& launch : data.launches) launch.cold_walk.reset();
-  EXPECT_FALSE(MakeGenerationReport(MakeReportOfSteps({data}))->sides.at(0).cold_first_token);
+  EXPECT_FALSE(MakeGenerationReport(MakeReportOfSteps({data}))->variants.at(0).cold_first_token);
 }
 
 TEST(GenerationReport, AddsTheEncodersToTheFirstToken) {
@@ -360,15 +360,15 @@ TEST(GenerationReport, AddsTheEncodersToTheFirstToken) {
     walk.features = 2;
     walk.prompt = {7};
   }
-  const GenerationSide side = MakeGenerationReport(MakeReportOfSteps({data}))->sides.at(0);
-  const FirstToken& first = side.first_token.value();
+  const GenerationVariant variant = MakeGenerationReport(MakeReportOfSteps({data}))->variants.at(0);
+  const FirstToken& first = variant.first_token.value();
   EXPECT_EQ(first.prompt, 1);
   EXPECT_EQ(first.features, 2);
   EXPECT_EQ(first.steps, 2);
   EXPECT_EQ(first.encode, 4'000'000);
   EXPECT_EQ(first.total, 34'000'129);
   EXPECT_EQ(first.total,
-            first.load + first.encode + first.prefill + first.inputs + first.argmax + first.between);
+            first.load + first.encode + first.prefill + first.inputs + first.argmax + first.between_steps);
 }
 
 TEST(GenerationReport, FindsTheFirstTokenThatDiffers) {
@@ -386,7 +386,7 @@ TEST(GenerationReport, FindsTheFirstTokenThatDiffers) {
   const Report with_nan = MakeReportOfSteps({a, b}, {{0, 1}});
   EXPECT_FALSE(MakeGenerationReport(with_nan)->pairs[0].texts_compared);
   EXPECT_FALSE(MakeGenerationReport(with_nan)->pairs[0].first_difference);
-  EXPECT_EQ(MakeGenerationReport(with_nan)->sides.at(1).text->nan_steps, 1);
+  EXPECT_EQ(MakeGenerationReport(with_nan)->variants.at(1).text->nan_steps, 1);
 }
 
 TEST(GenerationReport, ReadingMemoryNeedsMeasuredPeaks) {
@@ -406,7 +406,7 @@ TEST(GenerationReport, ReadingMemoryNeedsMeasuredPeaks) {
                           {"DRAM", "write", {90e9, 90e9, 90e9, 1}, 100'000'000}};
     report.run.peaks.emplace().entries.push_back(entry);
     if (labels.empty()) report.run.peaks.reset();
-    return MakeGenerationReport(report)->sides[0].line->memory_ns;
+    return MakeGenerationReport(report)->variants[0].line->memory_ns;
   };
   EXPECT_THAT(floor({steps[0].label, steps[1].label, steps[2].label}), ElementsAre(2e5, 6e5, std::nullopt));
   EXPECT_THAT(floor({steps[1].label}), ElementsAre(std::nullopt, 6e5, std::nullopt));
@@ -438,7 +438,7 @@ TEST(GenerationReport, NamesTheKernelsOfWatchedSteps) {
   steps[0].watch = watched("kai_run_matmul_clamp_f32_mopa");
   steps[1].watch = watched("");
   steps[2].watch = watched("kai_run_matmul_clamp_other");  // ignored: steps[1] has as many tokens
-  const std::vector<StepKernel> kernels = MakeGenerationReport(MakeReportOfSteps(steps))->sides[0].kernels;
+  const std::vector<StepKernel> kernels = MakeGenerationReport(MakeReportOfSteps(steps))->variants[0].kernels;
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(kernels[0].tokens, 8);
   EXPECT_EQ(kernels[0].kernel, "kai_run_matmul_clamp_f32_mopa");
@@ -447,7 +447,7 @@ TEST(GenerationReport, NamesTheKernelsOfWatchedSteps) {
   EXPECT_EQ(kernels[1].kernel, "");
   EXPECT_EQ(kernels[1].code, kernels[0].code);
   steps[0].watch = steps[1].watch = steps[2].watch = nullptr;
-  EXPECT_TRUE(MakeGenerationReport(MakeReportOfSteps(steps))->sides[0].kernels.empty());
+  EXPECT_TRUE(MakeGenerationReport(MakeReportOfSteps(steps))->variants[0].kernels.empty());
 }
 
 TEST(GenerationReport, IsAbsentWithoutStepsOfTests) {

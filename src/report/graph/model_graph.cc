@@ -156,7 +156,7 @@ class GraphBuilder {
         AddInstructionNode(index, Kind::kKernel, id, method_.operators[instruction.target]);
     ModelNode& new_node = graph_.nodes[node];
     new_node.work = ComputeWork(instruction, method_);
-    new_node.kleidiai = FindKleidiaiUse(instruction, method_);
+    new_node.kleidiai = FindKleidiaiUsage(instruction, method_);
   }
 
   // Each branch of a condition moves its result to the same value.
@@ -204,7 +204,7 @@ class GraphBuilder {
         new_node.outputs.push_back({value->type, value->shape, false});
       }
       new_node.work = ComputeWork(std::vector<std::size_t>{xnn_node.index}, graph);
-      new_node.kleidiai = FindKleidiaiUse(xnn_node, graph);
+      new_node.kleidiai = FindKleidiaiUsage(xnn_node, graph);
       SetSourcePlace(new_node, places_.FindNodePlace(xnn_node, graph));
     }
     for (const std::uint32_t output : graph.outputs) {
@@ -215,7 +215,7 @@ class GraphBuilder {
   }
 
   void SetSourcePlace(ModelNode& node, const SourcePlaces::PlaceMatch& match) {
-    node.between = match.between;
+    node.is_partitioner_conversion = match.is_partitioner_conversion;
     if (match.place) {
       const SourcePlace& place = places_.places()[*match.place];
       if (!place.modules.empty()) {

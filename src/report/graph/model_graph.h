@@ -52,14 +52,14 @@ struct ModelNode {
   // From ShapeDynamism: unless static, sizes and `work` are upper bounds or guesses.
   ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;
 
-  std::optional<int> chain, instruction;  // for nodes that are, or are in, an instruction
-  std::string delegate;                   // "XnnpackBackend at instruction 3"; "": not delegated
-  std::optional<std::size_t> graph_node;  // if kDelegated: index into XnnGraph::nodes
-  std::optional<std::string> layer;       // path of the innermost module, "" the model itself
-  std::string layer_type, source;         // "": not known; source: "model.py:142"
-  bool between = false;                   // OperatorSource::between
+  std::optional<int> chain, instruction;   // for nodes that are, or are in, an instruction
+  std::string delegate;                    // "XnnpackBackend at instruction 3"; "": not delegated
+  std::optional<std::size_t> graph_node;   // if kDelegated: index into XnnGraph::nodes
+  std::optional<std::string> layer;        // path of the innermost module, "" the model itself
+  std::string layer_type, source;          // "": not known; source: "model.py:142"
+  bool is_partitioner_conversion = false;  // OperatorSource::is_partitioner_conversion
   Work work;
-  std::optional<KleidiaiUse> kleidiai;
+  std::optional<KleidiaiUsage> kleidiai;
 
   std::map<std::size_t, NodeTime> times;  // keyed by index into Report::experiments
   // The node into which this node was, or may have been, fused, by index into Report::experiments.

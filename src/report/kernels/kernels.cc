@@ -49,7 +49,7 @@ void ReadKernelCsv(std::string_view text, const std::string& file, KernelView& v
     kernel.status = ParseEnum<KernelStatus>(status).value_or(kernel.status);
     kernel.superseded_by = column("superseded_by");
     if (view.model_id.empty()) view.model_id = column("model_id");
-    view.use.kernels.push_back(std::move(kernel));
+    view.usage.kernels.push_back(std::move(kernel));
   }
 }
 
@@ -89,7 +89,7 @@ KernelView ReadKernelView(const std::filesystem::path& log, std::string label, s
   view.cut_lines = parsed_log.cut_lines;
   for (const xnnpack::LoggedGraph& graph : parsed_log.graphs)
     for (const xnnpack::LoggedOperator& op : graph.operators) view.graphs.push_back(op.name);
-  view.use = xnnpack::FindKernelUse(parsed_log);
+  view.usage = xnnpack::FindKernelUsage(parsed_log);
   return view;
 }
 
@@ -112,7 +112,7 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
   KernelComparison comparison;
   comparison.baseline_label = views[baseline].label;
   comparison.candidate_label = views[candidate].label;
-  const xnnpack::KernelUse &a = views[baseline].use, &b = views[candidate].use;
+  const xnnpack::KernelUsage &a = views[baseline].usage, &b = views[candidate].usage;
   std::vector<KernelComparison::Row> rows;
   std::map<std::string, std::size_t> row_of_kernel;
   const auto add = [&](const xnnpack::LoggedKernel& kernel, bool is_baseline) {
@@ -124,9 +124,9 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
   for (const xnnpack::LoggedKernel& kernel : b.kernels) add(kernel, false);
   for (KernelComparison::Row& row : rows) {
     const bool is_same = row.baseline == row.candidate;
-    (is_same ? comparison.same : comparison.kernels).push_back(std::move(row));
+    (is_same ? comparison.unchanged : comparison.kernels).push_back(std::move(row));
   }
-  const auto type = [](const xnnpack::OperatorUse& op) {
+  const auto type = [](const xnnpack::OperatorKernel& op) {
     const auto name = xnnpack::ParseOperatorName(op.name);
     return name ? name->type : op.name;
   };
@@ -163,8 +163,8 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
   evidence.candidate_label = candidate_label;
   for (const NodePair& pair : MatchOperators(baseline, candidate)) {
     OperatorEvidence::Row row;
-    const auto describe_side = [](const Profile& profile, std::optional<std::size_t> index, std::string& name,
-                                  bool& kleidiai, bool& sme) -> std::string {
+    const auto set_operator = [](const Profile& profile, std::optional<std::size_t> index, std::string& name,
+                                 bool& kleidiai, bool& sme) -> std::string {
       if (!index || profile.operators[*index].key.kind != SpanKind::kBackend) return "";
       const Operator& op = profile.operators[*index];
       name = op.name;
@@ -175,11 +175,11 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
       return op.type;
     };
     const std::string a =
-        describe_side(baseline, pair.baseline, row.baseline, row.baseline_kleidiai, row.baseline_sme);
+        set_operator(baseline, pair.baseline, row.baseline, row.baseline_kleidiai, row.baseline_sme);
     const std::string b =
-        describe_side(candidate, pair.candidate, row.candidate, row.candidate_kleidiai, row.candidate_sme);
+        set_operator(candidate, pair.candidate, row.candidate, row.candidate_kleidiai, row.candidate_sme);
     if (a.empty() && b.empty()) continue;
-    (a == b ? evidence.same : evidence.changed).push_back(std::move(row));
+    (a == b ? evidence.unchanged : evidence.changed).push_back(std::move(row));
   }
   return evidence;
 }
@@ -237,12 +237,13 @@ void FilterKernels(const std::string& operation, KernelReport& report) {
     return parsed && (has_operation(parsed->kind) || has_operation(parsed->type));
   };
   for (KernelView& view : report.views) {
-    std::erase_if(view.use.kernels,
+    std::erase_if(view.usage.kernels,
                   [&](const auto& kernel) { return !kernel_has(kernel.parsed, kernel.name); });
-    std::erase_if(view.use.operators, [&](const auto& op) { return !operator_has(op.name); });
+    std::erase_if(view.usage.operators, [&](const auto& op) { return !operator_has(op.name); });
   }
   if (report.comparison) {
-    for (std::vector<KernelComparison::Row>* rows : {&report.comparison->kernels, &report.comparison->same})
+    for (std::vector<KernelComparison::Row>* rows :
+         {&report.comparison->kernels, &report.comparison->unchanged})
       std::erase_if(*rows, [&](const auto& row) { return !kernel_has(row.parsed, row.kernel); });
     std::erase_if(report.comparison->operators, [&](const auto& row) {
       return !operator_has(row.baseline) && !operator_has(row.candidate);
@@ -251,7 +252,7 @@ void FilterKernels(const std::string& operation, KernelReport& report) {
   for (WatchedExperiment& watched : report.watched)
     std::erase_if(watched.rows, [&](const auto& row) { return !operator_has(row.name); });
   for (OperatorEvidence& evidence : report.evidence) {
-    for (std::vector<OperatorEvidence::Row>* rows : {&evidence.changed, &evidence.same}) {
+    for (std::vector<OperatorEvidence::Row>* rows : {&evidence.changed, &evidence.unchanged}) {
       std::erase_if(*rows, [&](const auto& row) {
         return !operator_has(row.baseline) && !operator_has(row.candidate);
       });

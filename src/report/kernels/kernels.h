@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "format/xnnpack/kernel_use.h"
+#include "format/xnnpack/kernel_usage.h"
 #include "measure/store/run_data.h"
 #include "profile/analysis/profile.h"
 #include "report/kernels/watched.h"
@@ -21,12 +21,13 @@ struct KernelView {
   std::filesystem::path log;
   std::size_t lines = 0, xnnpack_lines = 0, cut_lines = 0;  // see xnnpack::KernelLog
   std::vector<std::string> graphs;  // names of the operators of all graphs in order, including skipped ones
-  xnnpack::KernelUse use;
+  xnnpack::KernelUsage usage;
   // True if the ETDump of the same run has the same operators in the same order; absent: no ETDump.
   std::optional<bool> etdump_agrees;
 
   std::size_t Count(xnnpack::KernelStatus status) const {
-    return static_cast<std::size_t>(std::ranges::count(use.kernels, status, &xnnpack::LoggedKernel::status));
+    return static_cast<std::size_t>(
+        std::ranges::count(usage.kernels, status, &xnnpack::LoggedKernel::status));
   }
 
   static constexpr const char* kSchemaName = "log";
@@ -40,9 +41,9 @@ struct KernelView {
     v("cut_lines", &KernelView::cut_lines, {.meaning = "of XNNPACK's, those that end before they should"});
     v("etdump_agrees", &KernelView::etdump_agrees,
       {.meaning = "the ETDump of the run has the same operators in the same order; null: there is none"});
-    v("kernels", [](const KernelView& view) -> const auto& { return view.use.kernels; },
+    v("kernels", [](const KernelView& view) -> const auto& { return view.usage.kernels; },
       {.meaning = "microkernels, in the order of the log"});
-    v("operators", [](const KernelView& view) -> const auto& { return view.use.operators; },
+    v("operators", [](const KernelView& view) -> const auto& { return view.usage.operators; },
       {.meaning = "that ran, in the order of the log"});
   }
 };
@@ -66,7 +67,7 @@ struct KernelComparison {
     }
   };
   std::vector<Row> kernels;
-  std::vector<Row> same;  // kernels with equal status
+  std::vector<Row> unchanged;  // kernels with equal status
   struct OperatorRow {
     std::string baseline, candidate;                // names
     std::string baseline_kernel, candidate_kernel;  // kernels that are proven to have run; empty: not proven
@@ -87,7 +88,7 @@ struct KernelComparison {
     using K = KernelComparison;
     v("baseline", &K::baseline_label, {.meaning = "label of the log that the other is compared with"});
     v("candidate", &K::candidate_label, {.meaning = "label of the log that is compared with the baseline"});
-    v("alike", [](const K& comparison) { return comparison.same.size(); },
+    v("alike", [](const K& comparison) { return comparison.unchanged.size(); },
       {.meaning = "microkernels with the same status in both"});
     v("kernels", &K::kernels, {.meaning = "that differ: in one log alone, or with another status"});
     v("operators", &K::operators, {.meaning = "that match one to one, in order; empty: they do not"});
@@ -101,7 +102,7 @@ struct OperatorEvidence {
   struct Row {
     std::string baseline, candidate;  // names; empty: the variant has no such operator
     bool baseline_kleidiai = false, candidate_kleidiai = false;  // xnnpack::RunsOnKleidiai
-    bool baseline_sme = false, candidate_sme = false;            // xnnpack::NeedsSme, and computes
+    bool baseline_sme = false, candidate_sme = false;            // xnnpack::NeedsSme, and not only packing
 
     static void Describe(auto& v) {
       v("baseline", &Row::baseline,
@@ -117,12 +118,12 @@ struct OperatorEvidence {
     }
   };
   std::vector<Row> changed;
-  std::vector<Row> same;  // other delegated operators
+  std::vector<Row> unchanged;  // other delegated operators
 
-  // Number of operators on KleidiAI's kernels, including those in `same`.
+  // Number of operators on KleidiAI's kernels, including those in `unchanged`.
   std::size_t CountKleidiai(bool Row::*on_kleidiai) const {
     return static_cast<std::size_t>(std::ranges::count(changed, true, on_kleidiai) +
-                                    std::ranges::count(same, true, on_kleidiai));
+                                    std::ranges::count(unchanged, true, on_kleidiai));
   }
 
   static constexpr const char* kSchemaName = "pair";
@@ -132,7 +133,7 @@ struct OperatorEvidence {
     v("candidate", &OperatorEvidence::candidate_label,
       {.meaning = "label of the variant that is compared with the baseline"});
     using E = OperatorEvidence;
-    v("unchanged", [](const E& evidence) { return evidence.same.size(); },
+    v("unchanged", [](const E& evidence) { return evidence.unchanged.size(); },
       {.meaning = "delegated operators whose names are the same but for their number"});
     v("baseline_kleidiai", [](const E& evidence) { return evidence.CountKleidiai(&Row::baseline_kleidiai); },
       {.meaning = "operators on KleidiAI's kernels, by their names"});

@@ -52,9 +52,9 @@ TEST_F(Kernels, KernelsOfTheKitsTableAreRegistered) {
       Write("net_kernels.csv", "model_id,kernel_name,category,count,dtype\nnet," + kIgemm + ",GEMM,3,f32\n"));
   EXPECT_EQ(view.label, "net");
   EXPECT_EQ(view.model_id, "net");
-  ASSERT_THAT(view.use.kernels, SizeIs(1));
-  EXPECT_EQ(view.use.kernels[0].count, 3U);
-  EXPECT_EQ(view.use.kernels[0].status, KernelStatus::kRegistered);
+  ASSERT_THAT(view.usage.kernels, SizeIs(1));
+  EXPECT_EQ(view.usage.kernels[0].count, 3U);
+  EXPECT_EQ(view.usage.kernels[0].status, KernelStatus::kRegistered);
 }
 
 TEST_F(Kernels, RefusesAMissingFile) { EXPECT_THROW(ReadKernelView(folder_ / "none.log"), Error); }
@@ -80,7 +80,7 @@ TEST_F(Kernels, ComparesLogsByStatusAndOperator) {
                   ReadKernelView(Write("on.log", on), "sme2_on")};
   CompareOffWithOn(report);
   ASSERT_TRUE(report.comparison);
-  EXPECT_EQ(report.comparison->same.size(), 37U);
+  EXPECT_EQ(report.comparison->unchanged.size(), 37U);
   ASSERT_THAT(report.comparison->kernels, SizeIs(2));
   EXPECT_EQ(report.comparison->kernels[0].kernel, kIgemm);
   EXPECT_EQ(report.comparison->kernels[0].baseline, KernelStatus::kUsed);
@@ -95,12 +95,12 @@ TEST_F(Kernels, ComparesLogsByStatusAndOperator) {
   // The filter also applies to the counts.
   KernelReport dwconv = report;
   FilterKernels("dwconv", dwconv);
-  EXPECT_EQ(dwconv.comparison->same.size(), dwconv.views[0].use.kernels.size());
+  EXPECT_EQ(dwconv.comparison->unchanged.size(), dwconv.views[0].usage.kernels.size());
   EXPECT_THAT(dwconv.comparison->kernels, IsEmpty());
   FilterKernels("GEMM", report);
-  for (const xnnpack::LoggedKernel& kernel : report.views[0].use.kernels)
+  for (const xnnpack::LoggedKernel& kernel : report.views[0].usage.kernels)
     EXPECT_THAT(kernel.name, HasSubstr("gemm"));
-  EXPECT_THAT(report.views[0].use.operators, SizeIs(5));
+  EXPECT_THAT(report.views[0].usage.operators, SizeIs(5));
   EXPECT_THAT(report.comparison->operators, SizeIs(5));
 }
 
@@ -129,19 +129,19 @@ TEST_F(Kernels, FindsOperatorsThatChangeWithTheMask) {
       EXPECT_FALSE(row.baseline_kleidiai) << row.baseline;
       EXPECT_NE(row.baseline, row.candidate);
     }
-    EXPECT_GT(evidence.same.size(), 0U);
+    EXPECT_GT(evidence.unchanged.size(), 0U);
     KernelReport report;
     report.evidence = {evidence};
     FilterKernels("fully connected", report);
     EXPECT_EQ(report.evidence[0].changed.size(), 2U) << c.model;
     EXPECT_EQ(report.evidence[0].CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), 2U) << c.model;
-    EXPECT_EQ(report.evidence[0].same.size(), 0U) << c.model;
+    EXPECT_EQ(report.evidence[0].unchanged.size(), 0U) << c.model;
   }
   // A profile compared with itself has no changes.
   const Profile same = ReadProfile("sme2_emulated/toy_cnn.sme2_on.etdump");
   const OperatorEvidence unchanged = CompareOperatorNames(same, same, "a", "b");
   EXPECT_THAT(unchanged.changed, IsEmpty());
-  EXPECT_EQ(unchanged.same.size(), 11U);
+  EXPECT_EQ(unchanged.unchanged.size(), 11U);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace etprof {
 namespace {
 
-using Kernels = KleidiaiUse::Kernels;
+using Kernels = KleidiaiUsage::Kernels;
 
 bool Contains(const std::vector<std::string>& features, std::string_view feature) {
   return std::ranges::find(features, feature) != features.end();
@@ -59,14 +59,14 @@ void AddReason(const Profile& profile, std::size_t op, const std::optional<proto
     row.reason = "not known without the .pte";
     return;
   }
-  const std::optional<KleidiaiUse>& use = profile.program->operators[op].kleidiai;
-  if (!use || use->kernels == Kernels::kUnknown) {
+  const std::optional<KleidiaiUsage>& usage = profile.program->operators[op].kleidiai;
+  if (!usage || usage->kernels == Kernels::kUnknown) {
     row.reason = "not known";
-  } else if (use->kernels == Kernels::kSme || use->kernels == Kernels::kKleidiai) {
+  } else if (usage->kernels == Kernels::kSme || usage->kernels == Kernels::kKleidiai) {
     row.reason = NoSmeReason(isa);
   } else {
-    row.reason = use->reason;
-    row.change = use->change;
+    row.reason = usage->reason;
+    row.change = usage->change;
   }
 }
 

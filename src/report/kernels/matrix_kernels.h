@@ -19,7 +19,7 @@ namespace etprof {
 // the microkernels that ran: as observed in a watched run, else as implied by the operators' names. The
 // program may show the reason if they are not KleidiAI's.
 struct MatrixKernelRow {
-  KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kXnnpack;
+  KleidiaiUsage::Kernels ran = KleidiaiUsage::Kernels::kXnnpack;
   std::string observed_code;           // class of their code in a watched run (--watch); "": not observed
   bool contradicts = false;            // the names contradict the observed code
   std::string reason;                  // one clause: reason why no SME kernels ran; "": kSme
@@ -40,7 +40,7 @@ struct MatrixKernelRow {
     v("change", &R::change,
       {.meaning = "of the export, so that KleidiAI's run; null: none is known", .or_null = true});
     v("mean_ms", &R::mean_ns, kNonNegativeMs.WithMeaning("self time of a run, of all of them"));
-    v("operators", [](const R& row, const Profile& in) { return OperatorKeys(in, row.operators); },
+    v("operators", [](const R& row, const Profile& profile) { return OperatorKeys(profile, row.operators); },
       {.meaning = "their keys", .non_empty = true});
   }
 };

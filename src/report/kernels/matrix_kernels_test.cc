@@ -8,7 +8,7 @@
 namespace etprof {
 namespace {
 
-using Used = KleidiaiUse::Kernels;
+using Used = KleidiaiUsage::Kernels;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -21,15 +21,15 @@ Profile ReadModelProfile(const std::string& file) {
   return Attribute(ReadEtdumpFile(kTraces + "/" + file), {});
 }
 
-// A profile in which each matrix multiplication is joined to a node with `use`.
-Profile MakeJoinedProfile(const std::string& file, const KleidiaiUse& use) {
+// A profile in which each matrix multiplication is joined to a node with `usage`.
+Profile MakeJoinedProfile(const std::string& file, const KleidiaiUsage& usage) {
   Profile profile = ReadModelProfile(file);
   profile.program.emplace();
   profile.program->operators.resize(profile.operators.size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     const std::string& type = profile.operators[op].type;
     if (type.starts_with("Convolution") || type.starts_with("Fully"))
-      profile.program->operators[op].kleidiai = use;
+      profile.program->operators[op].kleidiai = usage;
   }
   return profile;
 }
@@ -73,15 +73,15 @@ TEST(FindMatrixKernels, ReportsTheMachinesReason) {
 }
 
 TEST(FindMatrixKernels, ReportsTheNodesReason) {
-  const KleidiaiUse use = {Used::kXnnpack, "weights are quantized per tensor",
-                           "quantize weights per channel"};
+  const KleidiaiUsage usage = {Used::kXnnpack, "weights are quantized per tensor",
+                               "quantize weights per channel"};
   const auto isa = MakeIsaState({"sme", "sme2"}, {"sme", "sme2"});
-  const auto rows = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_off.etdump", use), isa);
+  const auto rows = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_off.etdump", usage), isa);
   ASSERT_THAT(rows, SizeIs(1));
-  EXPECT_EQ(rows[0].reason, use.reason);
-  EXPECT_EQ(rows[0].change, use.change);
+  EXPECT_EQ(rows[0].reason, usage.reason);
+  EXPECT_EQ(rows[0].change, usage.change);
   // If KleidiAI's kernels ran nevertheless, the name shows it.
-  const auto ran = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_on.etdump", use), isa);
+  const auto ran = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_on.etdump", usage), isa);
   ASSERT_THAT(ran, SizeIs(1));
   EXPECT_EQ(ran[0].ran, Used::kSme);
   EXPECT_EQ(ran[0].reason, "");
@@ -117,7 +117,7 @@ TEST(FindMatrixKernels, ObservationsOverrideNames) {
       MakeWatchData(on, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
   auto rows = FindMatrixKernels(on, std::nullopt, MakeWatchedRows(as_named));
   ASSERT_FALSE(rows.empty());
-  EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kSme);
+  EXPECT_EQ(rows[0].ran, KleidiaiUsage::Kernels::kSme);
   EXPECT_EQ(rows[0].observed_code, "SME");
   EXPECT_FALSE(rows[0].contradicts);
   EXPECT_THAT(ListSmeOperators(on, rows), Contains("Convolution (NHWC, PF32) IGEMM (3 operators)"));
@@ -125,7 +125,7 @@ TEST(FindMatrixKernels, ObservationsOverrideNames) {
   const WatchData other = MakeWatchData(on, "");
   rows = FindMatrixKernels(on, std::nullopt, MakeWatchedRows(other));
   ASSERT_FALSE(rows.empty());
-  EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kXnnpack);
+  EXPECT_EQ(rows[0].ran, KleidiaiUsage::Kernels::kXnnpack);
   EXPECT_EQ(rows[0].observed_code, "NEON");
   EXPECT_TRUE(rows[0].contradicts);
   EXPECT_THAT(ListSmeOperators(on, rows), Not(Contains(HasSubstr("GEMM"))));

@@ -56,17 +56,18 @@ bool HasSlowCore(const std::vector<protocol::WatchedThread>& threads) {
   return false;
 }
 
-std::optional<ThreadCause> FindThreadCause(const ThreadUse& use, bool contended) {
-  const auto threads = static_cast<std::int64_t>(use.threads.size());
-  const std::int64_t tasks = use.Tasks(), busy = use.BusyNs();
-  if (contended || threads < 2 || use.regions == 0 || busy == 0 || use.parallel_ns == 0) return std::nullopt;
-  if (tasks < threads * use.regions) return ThreadCause::kFewTasks;
-  if (*use.BusiestShare() >= kOneThreadShare) return ThreadCause::kOneThread;
-  if (use.fastest_parallel_ns < kMinParallelNs) return std::nullopt;
-  if (HasSlowCore(use.threads)) return ThreadCause::kSlowCore;
-  const auto speedup = use.SpeedupOverOne();
-  if (speedup && *speedup < kMinSpeedup && tasks >= 2 * threads * use.regions &&
-      *use.BusiestShare() <= kMaxEvenShare)
+std::optional<ThreadCause> FindThreadCause(const ThreadUsage& usage, bool contended) {
+  const auto threads = static_cast<std::int64_t>(usage.threads.size());
+  const std::int64_t tasks = usage.Tasks(), busy = usage.BusyNs();
+  if (contended || threads < 2 || usage.regions == 0 || busy == 0 || usage.parallel_ns == 0)
+    return std::nullopt;
+  if (tasks < threads * usage.regions) return ThreadCause::kFewTasks;
+  if (*usage.BusiestShare() >= kOneThreadShare) return ThreadCause::kOneThread;
+  if (usage.fastest_parallel_ns < kMinParallelNs) return std::nullopt;
+  if (HasSlowCore(usage.threads)) return ThreadCause::kSlowCore;
+  const auto speedup = usage.SpeedupOverOne();
+  if (speedup && *speedup < kMinSpeedup && tasks >= 2 * threads * usage.regions &&
+      *usage.BusiestShare() <= kMaxEvenShare)
     return ThreadCause::kSharedUnit;
   return std::nullopt;
 }
@@ -79,20 +80,20 @@ std::int64_t SumMember(const std::vector<protocol::WatchedThread>& threads, Memb
 
 }  // namespace
 
-std::int64_t ThreadUse::Tasks() const { return SumMember(threads, &protocol::WatchedThread::tasks); }
-std::int64_t ThreadUse::BusyNs() const { return SumMember(threads, &protocol::WatchedThread::busy_ns); }
-std::optional<double> ThreadUse::Efficiency() const {
+std::int64_t ThreadUsage::Tasks() const { return SumMember(threads, &protocol::WatchedThread::tasks); }
+std::int64_t ThreadUsage::BusyNs() const { return SumMember(threads, &protocol::WatchedThread::busy_ns); }
+std::optional<double> ThreadUsage::Efficiency() const {
   if (parallel_ns == 0) return std::nullopt;
   return static_cast<double>(BusyNs()) /
          (static_cast<double>(threads.size()) * static_cast<double>(parallel_ns));
 }
-std::optional<double> ThreadUse::BusiestShare() const {
+std::optional<double> ThreadUsage::BusiestShare() const {
   const std::int64_t busy = BusyNs();
   if (busy == 0) return std::nullopt;
   const auto busiest = std::ranges::max_element(threads, {}, &protocol::WatchedThread::busy_ns);
   return static_cast<double>(busiest->busy_ns) / static_cast<double>(busy);
 }
-std::optional<double> ThreadUse::SpeedupOverOne() const {
+std::optional<double> ThreadUsage::SpeedupOverOne() const {
   if (fastest_alone_ns == 0 || fastest_parallel_ns == 0) return std::nullopt;
   return static_cast<double>(fastest_alone_ns) / static_cast<double>(fastest_parallel_ns);
 }

@@ -54,7 +54,7 @@ template <>
 inline constexpr const char* kNames<ThreadCause>[] = {"few_tasks", "one_thread", "slow_core", "shared_unit"};
 
 // The work of the threads on an operator. Sums over the runs of `WatchReply`, nanoseconds.
-struct ThreadUse {
+struct ThreadUsage {
   std::int64_t time_ns = 0, parallel_ns = 0;  // total time, and its part in parallel regions
   std::int64_t regions = 0;                   // number of parallel regions
   std::vector<protocol::WatchedThread> threads;
@@ -75,7 +75,7 @@ struct ThreadUse {
 
   static constexpr const char* kSchemaName = "thread_use";
   static void Describe(auto& v) {
-    using U = ThreadUse;
+    using U = ThreadUsage;
     v("runs", &U::runs, {.meaning = "that it ran in"});
     v("time_ns", &U::time_ns, {.meaning = "over all `runs`, as the other times"});
     v("parallel_ns", &U::parallel_ns, {.meaning = "of `time_ns`, in parallel regions"});
@@ -96,7 +96,7 @@ struct WatchedRow {
   std::string code;  // highest class of its functions; empty: not observed
   bool kleidiai = false;
   std::vector<ObservedFunction> functions;
-  ThreadUse threads;
+  ThreadUsage threads;
 
   // The functions that computed the operator: the callees of tasks with the highest class, else the tasks
   // themselves.

@@ -162,7 +162,7 @@ class LadderBuilder {
     return report_.experiments[*ladder_.experiments[setting.threads][setting.level]];
   }
 
-  ExperimentPair SidesAt(const LadderSetting& from, const LadderSetting& to) const {
+  ExperimentPair MakePair(const LadderSetting& from, const LadderSetting& to) const {
     return {report_.run, ExperimentAt(from), ExperimentAt(to)};
   }
 
@@ -269,7 +269,7 @@ class LadderBuilder {
                        std::optional<TimeComparison> LadderCell::*member) {
     const auto matches = MatchesBetween(from, to);
     const Comparison comparison =
-        CompareExperiments(SidesAt(from, to), "", "", matches ? &*matches : nullptr);
+        CompareExperiments(MakePair(from, to), "", "", matches ? &*matches : nullptr);
     ladder_.interleaved = ladder_.interleaved && comparison.pairing == Pairing::kLaunches;
     ladder_.latency.At(to).*member = comparison.latency;
     const auto place = [&](const std::vector<DeltaRow>& deltas, std::vector<LadderRow>& rows) {
@@ -329,14 +329,14 @@ class LadderBuilder {
               thread_dependent.faster_cells.push_back(cell);
             if (cell.over_below->verdict == stats::Verdict::kSlower)
               thread_dependent.slower_cells.push_back(cell);
-            thread_dependent.at_stake = std::max(thread_dependent.at_stake, cell.ns.value_or(0));
+            thread_dependent.impact_ns = std::max(thread_dependent.impact_ns, cell.ns.value_or(0));
           }
           if (!thread_dependent.faster_cells.empty() && !thread_dependent.slower_cells.empty())
             found.push_back(std::move(thread_dependent));
         }
       }
       if (row_kind != ThreadDependentLevel::RowKind::kLatency)
-        std::ranges::stable_sort(found, std::ranges::greater(), &ThreadDependentLevel::at_stake);
+        std::ranges::stable_sort(found, std::ranges::greater(), &ThreadDependentLevel::impact_ns);
       std::ranges::move(found, std::back_inserter(ladder_.thread_dependent_levels));
     };
     find_in({ladder_.latency}, ThreadDependentLevel::RowKind::kLatency);
@@ -347,7 +347,7 @@ class LadderBuilder {
   // The latency of the baseline over that of the candidate, from the paired estimate if there is one.
   double LatencyRatio(const LadderSetting& from, const LadderSetting& to) const {
     if (from == to) return 1;
-    return SpeedupRatio(CompareLatencies(SidesAt(from, to)).latency).value_or(0);
+    return SpeedupRatio(CompareLatencies(MakePair(from, to)).latency).value_or(0);
   }
 
   void FindBest() {
@@ -366,19 +366,19 @@ class LadderBuilder {
     best.others.reserve(settings.size());  // `comparisons` points into this vector
     for (const LadderSetting& other : settings) {
       if (other == best.setting) continue;
-      TimeComparison& against =
+      TimeComparison& best_comparison =
           best.others
-              .emplace_back(LadderBest::Other{{other, ladder_.latency.At(other)},
-                                              CompareLatencies(SidesAt(other, best.setting)).latency})
-              .against;
-      comparisons.push_back({against.estimate, against.verdict});
+              .emplace_back(LadderBest::OtherSetting{{other, ladder_.latency.At(other)},
+                                                     CompareLatencies(MakePair(other, best.setting)).latency})
+              .best_comparison;
+      comparisons.push_back({best_comparison.estimate, best_comparison.verdict});
     }
     // A contended setting has no ratio, but may be the fastest.
     const auto median = [](const MeasuredSetting& setting) { return setting.latency.ns.value_or(0); };
     const bool none = std::ranges::none_of(
         comparisons, [](const stats::JointComparison& one) { return one.estimate.has_value(); });
-    if (std::ranges::any_of(best.others, [&](const LadderBest::Other& other) {
-          return other.against.verdict == stats::Verdict::kContended &&
+    if (std::ranges::any_of(best.others, [&](const LadderBest::OtherSetting& other) {
+          return other.best_comparison.verdict == stats::Verdict::kContended &&
                  (none || median(other.setting) <= median(best.setting));
         })) {
       return;
@@ -387,8 +387,8 @@ class LadderBuilder {
     // rule with interim analyses.
     stats::UpdateVerdicts(comparisons, 1 - report_.run.schedule.IntervalConfidence(),
                           MakeCompareOptions(report_.run).margin);
-    std::ranges::stable_sort(best.others, {}, [](const LadderBest::Other& other) {
-      return SpeedupRatio(other.against).value_or(1e300);
+    std::ranges::stable_sort(best.others, {}, [](const LadderBest::OtherSetting& other) {
+      return SpeedupRatio(other.best_comparison).value_or(1e300);
     });
     ladder_.best = std::move(best);
   }

@@ -98,7 +98,7 @@ struct ThreadDependentLevel {
   std::string name, level;  // of the row and of the level
                             // The row's cells with the verdicts kFaster and kSlower.
   std::vector<LadderCell> faster_cells, slower_cells;
-  double at_stake = 0;  // ns; the row's largest time at this level
+  double impact_ns = 0;  // ns; the row's largest time at this level
 
   static void Describe(auto& v) {
     using L = ThreadDependentLevel;
@@ -131,18 +131,18 @@ struct MeasuredSetting : LadderSetting {
 // The fastest setting by the paired estimates.
 struct LadderBest {
   MeasuredSetting setting;
-  struct Other {
+  struct OtherSetting {
     MeasuredSetting setting;
-    TimeComparison against;  // baseline: the other setting; kFaster: the best is significantly faster
+    TimeComparison best_comparison;  // baseline: the other setting; kFaster: the best is significantly faster
 
     static void Describe(auto& v) {
-      v.Flat(&Other::setting);
-      v("best_over_it", [](const Other& other) { return RatioAndVerdict{other.against}; },
+      v.Flat(&OtherSetting::setting);
+      v("best_over_it", [](const OtherSetting& other) { return RatioAndVerdict{other.best_comparison}; },
         {.meaning = "how much faster the best setting is"});
     }
   };
   // All other settings, the closest first. The false discovery rate is controlled over them.
-  std::vector<Other> others;
+  std::vector<OtherSetting> others;
 
   static void Describe(auto& v) {
     v.Flat(&LadderBest::setting);
@@ -159,7 +159,7 @@ struct Ladder {
   LadderRow latency;        // medians; all other rows are mean self times
   std::vector<LadderRow> groups, categories;  // groups and categories that take time at any setting
   std::vector<LadderRow> operators;  // matched level by level with MatchOperators; by decreasing time
-  // Latency first, then groups, then operators, each by at_stake.
+  // Latency first, then groups, then operators, each by impact_ns.
   std::vector<ThreadDependentLevel> thread_dependent_levels;
   std::optional<LadderBest> best;  // absent: emulated, or fewer than two settings with times
   double portable_share =
@@ -237,7 +237,7 @@ struct LevelSpeedups {
   LevelSpeedupRow latency;
   std::vector<LevelSpeedupRow> operators;
 
-  bool AnyStops() const;  // whether any row has `stops_at_threads`
+  bool HasStoppingRow() const;  // whether any row has `stops_at_threads`
 
   static constexpr const char* kSchemaName = "isa_threads";
   static void Describe(auto& v) {

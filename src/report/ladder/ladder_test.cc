@@ -88,16 +88,16 @@ TEST(Ladder, FindsTheBestSettingAndItsEquals) {
   EXPECT_EQ(ladder.best->setting.threads, 1u) << "four threads";
   EXPECT_NE(ladder.best->setting.level, 2u) << "where SME2 hurts";
   ASSERT_THAT(ladder.best->others, SizeIs(5));
-  const LadderBest::Other& tied = ladder.best->others[0];  // neon and sme are equal at four threads
+  const LadderBest::OtherSetting& tied = ladder.best->others[0];  // neon and sme are equal at four threads
   EXPECT_EQ(tied.setting.threads, 1u);
-  EXPECT_EQ(tied.against.verdict, Verdict::kSame);
-  const LadderBest::Other& next = ladder.best->others[1];
+  EXPECT_EQ(tied.best_comparison.verdict, Verdict::kSame);
+  const LadderBest::OtherSetting& next = ladder.best->others[1];
   EXPECT_EQ(next.setting, (LadderSetting{2, 0}));
-  EXPECT_EQ(next.against.verdict, Verdict::kFaster);
-  EXPECT_NEAR(*SpeedupRatio(next.against), 3.14 / 3.04, 0.005);
+  EXPECT_EQ(next.best_comparison.verdict, Verdict::kFaster);
+  EXPECT_NEAR(*SpeedupRatio(next.best_comparison), 3.14 / 3.04, 0.005);
   for (std::size_t i = 1; i < ladder.best->others.size(); ++i)
-    EXPECT_LE(*SpeedupRatio(ladder.best->others[i - 1].against),
-              *SpeedupRatio(ladder.best->others[i].against));
+    EXPECT_LE(*SpeedupRatio(ladder.best->others[i - 1].best_comparison),
+              *SpeedupRatio(ladder.best->others[i].best_comparison));
 }
 
 TEST(Ladder, ContendedSettingsMayBeTheBest) {
@@ -109,7 +109,8 @@ TEST(Ladder, ContendedSettingsMayBeTheBest) {
   ASSERT_TRUE(ladder.best);
   EXPECT_EQ(ladder.best->setting.threads, 1u);
   const auto get_verdict = [&](const LadderSetting& setting) {
-    return std::ranges::find(ladder.best->others, setting, &LadderBest::Other::setting)->against.verdict;
+    return std::ranges::find(ladder.best->others, setting, &LadderBest::OtherSetting::setting)
+        ->best_comparison.verdict;
   };
   EXPECT_EQ(get_verdict({1, 0}), Verdict::kContended);
   EXPECT_EQ(get_verdict({0, 0}), Verdict::kFaster);
@@ -187,14 +188,14 @@ TEST(Ladder, MatchesRecordedSme2Operators) {
     const Report report = Assemble(std::move(run), std::move(profiles));
     ASSERT_TRUE(report.ladder) << model;
     int changed = 0;
-    std::size_t only_on_one_side = 0;
+    std::size_t only_at_one_level = 0;
     for (const LadderRow& row : report.ladder->operators) {
       const auto type_at = [&](std::size_t level) -> std::string {
         const std::string name = row.cells[0][level].op_name.value_or("");
         return name.substr(0, name.rfind(" #"));
       };
       if (type_at(0).empty() || type_at(1).empty()) {
-        ++only_on_one_side;
+        ++only_at_one_level;
         EXPECT_FALSE(row.cells[0][1].over_below);
       } else if (type_at(0) == before) {
         EXPECT_EQ(type_at(1), after) << model;
@@ -207,7 +208,7 @@ TEST(Ladder, MatchesRecordedSme2Operators) {
     EXPECT_GE(changed, 1) << model;
     const std::size_t off = report.experiments[0].operators.size();
     const std::size_t on = report.experiments[1].operators.size();
-    EXPECT_EQ(report.ladder->operators.size() * 2 - only_on_one_side, off + on) << model;
+    EXPECT_EQ(report.ladder->operators.size() * 2 - only_at_one_level, off + on) << model;
   }
 }
 
@@ -250,7 +251,7 @@ TEST(Ladder, OtherRunsAreNoLadders) {
   EXPECT_FALSE(MakeLadder(points).ladder) << "one level twice";
   EXPECT_FALSE(MakeLadder({good[0]}).ladder);
   EXPECT_FALSE(example::MakePair().ladder);
-  EXPECT_FALSE(example::MakeBare().ladder);
+  EXPECT_FALSE(example::MakeBareEtdumpReport().ladder);
   RunData run = MakeLadder(good).run;
   run.experiments[1].cpus = "0";
   EXPECT_FALSE(Assemble(run, {}).ladder) << "they differ in more than the level";

@@ -9,18 +9,20 @@ namespace {
 
 LevelSpeedupRow MakeLevelSpeedupRow(const LadderRow& row, std::size_t level,
                                     const std::vector<int>& threads) {
-  LevelSpeedupRow new_row{row.name, {}, {}, false};
+  LevelSpeedupRow new_row;
+  new_row.name = row.name;
   for (const std::vector<LadderCell>& levels : row.cells)
     new_row.speedups.push_back(levels[level].over_below);
-  const auto is = [](const std::optional<TimeComparison>& time_comparison, auto... verdicts) {
+  const auto has_verdict = [](const std::optional<TimeComparison>& time_comparison, auto... verdicts) {
     return time_comparison && ((time_comparison->verdict == verdicts) || ...);
   };
   std::size_t from = new_row.speedups.size();
-  while (from > 0 && is(new_row.speedups[from - 1], stats::Verdict::kSame, stats::Verdict::kSlower)) --from;
+  while (from > 0 && has_verdict(new_row.speedups[from - 1], stats::Verdict::kSame, stats::Verdict::kSlower))
+    --from;
   new_row.never_faster = from == 0;
-  const bool was_faster =
-      std::any_of(new_row.speedups.begin(), new_row.speedups.begin() + static_cast<std::ptrdiff_t>(from),
-                  [&](const auto& time_comparison) { return is(time_comparison, stats::Verdict::kFaster); });
+  const bool was_faster = std::any_of(
+      new_row.speedups.begin(), new_row.speedups.begin() + static_cast<std::ptrdiff_t>(from),
+      [&](const auto& time_comparison) { return has_verdict(time_comparison, stats::Verdict::kFaster); });
   if (was_faster && from < new_row.speedups.size()) new_row.stops_at_threads = threads[from];
   return new_row;
 }
@@ -48,7 +50,7 @@ void AddLevelSpeedups(const Ladder& ladder, std::vector<LevelSpeedups>& all_spee
 
 }  // namespace
 
-bool LevelSpeedups::AnyStops() const {
+bool LevelSpeedups::HasStoppingRow() const {
   return latency.stops_at_threads || std::ranges::any_of(operators, [](const LevelSpeedupRow& row) {
            return row.stops_at_threads.has_value();
          });

@@ -16,7 +16,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Points without and with one level, with the convolution's times at 1, 2, and 4 threads. All else is equal.
+// Makes the measurements of two levels, without and with SME2, at 1, 2, 4, ... threads. `convolution` has the
+// times of the convolution at both levels; all other times are equal.
 std::vector<LadderPoint> MakeOffOnPoints(
     const std::vector<std::pair<Nanoseconds, Nanoseconds>>& convolution) {
   std::vector<LadderPoint> points;
@@ -54,7 +55,7 @@ TEST(LevelSpeedups, ComparesWithOneLevelOnly) {
   const LevelSpeedupRow& row = FindConvolution(report.level_speedups[1]);
   EXPECT_EQ(row.speedups[1]->verdict, Verdict::kFaster);
   EXPECT_FALSE(row.speedups[2]);
-  EXPECT_FALSE(report.level_speedups[1].AnyStops());
+  EXPECT_FALSE(report.level_speedups[1].HasStoppingRow());
 }
 
 TEST(LevelSpeedups, FindsTheThreadsAtWhichALevelStopsHelping) {
@@ -72,8 +73,8 @@ TEST(LevelSpeedups, FindsTheThreadsAtWhichALevelStopsHelping) {
   EXPECT_EQ(row.stops_at_threads, 4);
   EXPECT_FALSE(row.never_faster);
   EXPECT_EQ(level_speedups.latency.stops_at_threads, 4);
-  EXPECT_TRUE(level_speedups.AnyStops());
-  // Equal speed is a stop; an operator that never pays off does not stop.
+  EXPECT_TRUE(level_speedups.HasStoppingRow());
+  // From a level of equal speed on, a row stops; an operator that was never faster does not stop.
   const Report same = MakeLadder(
       MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 4'000'000}, {2'000'000, 2'000'000}}), 7);
   EXPECT_EQ(FindConvolution(same.level_speedups[0]).stops_at_threads, 2);
@@ -88,7 +89,7 @@ TEST(LevelSpeedups, ALevelThatAlwaysHelpsDoesNotStop) {
   const Report report =
       MakeLadder(MakeOffOnPoints({{8'000'000, 2'000'000}, {4'000'000, 1'000'000}, {2'000'000, 500'000}}), 7);
   ASSERT_THAT(report.level_speedups, SizeIs(1));
-  EXPECT_FALSE(report.level_speedups[0].AnyStops());
+  EXPECT_FALSE(report.level_speedups[0].HasStoppingRow());
   EXPECT_FALSE(FindConvolution(report.level_speedups[0]).never_faster);
 }
 

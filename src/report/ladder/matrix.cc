@@ -37,18 +37,18 @@ class MatrixBuilder {
     };
     // Comparisons have the baseline's time in the runs that they compare.
     const auto set = [&](MatrixRow& row, const TimeComparison& time_comparison) {
-      row.against.back() = cell(time_comparison);
+      row.cells.back() = cell(time_comparison);
       if (time_comparison.baseline_ns) row.baseline_ns = time_comparison.baseline_ns;
     };
-    matrix_.latency.against.emplace_back();
+    matrix_.latency.cells.emplace_back();
     set(matrix_.latency, comparison.latency);
     for (MatrixRow& row : matrix_.groups) {
-      row.against.emplace_back();
+      row.cells.emplace_back();
       for (const DeltaRow& delta : comparison.groups) {
         if (delta.name == row.name) set(row, delta.time_comparison);
       }
     }
-    for (MatrixRow& row : matrix_.operators) row.against.emplace_back();
+    for (MatrixRow& row : matrix_.operators) row.cells.emplace_back();
     for (const OperatorMatch& match : comparison.operators) {
       if (!match.baseline) continue;
       if (const auto row = row_of_operator_.find(*match.baseline); row != row_of_operator_.end())
@@ -63,7 +63,7 @@ class MatrixBuilder {
     std::erase_if(matrix_.groups, [](const MatrixRow& row) {
       return row.baseline_ns.value_or(0) == 0 &&
              std::ranges::all_of(
-                 row.against, [](const TimeComparison& time) { return time.candidate_ns.value_or(0) == 0; });
+                 row.cells, [](const TimeComparison& time) { return time.candidate_ns.value_or(0) == 0; });
     });
     return std::move(matrix_);
   }

@@ -41,20 +41,20 @@ TEST(Matrix, ComparesASweepWithTheFewestThreads) {
   EXPECT_EQ(matrix.baseline, 1u);
   EXPECT_THAT(matrix.candidates, ElementsAre(2u, 0u));
   // The latency has a jitter of some µs.
-  EXPECT_NEAR(*ScalingEfficiency(matrix.latency.against[0], 1, 2), 5.0 / 3 / 2, 0.01);
-  EXPECT_NEAR(*ScalingEfficiency(matrix.latency.against[1], 1, 4), 5.0 / 2 / 4, 0.01);
+  EXPECT_NEAR(*ScalingEfficiency(matrix.latency.cells[0], 1, 2), 5.0 / 3 / 2, 0.01);
+  EXPECT_NEAR(*ScalingEfficiency(matrix.latency.cells[1], 1, 4), 5.0 / 2 / 4, 0.01);
   const MatrixRow& slowest = matrix.operators[0];
   EXPECT_EQ(slowest.name, "Convolution (NHWC, F32) IGEMM #1");
-  EXPECT_NEAR(*ScalingEfficiency(slowest.against[0], 1, 2), 1, 0.01);
-  EXPECT_NEAR(*ScalingEfficiency(slowest.against[1], 1, 4), 1, 0.01);
-  EXPECT_EQ(slowest.against[1].verdict, stats::Verdict::kFaster);
+  EXPECT_NEAR(*ScalingEfficiency(slowest.cells[0], 1, 2), 1, 0.01);
+  EXPECT_NEAR(*ScalingEfficiency(slowest.cells[1], 1, 4), 1, 0.01);
+  EXPECT_EQ(slowest.cells[1].verdict, stats::Verdict::kFaster);
   for (const MatrixRow& row : matrix.operators) {
     if (row.name != "mean.out" && row.name != "native_call_mean.out") continue;
-    EXPECT_NEAR(*ScalingEfficiency(row.against[1], 1, 4), 0.25, 0.001) << "what does not scale";
+    EXPECT_NEAR(*ScalingEfficiency(row.cells[1], 1, 4), 0.25, 0.001) << "what does not scale";
   }
   for (const MatrixRow& row : matrix.groups) {
     if (row.name != "GEMM") continue;
-    EXPECT_NEAR(*ScalingEfficiency(row.against[0], 1, 2), 0.5, 0.001);
+    EXPECT_NEAR(*ScalingEfficiency(row.cells[0], 1, 2), 0.5, 0.001);
   }
 }
 
@@ -76,9 +76,9 @@ TEST(Matrix, JoinsComparisonsWithOneBaseline) {
   const Matrix& matrix = report.matrices[0];
   EXPECT_FALSE(matrix.threads);
   EXPECT_THAT(matrix.candidates, ElementsAre(1u, 2u));
-  EXPECT_EQ(matrix.latency.against[0].verdict, stats::Verdict::kFaster);
-  EXPECT_EQ(matrix.latency.against[1].verdict, stats::Verdict::kSame);
-  EXPECT_NEAR(*SpeedupRatio(matrix.latency.against[0]), 2, 0.01);
+  EXPECT_EQ(matrix.latency.cells[0].verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(matrix.latency.cells[1].verdict, stats::Verdict::kSame);
+  EXPECT_NEAR(*SpeedupRatio(matrix.latency.cells[0]), 2, 0.01);
   ASSERT_THAT(matrix.costs, SizeIs(2));
   EXPECT_EQ(matrix.costs[0].load.verdict, stats::Verdict::kSame);
 }
@@ -101,8 +101,8 @@ TEST(Matrix, KeepsTheBaselinesTimesIfACandidateHasNoTrace) {
     ASSERT_THAT(matrix.groups, Not(IsEmpty()));
     double operators = 0, groups = 0;
     for (const MatrixRow& row : matrix.operators) {
-      EXPECT_FALSE(row.against[0].baseline_ns);
-      EXPECT_EQ(row.against[1].baseline_ns.has_value(), one_is_traced);
+      EXPECT_FALSE(row.cells[0].baseline_ns);
+      EXPECT_EQ(row.cells[1].baseline_ns.has_value(), one_is_traced);
       operators += row.baseline_ns.value();
     }
     for (const MatrixRow& row : matrix.groups) groups += row.baseline_ns.value();
@@ -116,7 +116,7 @@ TEST(Matrix, KeepsTheBaselinesTimesIfACandidateHasNoTrace) {
 
 TEST(Matrix, IsAbsentForASinglePair) {
   EXPECT_THAT(example::MakePair().matrices, IsEmpty());
-  EXPECT_THAT(example::MakeBare().matrices, IsEmpty());
+  EXPECT_THAT(example::MakeBareEtdumpReport().matrices, IsEmpty());
 }
 
 TEST(Matrix, EqualNumbersOfThreadsAreNoSweep) {

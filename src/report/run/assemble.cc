@@ -50,7 +50,7 @@ double ClockTick(const ExperimentData& data) {
 // The interval of the median over launches: the spread of the launches' medians around their mean (Student's
 // t, on logarithms), applied to the median of all runs. These two differ if a few launches are unlike the
 // others; the interval is around the median that is shown. It has the level of a stop rule with interim
-// analyses, like the interval of a pair, and is at least one clock tick wide on both sides.
+// analyses, like the interval of a pair, and is at least one clock tick wide on both variants.
 std::optional<LatencyInterval> MakeLatencyInterval(const ExperimentData& data, const ScheduleData& schedule,
                                                    double median_ns) {
   std::vector<double> logs;
@@ -98,7 +98,7 @@ void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment&
       if (burst.frequency_khz) point.mhz = static_cast<double>(*burst.frequency_khz) / 1e3;
       point.celsius = burst.temperature_celsius;
       if (const RoundConditions* conditions = FindConditions(run, launch.index, burst)) {
-        point.throttled = conditions->hot || conditions->capped;
+        point.hot_or_capped = conditions->hot || conditions->capped;
         if (!point.celsius) point.celsius = conditions->vitals.HottestCelsius();
       }
       medians.push_back(point.median);
@@ -113,13 +113,13 @@ void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment&
 }
 
 Movement MovementKind(const Operator& op) {
-  const auto begins = [&](std::initializer_list<const char*> prefixes) {
+  const auto begins_with = [&](std::initializer_list<const char*> prefixes) {
     return std::ranges::any_of(prefixes, [&](const char* prefix) { return op.type.starts_with(prefix); });
   };
   if (op.category.name == "QUANT") return Movement::kConversion;
   if (op.category.name == "RESHAPE") return Movement::kReshape;
-  if (begins({"Transpose", "permute", "transpose", "t_copy"})) return Movement::kTranspose;
-  if (begins({"Copy", "clone", "_clone", "copy"})) return Movement::kCopy;
+  if (begins_with({"Transpose", "permute", "transpose", "t_copy"})) return Movement::kTranspose;
+  if (begins_with({"Copy", "clone", "_clone", "copy"})) return Movement::kCopy;
   return Movement::kOther;
 }
 
@@ -136,7 +136,7 @@ void AddOperators(ReportExperiment& out) {
     row.share = QuotientIfDefined(row.total_self, out.groups.total).value_or(0);
     if (op.portable) ++out.portable_kernels;
     if (!op.category.known) unknown.insert(op.type);
-    if (op.category.group == Group::kDataMovement) {
+    if (op.category.group == OperatorGroup::kDataMovement) {
       MovementSum& sum = out.movement[MovementKind(op)];
       ++sum.operators;
       sum.ns += row.mean_self;
@@ -167,7 +167,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
     } else {
       out.latency.n = out.traced.n;
     }
-    const std::vector<double> totals = profile.Totals(profile.DescribedRuns());
+    const std::vector<double> totals = profile.Totals(profile.SteadyOrCommonRuns());
     out.latency_histogram = stats::MakeHistogram(totals);
     out.latency_ecdf = stats::MakeEcdf(totals);
     out.latency_from_trace = true;
@@ -203,7 +203,7 @@ void AddCpuTime(const ExperimentData& data, ReportExperiment& out) {
   out.cpu_of_busiest = stats::Median(busiest);
 }
 
-ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<Profile> profile) {
+ReportExperiment MakeReportExperiment(const RunData& run, std::size_t index, std::optional<Profile> profile) {
   const ExperimentData& data = run.experiments[index];
   ReportExperiment out;
   out.index = index;
@@ -215,9 +215,9 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
     const std::vector<Nanoseconds> all = data.AllLatencies();
     const std::vector<Nanoseconds> recorded = data.CleanOrAllLatencies();
     out.clean_runs = static_cast<std::int64_t>(data.Latencies().size());
-    out.latency_of_all = stats::Describe(std::vector<double>(all.begin(), all.end()));
+    out.latency_of_all = stats::Summarize(std::vector<double>(all.begin(), all.end()));
     const std::vector<double> latencies(recorded.begin(), recorded.end());
-    out.latency = stats::Describe(latencies);
+    out.latency = stats::Summarize(latencies);
     AddCpuTime(data, out);
     out.period = data.period;
     if (data.period > 0) {
@@ -236,7 +236,7 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
   if (const PeaksEntry* peaks = run.peaks ? FindPeaks(*run.peaks, out.label) : nullptr;
       peaks != nullptr && out.profile)
     out.roofline = MakeRoofline(*out.profile, *peaks);
-  if (run.schedule.sustained_seconds > 0) out.sustained = DescribeSustained(data);
+  if (run.schedule.sustained_seconds > 0) out.sustained = SummarizeSustained(data);
   return out;
 }
 
@@ -252,12 +252,12 @@ void AddComparisons(Report& report) {
   const RunData& run = report.run;
   for (const ComparePair& pair : run.pairs) {
     if (pair.baseline >= report.experiments.size() || pair.candidate >= report.experiments.size()) continue;
-    const ExperimentPair sides{run, report.experiments[pair.baseline], report.experiments[pair.candidate]};
-    const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
+    const ExperimentPair variants{run, report.experiments[pair.baseline], report.experiments[pair.candidate]};
+    const ReportExperiment &baseline = variants.baseline, &candidate = variants.candidate;
     const std::string reason = baseline.latency.n == 0 ? baseline.label + " has no times"
                                : candidate.latency.n == 0
                                    ? candidate.label + " has no times"
-                                   : SmeNotDifferentReason(sides.BaselineData(), sides.CandidateData());
+                                   : SmeNotDifferentReason(variants.BaselineData(), variants.CandidateData());
     if (!reason.empty()) {
       report.warnings.push_back("no comparison of " + baseline.label + " and " + candidate.label + ": " +
                                 reason);
@@ -267,11 +267,11 @@ void AddComparisons(Report& report) {
     result.baseline = pair.baseline;
     result.candidate = pair.candidate;
     result.label = pair.label;
-    result.comparison = CompareExperiments(sides, pair.baseline_label, pair.candidate_label);
-    result.costs = CompareStartupCosts(sides, result.comparison.pairing == Pairing::kLaunches);
+    result.comparison = CompareExperiments(variants, pair.baseline_label, pair.candidate_label);
+    result.costs = CompareStartupCosts(variants, result.comparison.pairing == Pairing::kLaunches);
     if (result.comparison.latency.estimate)
       result.half_width = result.comparison.latency.estimate->half_width();
-    result.same_configuration = SameConfiguration(sides.BaselineData(), sides.CandidateData());
+    result.same_configuration = SameConfiguration(variants.BaselineData(), variants.CandidateData());
     if (result.same_configuration && result.half_width) {
       const stats::RatioEstimate& estimate = *result.comparison.latency.estimate;
       // The larger distance of the interval's ends from 1, the true ratio of an A/A pair.
@@ -279,15 +279,15 @@ void AddComparisons(Report& report) {
           std::max(std::abs(std::expm1(estimate.log_low)), std::abs(std::expm1(estimate.log_high)));
       report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
     }
-    result.releases = sides.DifferInRelease();
-    result.own_exports = result.releases && sides.RanOwnExports();
+    result.releases = variants.DifferInRelease();
+    result.own_exports = result.releases && variants.RanOwnExports();
     if (result.own_exports) result.effects = FindReleaseEffects(report, pair.baseline, pair.candidate);
     result.outputs = pair.outputs;
-    result.layers = CompareLayers(sides);
-    result.by_source = CompareByName(sides, SourceLineName);
-    result.by_delegate = CompareByName(sides, DelegateName);
-    result.by_kernel = CompareByName(sides, KernelName);
-    result.factors = FactorSpeedup(sides, result.comparison);
+    result.layers = CompareLayers(variants);
+    result.by_source = CompareByName(variants, SourceLineName);
+    result.by_delegate = CompareByName(variants, DelegateName);
+    result.by_kernel = CompareByName(variants, KernelName);
+    result.factors = FactorSpeedup(variants, result.comparison);
     if (result.comparison.latency_from_trace &&
         !(baseline.latency_from_trace && candidate.latency_from_trace)) {
       report.warnings.push_back(candidate.label + " and " + baseline.label +
@@ -413,7 +413,7 @@ const ExperimentData& ReportExperiment::Data(const Report& report) const {
   return report.run.experiments[index];
 }
 
-double ReportExperiment::GroupMean(Group group) const {
+double ReportExperiment::GroupMean(OperatorGroup group) const {
   const auto row = static_cast<std::size_t>(group);
   return row < groups.rows.size() ? groups.rows[row].Mean(groups).value_or(0) : 0;
 }
@@ -461,7 +461,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   profiles.resize(report.run.experiments.size());
   for (std::size_t i = 0; i < report.run.experiments.size(); ++i) {
     report.emulated = report.emulated || report.run.experiments[i].emulated;
-    report.experiments.push_back(Describe(report.run, i, std::move(profiles[i])));
+    report.experiments.push_back(MakeReportExperiment(report.run, i, std::move(profiles[i])));
   }
   report.watched = FindWatchedExperiments(report.run);
   AddMatrixKernels(report);

@@ -31,7 +31,7 @@ TEST(Assemble, OperatorsAndOverheadsAddUp) {
   for (const ReportExperiment& experiment : report.experiments) {
     Nanoseconds sum = 0;
     for (const OperatorRow& row : experiment.operators) sum += row.total_self;
-    for (const Group group : {Group::kFrameworkOverhead, Group::kDelegateOverhead}) {
+    for (const OperatorGroup group : {OperatorGroup::kFrameworkOverhead, OperatorGroup::kDelegateOverhead}) {
       sum += experiment.groups.rows[static_cast<std::size_t>(group)].total;
     }
     EXPECT_EQ(sum + experiment.groups.rows.back().total, experiment.groups.total);
@@ -42,7 +42,8 @@ TEST(Assemble, OpaqueCallsHaveNoOverhead) {
   Report report = example::MakePair();
   ReportExperiment& experiment = report.experiments[1];
   // Large enough to be reported.
-  experiment.groups.rows[static_cast<std::size_t>(Group::kDelegateOverhead)].total = experiment.groups.total;
+  experiment.groups.rows[static_cast<std::size_t>(OperatorGroup::kDelegateOverhead)].total =
+      experiment.groups.total;
   const auto calls = [&]() -> std::int64_t {
     for (const Finding& finding : MakeFindings(report)) {
       const auto* const overhead = std::get_if<finding::DelegateOverhead>(&finding.details);
@@ -53,8 +54,8 @@ TEST(Assemble, OpaqueCallsHaveNoOverhead) {
   const std::int64_t all = calls();
   ASSERT_GT(all, 0);
   for (Operator& op : experiment.profile->operators) {
-    if (op.category.group != Group::kDelegateOverhead) continue;
-    op.category = {"OTHER", Group::kOther, true};  // as for opaque calls
+    if (op.category.group != OperatorGroup::kDelegateOverhead) continue;
+    op.category = {"OTHER", OperatorGroup::kOther, true};  // as for opaque calls
     break;
   }
   EXPECT_EQ(calls(), all - 1);
@@ -69,7 +70,7 @@ TEST(Assemble, TakesTheHeadlineFromUntracedRuns) {
   EXPECT_LE(pair.experiments[0].interval->low, *pair.experiments[0].latency.p50);
   EXPECT_GE(pair.experiments[0].interval->high, *pair.experiments[0].latency.p50);
 
-  const Report bare = example::MakeBare();
+  const Report bare = example::MakeBareEtdumpReport();
   EXPECT_TRUE(bare.bare);
   EXPECT_TRUE(bare.experiments[0].latency_from_trace);
   EXPECT_FALSE(bare.experiments[0].interval);
@@ -124,7 +125,7 @@ TEST(Assemble, IntervalsCoverTheClockTick) {
   EXPECT_EQ(interval(961).low, 960);
   EXPECT_EQ(interval(961).high, 962);
   EXPECT_EQ(interval(961 + 52).low, 961 - 52);  // a counter of 19.2 MHz
-  EXPECT_EQ(interval(961 + 5000).low, 960);     // an interruption, not a clock
+  EXPECT_EQ(interval(961 + 5000).low, 960);     // so far apart, the difference is an interruption, not a tick
 }
 
 TEST(Assemble, ComparesByLaunches) {

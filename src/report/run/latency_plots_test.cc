@@ -21,9 +21,9 @@ TEST(LatencyPlots, PlotsAPairOnOneAxis) {
   const LatencyPlot& plot = report.latency_plots[0];
   EXPECT_THAT(plot.experiments, ElementsAre(0, 1));
   const stats::SharedHistogram& histogram = plot.histogram;
-  for (std::size_t side = 0; side < 2; ++side) {
-    const stats::Distribution& latency = report.experiments[side].latency;
-    EXPECT_EQ(Sum(histogram.counts[side]) + histogram.above_axis[side], latency.n);
+  for (std::size_t variant = 0; variant < 2; ++variant) {
+    const stats::Distribution& latency = report.experiments[variant].latency;
+    EXPECT_EQ(Sum(histogram.counts[variant]) + histogram.above_axis[variant], latency.n);
   }
   // "on" is at the beginning, "off" at the end, and no column has both.
   EXPECT_DOUBLE_EQ(histogram.from, *report.experiments[1].latency.min);
@@ -34,7 +34,7 @@ TEST(LatencyPlots, PlotsAPairOnOneAxis) {
 }
 
 TEST(LatencyPlots, PlotsSteadyRunsOfATrace) {
-  const Report report = example::MakeBare();
+  const Report report = example::MakeBareEtdumpReport();
   ASSERT_EQ(report.latency_plots.size(), 1U);
   EXPECT_TRUE(report.experiments[0].latency_from_trace);
   const stats::SharedHistogram& histogram = report.latency_plots[0].histogram;

@@ -110,23 +110,23 @@ std::optional<double> AttributedShare(const Profile& profile) {
   return QuotientIfDefined(attributed, all);
 }
 
-std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides) {
+std::vector<LayerDelta> CompareLayers(const ExperimentPair& variants) {
   // The candidate's tree, then the modules that only the baseline has. The outer rows of a wrapper contain
   // the whole model, so they are compared with the whole model of the variant without the wrapper.
-  const ModulePrefixes prefixes = FindWrapperPrefixes(MapEach(sides.baseline.layers, &LayerRow::path),
-                                                      MapEach(sides.candidate.layers, &LayerRow::path));
+  const ModulePrefixes prefixes = FindWrapperPrefixes(MapEach(variants.baseline.layers, &LayerRow::path),
+                                                      MapEach(variants.candidate.layers, &LayerRow::path));
   const auto remove_prefix = [](const std::string& path, const std::string& prefix) {
     return prefix.starts_with(path + '.') ? "" : WithoutPrefix(path, prefix);
   };
   std::vector<LayerDelta> layers;
   std::vector<OperatorSet> sets;
   std::map<std::string, std::vector<std::size_t>> index;  // rows by the path without the prefix
-  for (const LayerRow& row : sides.candidate.layers) {
+  for (const LayerRow& row : variants.candidate.layers) {
     index[remove_prefix(row.path, prefixes.candidate)].push_back(sets.size());
     sets.push_back({row.path, {}, row.operators});
     layers.push_back({row.depth, row.type, {}});
   }
-  for (const LayerRow& row : sides.baseline.layers) {
+  for (const LayerRow& row : variants.baseline.layers) {
     const auto found = index.find(remove_prefix(row.path, prefixes.baseline));
     if (found == index.end()) {
       sets.push_back({row.path, row.operators, {}});
@@ -138,18 +138,18 @@ std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides) {
       if (sets[place].baseline.empty()) sets[place].baseline = row.operators;
     }
   }
-  std::vector<DeltaRow> rows = CompareExperimentSets(sides, sets);
+  std::vector<DeltaRow> rows = CompareExperimentSets(variants, sets);
   if (rows.empty()) return {};
   for (std::size_t i = 0; i < rows.size(); ++i) layers[i].row = std::move(rows[i]);
   return layers;
 }
 
-std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction get_name) {
-  if (!sides.baseline.profile || !sides.candidate.profile) return {};
+std::vector<DeltaRow> CompareByName(const ExperimentPair& variants, OperatorNameFunction get_name) {
+  if (!variants.baseline.profile || !variants.candidate.profile) return {};
   std::vector<OperatorSet> sets;
   std::map<std::string, std::size_t> index;
   for (const bool is_candidate : {true, false}) {
-    const Profile& profile = is_candidate ? *sides.candidate.profile : *sides.baseline.profile;
+    const Profile& profile = is_candidate ? *variants.candidate.profile : *variants.baseline.profile;
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
       const auto name = get_name(profile, op);
       if (!name) continue;
@@ -159,7 +159,7 @@ std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFun
       (is_candidate ? set.candidate : set.baseline).push_back(op);
     }
   }
-  return CompareExperimentSets(sides, sets);
+  return CompareExperimentSets(variants, sets);
 }
 
 }  // namespace etprof

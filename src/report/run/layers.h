@@ -58,10 +58,10 @@ struct LayerDelta {
     v("type", &LayerDelta::type, {.meaning = "class of the module", .or_null = true});
   }
 };
-std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides);
+std::vector<LayerDelta> CompareLayers(const ExperimentPair& variants);
 
 // Compares groups of operators with the same name by `get_name` (argument: index into the profile's
 // operators). Operators without a name are excluded.
-std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction get_name);
+std::vector<DeltaRow> CompareByName(const ExperimentPair& variants, OperatorNameFunction get_name);
 
 }  // namespace etprof

@@ -15,27 +15,28 @@
 namespace etprof {
 namespace {
 
-Side MakeSide(const RunData& run, const ReportExperiment& experiment, const std::string& label) {
+ComparedVariant MakeComparedVariant(const RunData& run, const ReportExperiment& experiment,
+                                    const std::string& label) {
   const ExperimentData& data = run.experiments[experiment.index];
-  Side side;
-  side.label = label.empty() ? experiment.label : label;
-  side.profile = experiment.profile ? &*experiment.profile : nullptr;
-  side.bursts = data.Bursts();
-  side.settings = data.Settings();
-  side.executorch = data.executorch_version;
-  side.tracer_added = std::ranges::any_of(data.executorch_libraries, [](const auto& library) {
+  ComparedVariant variant;
+  variant.label = label.empty() ? experiment.label : label;
+  variant.profile = experiment.profile ? &*experiment.profile : nullptr;
+  variant.bursts = data.Bursts();
+  variant.settings = data.Settings();
+  variant.executorch = data.executorch_version;
+  variant.tracer_added = std::ranges::any_of(data.executorch_libraries, [](const auto& library) {
     return library.path.find("/_portable_lib") != std::string::npos;
   });
   for (const Launch& launch : data.launches) {
     if (!launch.clocks || !launch.clocks->read_ns) continue;
-    side.clock_read_ns =
-        std::max(side.clock_read_ns.value_or(0), static_cast<double>(*launch.clocks->read_ns));
+    variant.clock_read_ns =
+        std::max(variant.clock_read_ns.value_or(0), static_cast<double>(*launch.clocks->read_ns));
   }
-  side.waited_share = data.WaitedShare();
-  side.emulated = data.emulated;
-  side.trace_enabled = data.trace_enabled;
-  side.mixed = !experiment.run_classes.empty();
-  return side;
+  variant.waited_share = data.WaitedShare();
+  variant.emulated = data.emulated;
+  variant.trace_enabled = data.trace_enabled;
+  variant.mixed = !experiment.run_classes.empty();
+  return variant;
 }
 
 constexpr std::size_t kMinLaunches = 5;
@@ -50,8 +51,8 @@ LaunchValues CollectLogs(const ExperimentData& data, const auto& get_value) {
   return logs;
 }
 
-void CompareCost(const ExperimentPair& sides, const auto& get_value, StartupCost& cost) {
-  const ExperimentData &baseline = sides.BaselineData(), &candidate = sides.CandidateData();
+void CompareCost(const ExperimentPair& variants, const auto& get_value, StartupCost& cost) {
+  const ExperimentData &baseline = variants.BaselineData(), &candidate = variants.CandidateData();
   const LaunchValues before = CollectLogs(baseline, get_value);
   std::vector<double> effects;
   for (const auto& [launch, log] : CollectLogs(candidate, get_value)) {
@@ -63,7 +64,7 @@ void CompareCost(const ExperimentPair& sides, const auto& get_value, StartupCost
   const bool emulated = baseline.emulated || candidate.emulated;
   if (emulated) cost.verdict = stats::Verdict::kEmulated;
   if (effects.size() < kMinLaunches) return;
-  const CompareOptions options = MakeCompareOptions(sides.run);
+  const CompareOptions options = MakeCompareOptions(variants.run);
   cost.estimate = stats::EstimateRatio(effects, options.confidence);
   if (!cost.estimate || emulated) return;
   cost.verdict = stats::DecideVerdict(cost.estimate->log_low, cost.estimate->log_high, options.margin);
@@ -98,12 +99,12 @@ CompareOptions MakeCompareOptions(const RunData& run) {
   return options;
 }
 
-Comparison CompareExperiments(const ExperimentPair& sides, const std::string& baseline_label,
+Comparison CompareExperiments(const ExperimentPair& variants, const std::string& baseline_label,
                               const std::string& candidate_label, const std::vector<NodePair>* matches) {
-  CompareOptions options = MakeCompareOptions(sides.run);
+  CompareOptions options = MakeCompareOptions(variants.run);
   options.matches = matches;
-  return Compare(MakeSide(sides.run, sides.baseline, baseline_label),
-                 MakeSide(sides.run, sides.candidate, candidate_label), options);
+  return Compare(MakeComparedVariant(variants.run, variants.baseline, baseline_label),
+                 MakeComparedVariant(variants.run, variants.candidate, candidate_label), options);
 }
 
 std::string CleanRunsText(const Comparison& comparison) {
@@ -128,38 +129,40 @@ std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baselin
   return stats::EstimateRatio(launches, confidence);
 }
 
-Comparison CompareLatencies(const ExperimentPair& sides) {
-  Side a = MakeSide(sides.run, sides.baseline, ""), b = MakeSide(sides.run, sides.candidate, "");
+Comparison CompareLatencies(const ExperimentPair& variants) {
+  ComparedVariant a = MakeComparedVariant(variants.run, variants.baseline, ""),
+                  b = MakeComparedVariant(variants.run, variants.candidate, "");
   a.profile = b.profile = nullptr;
-  return Compare(a, b, MakeCompareOptions(sides.run));
+  return Compare(a, b, MakeCompareOptions(variants.run));
 }
 
-std::vector<DeltaRow> CompareExperimentSets(const ExperimentPair& sides,
+std::vector<DeltaRow> CompareExperimentSets(const ExperimentPair& variants,
                                             const std::vector<OperatorSet>& sets) {
   if (sets.empty()) return {};
-  return CompareSets(MakeSide(sides.run, sides.baseline, ""), MakeSide(sides.run, sides.candidate, ""), sets,
-                     MakeCompareOptions(sides.run));
+  return CompareSets(MakeComparedVariant(variants.run, variants.baseline, ""),
+                     MakeComparedVariant(variants.run, variants.candidate, ""), sets,
+                     MakeCompareOptions(variants.run));
 }
 
-StartupCosts CompareStartupCosts(const ExperimentPair& sides, bool paired) {
-  const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
+StartupCosts CompareStartupCosts(const ExperimentPair& variants, bool paired) {
+  const ReportExperiment &baseline = variants.baseline, &candidate = variants.candidate;
   StartupCosts costs;
   costs.load = {baseline.load, candidate.load};
   costs.first_run = {baseline.first_run, candidate.first_run};
   // Libraries of two releases differ in size, so exclude them from the memory of the model.
-  const bool releases = sides.DifferInRelease();
+  const bool releases = variants.DifferInRelease();
   const auto peak = [&](const ReportExperiment& experiment,
                         const ExperimentData& data) -> std::optional<double> {
     const std::optional<Bytes> bytes = releases ? data.PeakSinceLoad() : experiment.peak_rss;
     return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
   };
-  costs.peak_memory.baseline = peak(baseline, sides.BaselineData());
-  costs.peak_memory.candidate = peak(candidate, sides.CandidateData());
+  costs.peak_memory.baseline = peak(baseline, variants.BaselineData());
+  costs.peak_memory.candidate = peak(candidate, variants.CandidateData());
   if (!paired) return costs;
-  CompareCost(sides, &Launch::CleanLoad, costs.load);
-  CompareCost(sides, &Launch::CleanFirstRun, costs.first_run);
+  CompareCost(variants, &Launch::CleanLoad, costs.load);
+  CompareCost(variants, &Launch::CleanFirstRun, costs.first_run);
   CompareCost(
-      sides, [&](const Launch& launch) { return releases ? launch.PeakSinceLoad() : launch.peak_rss; },
+      variants, [&](const Launch& launch) { return releases ? launch.PeakSinceLoad() : launch.peak_rss; },
       costs.peak_memory);
   return costs;
 }

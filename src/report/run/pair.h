@@ -30,7 +30,7 @@ struct ExperimentPair {
 
 // Compares the experiments with the schedule's margin and levels. Empty labels are replaced by the
 // experiments' labels. `matches`: see CompareOptions.
-Comparison CompareExperiments(const ExperimentPair& sides, const std::string& baseline_label = "",
+Comparison CompareExperiments(const ExperimentPair& variants, const std::string& baseline_label = "",
                               const std::string& candidate_label = "",
                               const std::vector<NodePair>* matches = nullptr);
 
@@ -61,15 +61,15 @@ std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baselin
                                                      double confidence, double drift);
 
 // Compares only the latency, without groups and operators.
-Comparison CompareLatencies(const ExperimentPair& sides);
+Comparison CompareLatencies(const ExperimentPair& variants);
 
 // Compares sets of operators.
-std::vector<DeltaRow> CompareExperimentSets(const ExperimentPair& sides,
+std::vector<DeltaRow> CompareExperimentSets(const ExperimentPair& variants,
                                             const std::vector<OperatorSet>& sets);
 
 // Compares the costs of a process besides its runs. `paired`: the launches of both variants were interleaved.
 // The estimate is computed like that of the latency, with one value per launch; absent for fewer than five
 // launches.
-StartupCosts CompareStartupCosts(const ExperimentPair& sides, bool paired);
+StartupCosts CompareStartupCosts(const ExperimentPair& variants, bool paired);
 
 }  // namespace etprof

@@ -27,9 +27,9 @@ struct SimpleEffect {
   TimeComparison latency;
 
   SimpleEffect(const Report& report, std::size_t baseline, std::size_t candidate) {
-    const ExperimentPair sides{report.run, report.experiments[baseline], report.experiments[candidate]};
-    latency = CompareLatencies(sides).latency;
-    for (const auto& [launch, bursts] : PairLaunches(sides.BaselineData(), sides.CandidateData())) {
+    const ExperimentPair variants{report.run, report.experiments[baseline], report.experiments[candidate]};
+    latency = CompareLatencies(variants).latency;
+    for (const auto& [launch, bursts] : PairLaunches(variants.BaselineData(), variants.CandidateData())) {
       if (const auto effect = stats::LaunchEffect(bursts)) launches[launch] = *effect;
     }
   }

@@ -18,7 +18,7 @@ namespace {
 
 OperatorTime MeasureTime(const Profile& profile, std::size_t op) {
   std::map<int, std::vector<double>> launches;
-  for (const std::size_t run : profile.DescribedRuns()) {
+  for (const std::size_t run : profile.SteadyOrCommonRuns()) {
     const Nanoseconds self = profile.Self(op)[run];
     if (self != Profile::kAbsent)
       launches[profile.runs[run].label.launch].push_back(static_cast<double>(self));

@@ -47,9 +47,9 @@ struct RooflineRow {
   static void Describe(auto& v) {
     using R = RooflineRow;
     constexpr std::string_view kTypes = "fp32|fp16|bf16|int8|other";
-    v("key", [](const R& row, const Profile& in) { return KeyText(in.operators[row.op].key); },
+    v("key", [](const R& row, const Profile& profile) { return KeyText(profile.operators[row.op].key); },
       {.meaning = "of the operator"});
-    v("name", [](const R& row, const Profile& in) { return in.operators[row.op].name; },
+    v("name", [](const R& row, const Profile& profile) { return profile.operators[row.op].name; },
       {.meaning = "of the operator"});
     v("dtype", &R::dtype, {.meaning = "that it multiplies in", .choices = kTypes});
     v("roof_dtype", &R::ceiling_dtype,

@@ -41,7 +41,7 @@ std::vector<std::size_t> SampleEvenly(const std::vector<std::size_t>& runs) {
 }
 
 RunClass MakeRunClass(const Profile& profile, std::string name, const std::vector<std::size_t>& runs) {
-  return {std::move(name), runs, stats::Describe(profile.Totals(runs))};
+  return {std::move(name), runs, stats::Summarize(profile.Totals(runs))};
 }
 
 std::string RangeText(const std::vector<std::size_t>& runs) {
@@ -151,13 +151,12 @@ finding::ConfinedOperators FindConfined(std::vector<finding::OperatorShift> shif
 // factors, as for inputs of other sizes. A slower machine slows compute-bound and memory-bound operators by
 // more similar factors.
 bool HaveDifferentFactors(const std::vector<finding::OperatorShift>& shifts) {
-  constexpr double kMinOperatorShareOfTime = 0.05;
+  constexpr double kMinOperatorTimeShare = 0.05;
   constexpr double kMinFactorRatio = 2.5;
   const auto [before, after] = SumShifts(shifts);
   double min_factor = INFINITY, max_factor = 0;
   for (const finding::OperatorShift& shift : shifts) {
-    if (shift.before_ns < kMinOperatorShareOfTime * before &&
-        shift.after_ns < kMinOperatorShareOfTime * after)
+    if (shift.before_ns < kMinOperatorTimeShare * before && shift.after_ns < kMinOperatorTimeShare * after)
       continue;
     if (shift.before_ns <= 0 || shift.after_ns <= 0) continue;
     min_factor = std::min(min_factor, shift.after_ns / shift.before_ns);

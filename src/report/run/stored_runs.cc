@@ -31,7 +31,7 @@ std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
 bool HaveSamePlace(const ExperimentData& a, const ExperimentData& b) {
   if (!a.place || !b.place) return a.place.has_value() == b.place.has_value();
   const auto key = [](const protocol::TestStep& place) {
-    return std::tie(place.test, place.method, place.tokens, place.at, place.times);
+    return std::tie(place.test, place.method, place.tokens, place.position, place.times);
   };
   return key(*a.place) == key(*b.place);
 }
@@ -131,10 +131,10 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
 }
 
 RunData JoinStoredRuns(RunData baseline, RunData candidate) {
-  for (RunData* side : {&baseline, &candidate}) {
-    std::erase_if(side->experiments, [](const ExperimentData& data) { return data.trace_enabled; });
-    for (ExperimentData& data : side->experiments)
-      if (data.method.empty()) data.method = side->method;
+  for (RunData* variant_run : {&baseline, &candidate}) {
+    std::erase_if(variant_run->experiments, [](const ExperimentData& data) { return data.trace_enabled; });
+    for (ExperimentData& data : variant_run->experiments)
+      if (data.method.empty()) data.method = variant_run->method;
   }
   RunData run;
   run.status = RunData::Status::kComplete;
@@ -147,13 +147,13 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
   if (candidate.schedule.margin > 0) run.schedule.margin = candidate.schedule.margin;
   run.schedule.interim_confidence =
       std::max(baseline.schedule.interim_confidence, candidate.schedule.interim_confidence);
-  for (const RunData* side : {&baseline, &candidate}) {
-    const std::string prefix = side == &baseline ? "baseline: " : "candidate: ";
-    for (const std::string& problem : side->problems) run.problems.push_back(prefix + problem);
-    for (const std::string& warning : side->warnings) run.warnings.push_back(prefix + warning);
+  for (const RunData* variant_run : {&baseline, &candidate}) {
+    const std::string prefix = variant_run == &baseline ? "baseline: " : "candidate: ";
+    for (const std::string& problem : variant_run->problems) run.problems.push_back(prefix + problem);
+    for (const std::string& warning : variant_run->warnings) run.warnings.push_back(prefix + warning);
   }
-  const auto measured_at = [](const RunData& side) {
-    return side.generated_at.empty() ? std::string("at a time not known") : side.generated_at;
+  const auto measured_at = [](const RunData& variant_run) {
+    return variant_run.generated_at.empty() ? std::string("at a time not known") : variant_run.generated_at;
   };
   run.warnings.insert(
       run.warnings.begin(),
@@ -175,12 +175,12 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
           fmt::format("{}: both variants are one model in two forms (baseline {}, candidate {})", pair.label,
                       model_a, model_b));
     }
-    for (const ExperimentData* side : {a, b}) {
-      run.experiments.push_back(*side);
+    for (const ExperimentData* variant_run : {a, b}) {
+      run.experiments.push_back(*variant_run);
       ExperimentData& data = run.experiments.back();
       if (data.label.empty()) data.label = data.name;
       for (std::string* name : {&data.label, data.place ? &data.place->variant : nullptr})
-        if (name != nullptr) *name += side == a ? " (baseline)" : " (candidate)";
+        if (name != nullptr) *name += variant_run == a ? " (baseline)" : " (candidate)";
       RemoveRounds(data);
     }
     run.pairs.push_back(std::move(pair));
@@ -191,14 +191,14 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
                             ExperimentNames(baseline), ExperimentNames(candidate)))
         .Remedy("give two results directories with experiments of the same names and threads");
   }
-  for (const RunData* side : {&baseline, &candidate}) {
-    for (const ExperimentData& data : side->experiments) {
-      const auto is_this = [&](const ExperimentMatch& match) {
+  for (const RunData* variant_run : {&baseline, &candidate}) {
+    for (const ExperimentData& data : variant_run->experiments) {
+      const auto has_experiment = [&](const ExperimentMatch& match) {
         return match.first == &data || match.second == &data;
       };
-      if (std::ranges::any_of(matches, is_this)) continue;
+      if (std::ranges::any_of(matches, has_experiment)) continue;
       run.warnings.push_back(fmt::format("only the {} has {} with {}: not checked",
-                                         side == &baseline ? "baseline" : "candidate", data.name,
+                                         variant_run == &baseline ? "baseline" : "candidate", data.name,
                                          CountedText(data.threads, "thread")));
     }
   }

@@ -9,7 +9,7 @@ namespace etprof {
 namespace {
 
 constexpr double kMaxWindowSeconds = 60;
-constexpr double kConfidenceOfChange = 0.95;
+constexpr double kChangeConfidence = 0.95;
 
 std::optional<double> MedianOfMember(const std::vector<SustainedPoint>& points, const auto& member) {
   std::vector<double> values;
@@ -23,7 +23,7 @@ SustainedPoint MakeSustainedPoint(const Burst& burst, Nanoseconds start) {
   SustainedPoint point;
   point.seconds = (static_cast<double>(burst.start - start) + static_cast<double>(burst.end - start)) / 2e9;
   const std::vector<double> runs(burst.recorded.begin(), burst.recorded.end());
-  const stats::Distribution latency = stats::Describe(runs);
+  const stats::Distribution latency = stats::Summarize(runs);
   point.median_ns = latency.p50.value_or(0);
   point.p95_ns = latency.p95.value_or(0);
   point.runs = runs.size();
@@ -35,7 +35,7 @@ SustainedPoint MakeSustainedPoint(const Burst& burst, Nanoseconds start) {
 
 }  // namespace
 
-std::optional<Sustained> DescribeSustained(const ExperimentData& data) {
+std::optional<Sustained> SummarizeSustained(const ExperimentData& data) {
   if (data.launches.empty()) return std::nullopt;
   const std::vector<Burst>& bursts = data.launches.back().bursts;
   Sustained sustained;
@@ -54,7 +54,7 @@ std::optional<Sustained> DescribeSustained(const ExperimentData& data) {
   sustained.first_ns = stats::Median(std::span<const double>(first));
   sustained.last_ns = stats::Median(std::span<const double>(last));
   // Times of an emulated CPU are not meaningful.
-  if (!data.emulated) sustained.change = stats::EstimateUnpaired(first, last, kConfidenceOfChange, 1);
+  if (!data.emulated) sustained.change = stats::EstimateUnpaired(first, last, kChangeConfidence, 1);
   return sustained;
 }
 

@@ -34,7 +34,7 @@ std::vector<Nanoseconds> MakeThrottledLatencies(std::size_t seconds, std::size_t
 }
 
 TEST(Sustained, ComparesTheBeginningWithTheEnd) {
-  const auto sustained = DescribeSustained(MakeSustainedData(MakeThrottledLatencies(600, 200)));
+  const auto sustained = SummarizeSustained(MakeSustainedData(MakeThrottledLatencies(600, 200)));
   ASSERT_TRUE(sustained.has_value());
   EXPECT_THAT(sustained->points, SizeIs(600));
   EXPECT_DOUBLE_EQ(sustained->seconds, 600);
@@ -53,7 +53,7 @@ TEST(Sustained, ComparesTheBeginningWithTheEnd) {
 TEST(Sustained, FindsNoChangeInConstantTimes) {
   std::vector<Nanoseconds> latencies;
   for (int i = 0; i < 200; ++i) latencies.push_back(10'000'000 + (i * 7919 % 101) * 1000);
-  const auto sustained = DescribeSustained(MakeSustainedData(latencies));
+  const auto sustained = SummarizeSustained(MakeSustainedData(latencies));
   ASSERT_TRUE(sustained.has_value());
   EXPECT_DOUBLE_EQ(sustained->window_seconds, 50);
   ASSERT_TRUE(sustained->change.has_value());
@@ -62,16 +62,16 @@ TEST(Sustained, FindsNoChangeInConstantTimes) {
 }
 
 TEST(Sustained, FewBurstsHaveNoInterval) {
-  const auto sustained = DescribeSustained(MakeSustainedData(MakeThrottledLatencies(8, 4)));
+  const auto sustained = SummarizeSustained(MakeSustainedData(MakeThrottledLatencies(8, 4)));
   ASSERT_TRUE(sustained.has_value());
   EXPECT_FALSE(sustained->change.has_value());
   EXPECT_EQ(sustained->last_ns, 15'000'001);
-  EXPECT_FALSE(DescribeSustained(ExperimentData()).has_value());
-  EXPECT_FALSE(DescribeSustained(MakeSustainedData({10, 10}, 0)).has_value());
+  EXPECT_FALSE(SummarizeSustained(ExperimentData()).has_value());
+  EXPECT_FALSE(SummarizeSustained(MakeSustainedData({10, 10}, 0)).has_value());
 }
 
 TEST(Sustained, CondensesToRangesOfTime) {
-  const auto sustained = DescribeSustained(MakeSustainedData(MakeThrottledLatencies(600, 300)));
+  const auto sustained = SummarizeSustained(MakeSustainedData(MakeThrottledLatencies(600, 300)));
   ASSERT_TRUE(sustained.has_value());
   const std::vector<SustainedPoint> chart = CondenseSustained(*sustained, 10);
   ASSERT_THAT(chart, SizeIs(10));

@@ -178,7 +178,7 @@ std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::ve
     }
     std::ranges::stable_sort(candidates, {},
                              [](const SuiteSetting* setting) { return *setting->latency_ns; });
-    if (candidates.size() > kMaxConfirmed) candidates.resize(kMaxConfirmed);
+    if (candidates.size() > kMaxConfirmedSettings) candidates.resize(kMaxConfirmedSettings);
     if (candidates.empty()) continue;
     SuiteCell confirmation = cell;
     confirmation.is_confirmation = true;

@@ -22,7 +22,7 @@ void FindFrontier(SuiteReport& suite, double false_discovery, double margin);
 
 // The maximum number of settings of a frontier that are measured again. The fastest settings are chosen.
 
-inline constexpr std::size_t kMaxConfirmed = 4;
+inline constexpr std::size_t kMaxConfirmedSettings = 4;
 
 // Makes one cell for each frontier that is measured again. Its baseline is the unmodified model of the first
 // of `cells` with this model and device, and its variants are the fastest other settings of the frontier. A

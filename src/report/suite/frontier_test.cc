@@ -103,9 +103,9 @@ TEST(Frontier, KeepsTradesAndTies) {
 }
 
 TEST(Frontier, ComparesSqnrInputByInput) {
-  const auto second = [](CheckedSqnr sqnr, CheckedSqnr of_first = {{"example", 40}, {"held-out 1", 30}}) {
+  const auto second = [](CheckedSqnr sqnr, CheckedSqnr first_sqnr = {{"example", 40}, {"held-out 1", 30}}) {
     return FrontierLabels(
-        {{.sqnr = std::move(of_first)}, {.latency = 0.8, .sqnr = std::move(sqnr), .program = "b2"}})[0];
+        {{.sqnr = std::move(first_sqnr)}, {.latency = 0.8, .sqnr = std::move(sqnr), .program = "b2"}})[0];
   };
   EXPECT_EQ(second({{"example", 41.5}, {"held-out 1", 32}}), "fp32, s1");
   EXPECT_EQ(second({{"example", 39.5}, {"held-out 1", 30.5}}), "fp32, s1") << "equal";

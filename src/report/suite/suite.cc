@@ -19,18 +19,20 @@ namespace {
 
 constexpr std::size_t kMaxListedOperators = 20;  // listed per cell
 constexpr double kVariantConfidence = 0.95;
-constexpr std::size_t kMinLoads = 5;  // the first process finds colder caches, which takes a few to even out
+constexpr std::size_t kMinLoadRatios =
+    5;  // the first process finds colder caches, which takes a few to even out
 
 // Finds the experiment of the unmodified model, which is in all pairs. If there is a single pair whose
 // variant masks features, it is the candidate (MakeProfileConfig), else the baseline.
 std::size_t FindUnmodifiedExperiment(const Report& report) {
   const std::vector<ComparePair>& pairs = report.run.pairs;
   if (pairs.empty()) return 0;
-  const auto in = [](const ComparePair& pair, std::size_t e) {
+  const auto is_in_pair = [](const ComparePair& pair, std::size_t e) {
     return pair.baseline == e || pair.candidate == e;
   };
   for (const std::size_t e : {pairs[0].baseline, pairs[0].candidate}) {
-    if (pairs.size() > 1 && std::ranges::all_of(pairs, [&](const ComparePair& pair) { return in(pair, e); }))
+    if (pairs.size() > 1 &&
+        std::ranges::all_of(pairs, [&](const ComparePair& pair) { return is_in_pair(pair, e); }))
       return e;
   }
   const bool masked = !report.run.experiments[pairs[0].baseline].isa.empty();
@@ -51,7 +53,7 @@ std::optional<LatencyInterval> MakeLoadInterval(const ExperimentData& data, doub
       logs.push_back(std::log(static_cast<double>(*load)));
   }
   const auto estimate =
-      logs.size() < kMinLoads ? std::nullopt : stats::EstimateRatio(logs, kVariantConfidence);
+      logs.size() < kMinLoadRatios ? std::nullopt : stats::EstimateRatio(logs, kVariantConfidence);
   if (!estimate) return std::nullopt;
   const double factor = 1 + estimate->half_width();
   return LatencyInterval{median_ns / factor, median_ns * factor, kVariantConfidence,
@@ -211,8 +213,8 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
         experiment.LatencyIsDisturbed() || cell.pairs[i].latency.verdict == stats::Verdict::kContended));
     SuiteSetting& setting = cell.settings.back();
     setting.variant = cell.pairs[i].variant;
-    const ExperimentData &data = experiment.Data(report), &as_it_is = unmodified.Data(report);
-    if (data.isa != as_it_is.isa || data.period != as_it_is.period)
+    const ExperimentData &data = experiment.Data(report), &unmodified_data = unmodified.Data(report);
+    if (data.isa != unmodified_data.isa || data.period != unmodified_data.period)
       setting.frontier_status = FrontierStatus::kExcluded;
   }
   for (std::size_t second = 1; second < experiments.size(); ++second) {
@@ -220,18 +222,19 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
       if (cell.settings[first].frontier_status == FrontierStatus::kExcluded ||
           cell.settings[second].frontier_status == FrontierStatus::kExcluded)
         continue;
-      const ExperimentPair sides{report.run, *experiments[first], *experiments[second]};
-      const Comparison comparison = CompareLatencies(sides);
+      const ExperimentPair compared{report.run, *experiments[first], *experiments[second]};
+      const Comparison comparison = CompareLatencies(compared);
       cell.setting_pairs.push_back({.first = first, .second = second, .latency = comparison.latency});
       SettingPair& pair = cell.setting_pairs.back();
       if (comparison.latency.verdict == stats::Verdict::kContended) pair.latency.estimate.reset();
-      pair.memory = CompareStartupCosts(sides, comparison.pairing == Pairing::kLaunches).peak_memory.estimate;
+      pair.memory =
+          CompareStartupCosts(compared, comparison.pairing == Pairing::kLaunches).peak_memory.estimate;
     }
   }
-  const SuiteSetting& as_it_is = cell.settings.front();
-  cell.latency_ns = as_it_is.latency_ns;
-  cell.interval = as_it_is.interval;
-  cell.launch_medians = as_it_is.launch_medians;
+  const SuiteSetting& unmodified_setting = cell.settings.front();
+  cell.latency_ns = unmodified_setting.latency_ns;
+  cell.interval = unmodified_setting.interval;
+  cell.launch_medians = unmodified_setting.launch_medians;
   cell.launches = unmodified.launches;
   if (!unmodified.profile) return;
   for (const OperatorRow& row : unmodified.operators) {

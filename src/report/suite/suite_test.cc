@@ -186,7 +186,7 @@ TEST(SuiteReport, SettingsHaveTheirOwnAccuracyMemoryAndLoad) {
   EXPECT_EQ(cell.settings[0].peak_memory, std::nullopt);
   EXPECT_EQ(cell.settings[1].peak_memory, 20'000'009) << "the largest of ten launches";
   EXPECT_EQ(cell.settings[0].load_ns, 1'005'000);
-  // SciPy: t.interval(0.95, 9, scale=sem(log([1, 1.01] * 5))) is 0.003752 wide on both sides.
+  // SciPy: t.interval(0.95, 9, scale=sem(log([1, 1.01] * 5))) is 0.003752 wide on both variants.
   ASSERT_TRUE(cell.settings[0].load_interval);
   EXPECT_NEAR(cell.settings[0].load_interval->high, 1'005'000 * 1.0037586, 30);
   EXPECT_NEAR(cell.settings[0].load_interval->low, 1'005'000 / 1.0037586, 30);

@@ -195,7 +195,7 @@ TEST(DevicesJson, MatchesTheReport) {
 TEST(DevicesJson, OddRunsMakeValidJson) {
   std::vector<Report> runs;
   runs.push_back(Report{});
-  runs.push_back(example::MakeBare());
+  runs.push_back(example::MakeBareEtdumpReport());
   const nlohmann::json json = RenderDevicesJsonValue(AssembleDevices(std::move(runs)));
   EXPECT_EQ(json["models"].size(), 2u);
 }

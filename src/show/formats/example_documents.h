@@ -143,7 +143,7 @@ inline show::Document MakeKernelsDocument() {
   report.model_id = "toy_cnn";
   for (const char* label : {"off", "on"})
     report.views.push_back(ReadKernelView(ETPROF_TEST_DATA "/toy_cnn.t1.log", label, "toy_cnn"));
-  report.views.back().use.kernels.pop_back();
+  report.views.back().usage.kernels.pop_back();
   report.comparison = CompareKernels(report.views, 0, 1);
   report.evidence = {
       {"off",
@@ -169,7 +169,7 @@ inline show::Document MakeSustainedDocument() {
   Report report;
   ReportExperiment& experiment = report.experiments.emplace_back();
   experiment.label = "as it is";
-  experiment.sustained = DescribeSustained(data);
+  experiment.sustained = SummarizeSustained(data);
   show::Document document;
   document.title = "Sustained";
   document.sections = show::MakeSustainedSections(report);
@@ -348,7 +348,7 @@ inline std::vector<show::Document> MakeDocuments() {
           MakeDeviceListDocument(),
           MakeCpuDocument(),
           show::MakeReportDocument(MakePair()),
-          show::MakeReportDocument(MakeBare()),
+          show::MakeReportDocument(MakeBareEtdumpReport()),
           MakeStaticCheckDocument(),
           MakeHistoryDocument(false),
           MakeHistoryDocument(true),

@@ -393,7 +393,7 @@ void ExpectFormatsAgree(const Report& report) {
 }
 
 TEST(Formats, AgreeOnAPair) { ExpectFormatsAgree(example::MakePair()); }
-TEST(Formats, AgreeOnASingleTrace) { ExpectFormatsAgree(example::MakeBare()); }
+TEST(Formats, AgreeOnASingleTrace) { ExpectFormatsAgree(example::MakeBareEtdumpReport()); }
 TEST(Formats, AgreeOnALadder) {
   std::vector<example::LadderPoint> points = example::MakeSme2Points();
   std::erase_if(points, [](const example::LadderPoint& point) { return point.threads != 1; });

@@ -80,7 +80,7 @@ TEST(RenderKernelsTerminal, NamesAreCompleteOnAPipe) {
   const KernelReport report = MakeKernelReport();
   std::ostringstream out;
   RenderDocumentTerminal(show::MakeKernelsDocument(report), {}, out);
-  for (const xnnpack::LoggedKernel& kernel : report.views[0].use.kernels) {
+  for (const xnnpack::LoggedKernel& kernel : report.views[0].usage.kernels) {
     if (kernel.status == xnnpack::KernelStatus::kSuperseded) continue;
     EXPECT_THAT(out.str(), testing::ContainsRegex("  " + kernel.name + " +" + GetName(kernel.status)));
   }
@@ -88,7 +88,7 @@ TEST(RenderKernelsTerminal, NamesAreCompleteOnAPipe) {
 
 TEST(KernelsJson, IsValidJsonForAnyName) {
   KernelReport report = MakeKernelReport();
-  report.views[0].use.kernels[0].name = "\xff\"\n";
+  report.views[0].usage.kernels[0].name = "\xff\"\n";
   const nlohmann::json json = nlohmann::json::parse(JsonText(ToJson(report)));
   EXPECT_EQ(json.at("schema_version"), 1);
   EXPECT_EQ(json.at("logs")[0].at("kernels").size(), 38U);

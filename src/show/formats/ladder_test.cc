@@ -122,20 +122,20 @@ TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
     }
   }
   std::size_t tied = 0;
-  for (LadderBest::Other& other : report.ladder->best->others) {
+  for (LadderBest::OtherSetting& other : report.ladder->best->others) {
     // The last setting is significantly slower.
     const bool last = ++tied == report.ladder->best->others.size();
-    other.against.verdict = last ? stats::Verdict::kFaster : stats::Verdict::kInconclusive;
+    other.best_comparison.verdict = last ? stats::Verdict::kFaster : stats::Verdict::kInconclusive;
     if (last) continue;
-    other.against.estimate->log_low = -20;
-    other.against.estimate->log_high = 20;
+    other.best_comparison.estimate->log_low = -20;
+    other.best_comparison.estimate->log_high = 20;
   }
   answers +=
       GoldenState("inconclusive levels, all settings but one tied in wide intervals", RenderAnswers(report));
-  LadderBest::Other& contended = report.ladder->best->others.front();
-  contended.against.verdict = stats::Verdict::kContended;
+  LadderBest::OtherSetting& contended = report.ladder->best->others.front();
+  contended.best_comparison.verdict = stats::Verdict::kContended;
   answers += GoldenState("also a contended setting", RenderAnswers(report));
-  report.ladder->best->others.back().against.verdict = stats::Verdict::kInconclusive;
+  report.ladder->best->others.back().best_comparison.verdict = stats::Verdict::kInconclusive;
   answers += GoldenState("no setting significantly the fastest", RenderAnswers(report));
   // The order follows the medians themselves, whatever the ratios are.
   report.ladder->latency.cells[contended.setting.threads][contended.setting.level].ns = 1e6;

@@ -51,7 +51,7 @@ std::string MatrixScreen(const TerminalOptions& options) {
 }
 
 void SetVerdictsOfOperators(stats::Verdict verdict, Report& report) {
-  for (MatrixRow& row : report.matrices[0].operators) row.against.back().verdict = verdict;
+  for (MatrixRow& row : report.matrices[0].operators) row.cells.back().verdict = verdict;
 }
 
 // Returns the lines of the list of operators that are no faster with more threads.
@@ -123,7 +123,7 @@ TEST(RenderMatrix, NamesOperatorsThatDoNotScale) {
 
 TEST(RenderMatrix, HidesInconclusiveValues) {
   Report report = MakeThreadSweep();
-  TimeComparison& time_comparison = report.matrices[0].latency.against[0];
+  TimeComparison& time_comparison = report.matrices[0].latency.cells[0];
   const auto cell = [&] {
     const std::vector<show::Section> sections = {show::MakeMatrixSection(report, report.matrices[0])};
     for (const auto& part : sections.front().parts) {

@@ -48,7 +48,7 @@ TEST(ReportScreen, ShowsAnyNumberOfExperiments) {
       "show/report_screen",
       GoldenState("a pair", Screen(example::MakePair(), {.report_path = "runs/report.md"})) +
           GoldenState("a pair in ASCII", Screen(example::MakePair(), {.ascii = true, .report_path = ""})) +
-          GoldenState("a single trace", Screen(example::MakeBare())) +
+          GoldenState("a single trace", Screen(example::MakeBareEtdumpReport())) +
           GoldenState("three traces", Screen(MakeThreeTraces())) +
           GoldenState("nine traces in 60 columns", Screen(many, {.width = 60, .report_path = ""})) +
           GoldenState("no times", Screen(MakeRunWithoutTimes())));
@@ -60,7 +60,7 @@ TEST(ReportScreen, KeepsToTheWidth) {
       TerminalOptions options;
       options.width = width;
       options.all = all;
-      for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+      for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()}) {
         std::istringstream lines(Screen(report, options));
         for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
       }
@@ -172,8 +172,9 @@ TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
   EXPECT_THAT(text, HasSubstr(ToText(show::MakeFindingTexts(pair, pair.findings.front()).text,
                                      show::LatencyRange(pair))
                                   .substr(0, 20)));
-  ExpectGolden("show/report_short_page",
-               GoldenState("a pair", text) + GoldenState("a single trace", Brief(example::MakeBare())));
+  ExpectGolden(
+      "show/report_short_page",
+      GoldenState("a pair", text) + GoldenState("a single trace", Brief(example::MakeBareEtdumpReport())));
   EXPECT_LT(text.size(), Page(pair).size() / 4);
   // Every folded part is closed.
   EXPECT_LT(text.find("<details>"), text.find("</details>"));
@@ -193,7 +194,7 @@ TEST(ReportPage, NonzeroIsNeverPrintedAsZero) {
 
 // GitHub ends a table at the first line that is not a row, and drops cells beyond the heading's.
 TEST(ReportPage, EveryRowHasAsManyCellsAsTheHeading) {
-  std::istringstream lines(Page(example::MakePair()) + Page(example::MakeBare()) +
+  std::istringstream lines(Page(example::MakePair()) + Page(example::MakeBareEtdumpReport()) +
                            Brief(example::MakePair()));
   std::ptrdiff_t cells = 0;
   for (std::string line; std::getline(lines, line);) {

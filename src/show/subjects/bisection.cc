@@ -70,8 +70,8 @@ Document MakeBisectionDocument(const Bisection& bisection) {
       .sections = {{"", {MakeBisectionStepsTable(bisection)}}}};
   if (bisection.result == Bisection::Result::kSeveral) {
     document.sections.push_back({"",
-                                 {List{"Between the last good and the first bad one",
-                                       {bisection.suspects.begin(), bisection.suspects.end()}}}});
+                                 {List{.title = "Between the last good and the first bad one",
+                                       .items = {bisection.suspects.begin(), bisection.suspects.end()}}}});
   }
   document.method =
       "Every step is measured interleaved with the good version until it is clear whether it is closer to "

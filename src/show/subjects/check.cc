@@ -84,8 +84,9 @@ std::vector<Text> ChangedOperatorLines(const CheckPair& pair) {
 // "Convolution (NHWC, F32) IGEMM #2: FMA3 -> AVX-512"; a single line if nothing differs.
 std::vector<Text> KernelChangeLines(const CheckPair& pair) {
   std::vector<Text> lines;
-  const auto text = [](const ObservedOperator::Side& side) {
-    return side.code + (side.kernel.empty() ? "" : fmt::format(" ({})", side.kernel));
+  const auto text = [](const ObservedOperator::ExecutedCode& executed_code) {
+    return executed_code.code +
+           (executed_code.kernel.empty() ? "" : fmt::format(" ({})", executed_code.kernel));
   };
   for (const ObservedOperator& op : pair.observed) {
     if (op.baseline != op.candidate)
@@ -135,7 +136,8 @@ Section MakeCheckSection(const CheckPair& pair) {
     section.parts.emplace_back(std::move(table));
   }
   const auto add = [&](const char* title, const std::vector<Text>& lines) {
-    section.AddUnlessEmpty(List{title, {lines.begin(), lines.end()}, kScreenChanges});
+    section.AddUnlessEmpty(
+        List{.title = title, .items = {lines.begin(), lines.end()}, .screen_items = kScreenChanges});
   };
   add(pair.time_changes.empty() ? "operators of one variant" : "operators that changed",
       ChangedOperatorLines(pair));
@@ -303,7 +305,7 @@ Document MakeCheckDocument(const CheckReport& check) {
       Headline(check.decision, check.require_conclusive, check.error, ComparisonsText(check))};
   for (const CheckPair& pair : check.pairs) document.sections.push_back(MakeCheckSection(pair));
   if (check.pairs.empty()) document.sections.push_back({"", {MakeChecksTable(CheckPair(), true)}});
-  document.notes = ToNotes(check.notes);
+  document.notes = MakeNoteList(check.notes);
   document.method = fmt::format(
       "Intervals are bounds of one-sided t-tests over launches; the false discovery rate is controlled at "
       "{:g}% over all checks.",

@@ -53,8 +53,8 @@ Table MakeOperatorDifferencesTable(const MethodDiff& method) {
     table.AddColumns(Right("baseline", "baseline time").WithDropPriority(3),
                      Right("candidate", "candidate time").WithDropPriority(3), Right("difference"));
   }
-  using Side = OperatorDifference::Side;
-  const auto add = [&](std::string name, const Side& baseline, const Side& candidate, Row::Role role) {
+  using Costs = OperatorDifference::Costs;
+  const auto add = [&](std::string name, const Costs& baseline, const Costs& candidate, Row::Role role) {
     Row& row =
         table.AddRow(std::move(name), CellOrBlank<Amount>(baseline.macs), CellOrBlank<Amount>(candidate.macs),
                      CellOrBlank<Size>(baseline.bytes), CellOrBlank<Size>(candidate.bytes));
@@ -64,7 +64,7 @@ Table MakeOperatorDifferencesTable(const MethodDiff& method) {
               Time{candidate.ns.value_or(0) - baseline.ns.value_or(0)});
     }
   };
-  Side hidden_baseline, hidden_candidate;  // sums of the rows that a screen hides
+  Costs hidden_baseline, hidden_candidate;  // sums of the rows that a screen hides
   for (const OperatorDifference& difference : method.operators) {
     add(difference.change.Text(), difference.baseline, difference.candidate, Row::Role::kPart);
     if (table.rows.size() <= kScreenDifferences) continue;

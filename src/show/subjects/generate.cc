@@ -21,18 +21,18 @@ constexpr double kMinShownExcess = 0.02;
 std::string TokensText(std::int64_t count) { return ToText(Count{count}); }
 
 // "as it is, 2 threads"
-std::string VariantName(const GenerationSide& side, const GenerationReport& generation) {
-  const bool several = std::ranges::any_of(generation.sides, [&](const GenerationSide& other) {
-    return other.threads != generation.sides.front().threads;
+std::string VariantName(const GenerationVariant& variant, const GenerationReport& generation) {
+  const bool several = std::ranges::any_of(generation.variants, [&](const GenerationVariant& other) {
+    return other.threads != generation.variants.front().threads;
   });
-  return several ? fmt::format("{}, {}", side.variant, CountedText(side.threads, "thread")) : side.variant;
+  return several ? fmt::format("{}, {}", variant.name, CountedText(variant.threads, "thread")) : variant.name;
 }
 
 // The test of a side compared with its baseline; null if it is in no pair.
-const TimeComparison* FindQuantity(const GenerationReport& generation, std::size_t side,
+const TimeComparison* FindQuantity(const GenerationReport& generation, std::size_t variant,
                                    const std::string& test) {
   for (const GenerationPair& pair : generation.pairs) {
-    if (pair.candidate != side) continue;
+    if (pair.candidate != variant) continue;
     if (test == kFirstTokenTest) return pair.first_token ? &pair.first_token->time_comparison : nullptr;
     const auto row = std::ranges::find(pair.rows, test, &GenerationPair::Row::test);
     if (row != pair.rows.end()) return &row->time_comparison;
@@ -44,32 +44,32 @@ void AddSpeedupColumns(const GenerationReport& generation, Table& table) {
   if (generation.pairs.empty()) return;
   table.AddColumns(Right("speedup"), Right("interval", "95% CI").WithDropPriority(1));
 }
-void AddSpeedup(const GenerationReport& generation, std::size_t side, const std::string& test, Row& row) {
+void AddSpeedup(const GenerationReport& generation, std::size_t variant, const std::string& test, Row& row) {
   if (generation.pairs.empty()) return;
-  const TimeComparison* const time_comparison = FindQuantity(generation, side, test);
+  const TimeComparison* const time_comparison = FindQuantity(generation, variant, test);
   row.Add(CellOrBlank<Speedup>(time_comparison), CellOrBlank<Interval>(time_comparison));
 }
 
 // A row for each test and variant, with the variants of a test next to each other.
 Table MakeGenerationTestsTable(const GenerationReport& generation) {
-  const bool several = generation.sides.size() > 1;
+  const bool several = generation.variants.size() > 1;
   Table table{.id = "tests", .columns = {Left("test")}};
   if (several) table.AddColumns(Left("variant"));
   table.AddColumns(Right("tokens_per_second", "t/s"), Right("low", "from").WithDropPriority(2),
                    Right("high", "to").WithDropPriority(2), Right("per_token", "per token"));
   AddSpeedupColumns(generation, table);
   std::vector<std::string> names;
-  for (const GenerationSide& side : generation.sides) {
-    for (const GenerationTest& test : side.tests)
+  for (const GenerationVariant& variant : generation.variants) {
+    for (const GenerationTest& test : variant.tests)
       if (!test.IsEncoder()) AppendUnique(test.name, names);
   }
   for (const std::string& name : names) {
-    for (std::size_t s = 0; s < generation.sides.size(); ++s) {
-      const GenerationSide& side = generation.sides[s];
-      const auto test = std::ranges::find(side.tests, name, &GenerationTest::name);
-      if (test == side.tests.end()) continue;
+    for (std::size_t s = 0; s < generation.variants.size(); ++s) {
+      const GenerationVariant& variant = generation.variants[s];
+      const auto test = std::ranges::find(variant.tests, name, &GenerationTest::name);
+      if (test == variant.tests.end()) continue;
       Row& row = table.AddRow(name);
-      if (several) row.Add(VariantName(side, generation));
+      if (several) row.Add(VariantName(variant, generation));
       row.Add(OptionalNumberCell(test->Rate(test->ns)), OptionalNumberCell(test->Rate(test->high)),
               OptionalNumberCell(test->Rate(test->low)), OptionalCell<Time>(test->TimePerToken()));
       AddSpeedup(generation, s, name, row);
@@ -84,12 +84,12 @@ Table MakeEncodersTable(const GenerationReport& generation) {
               .columns = {Left("encoder"), Left("variant"), Right("time"),
                           Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2)}};
   AddSpeedupColumns(generation, table);
-  for (std::size_t s = 0; s < generation.sides.size(); ++s) {
-    for (const GenerationTest& test : generation.sides[s].tests) {
+  for (std::size_t s = 0; s < generation.variants.size(); ++s) {
+    for (const GenerationTest& test : generation.variants[s].tests) {
       if (!test.IsEncoder()) continue;
-      Row& row =
-          table.AddRow(test.name, VariantName(generation.sides[s], generation), OptionalCell<Time>(test.ns),
-                       OptionalCell<Time>(test.low), OptionalCell<Time>(test.high));
+      Row& row = table.AddRow(test.name, VariantName(generation.variants[s], generation),
+                              OptionalCell<Time>(test.ns), OptionalCell<Time>(test.low),
+                              OptionalCell<Time>(test.high));
       AddSpeedup(generation, s, test.name, row);
     }
   }
@@ -100,8 +100,8 @@ Table MakeFirstTokenTable(const GenerationReport& generation) {
   const auto has_encoder_time = [](const std::optional<FirstToken>& first) {
     return first && first->encode > 0;
   };
-  const bool has_encoders = std::ranges::any_of(generation.sides, [&](const GenerationSide& side) {
-    return has_encoder_time(side.first_token) || has_encoder_time(side.cold_first_token);
+  const bool has_encoders = std::ranges::any_of(generation.variants, [&](const GenerationVariant& variant) {
+    return has_encoder_time(variant.first_token) || has_encoder_time(variant.cold_first_token);
   });
   Table table{
       .id = "first_token",
@@ -110,21 +110,21 @@ Table MakeFirstTokenTable(const GenerationReport& generation) {
   if (has_encoders) table.AddColumns(Right("encode", "encoders"));
   table.AddColumns(Right("prefill"), Right("inputs"), Right("argmax"), Right("between"));
   AddSpeedupColumns(generation, table);
-  for (std::size_t s = 0; s < generation.sides.size(); ++s) {
+  for (std::size_t s = 0; s < generation.variants.size(); ++s) {
     const auto add = [&](const std::optional<FirstToken>& first, const char* process,
                          const std::string& test) {
       if (!first) return;
       const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
       Row& row =
-          table.AddRow(VariantName(generation.sides[s], generation) + ", " + process, Count{first->prompt},
+          table.AddRow(VariantName(generation.variants[s], generation) + ", " + process, Count{first->prompt},
                        time(first->total), OptionalCell<Time>(first->low), OptionalCell<Time>(first->high),
                        first->load > 0 ? time(first->load) : Cell(""));
       if (has_encoders) row.Add(time(first->encode));
-      row.Add(time(first->prefill), time(first->inputs), time(first->argmax), time(first->between));
+      row.Add(time(first->prefill), time(first->inputs), time(first->argmax), time(first->between_steps));
       AddSpeedup(generation, s, test, row);
     };
-    add(generation.sides[s].first_token, "warm", kFirstTokenTest);
-    add(generation.sides[s].cold_first_token, "cold", "");
+    add(generation.variants[s].first_token, "warm", kFirstTokenTest);
+    add(generation.variants[s].cold_first_token, "cold", "");
   }
   return table;
 }
@@ -132,19 +132,19 @@ Table MakeFirstTokenTable(const GenerationReport& generation) {
 // Kernels of matrix products in prefill and in decoding, with the variants of a step next to each other.
 Table MakeStepKernelsTable(const GenerationReport& generation) {
   Table table{.id = "kernels", .columns = {Left("kernel").KeepsEnd(), Left("step")}};
-  if (generation.sides.size() > 1) table.AddColumns(Left("variant"));
+  if (generation.variants.size() > 1) table.AddColumns(Left("variant"));
   table.AddColumns(Right("operators", "products"), Left("code", "proven"));
-  std::vector<std::pair<const GenerationSide*, const StepKernel*>> kernels;
-  for (const GenerationSide& side : generation.sides)
-    for (const StepKernel& kernel : side.kernels) kernels.emplace_back(&side, &kernel);
-  std::ranges::stable_sort(kernels, {}, [](const auto& kernel_of_side) {
-    return std::pair(std::string_view(kernel_of_side.second->method), -kernel_of_side.second->tokens);
+  std::vector<std::pair<const GenerationVariant*, const StepKernel*>> kernels;
+  for (const GenerationVariant& variant : generation.variants)
+    for (const StepKernel& kernel : variant.kernels) kernels.emplace_back(&variant, &kernel);
+  std::ranges::stable_sort(kernels, {}, [](const auto& variant_and_kernel) {
+    return std::pair(std::string_view(variant_and_kernel.second->method), -variant_and_kernel.second->tokens);
   });
-  for (const auto& [side, kernel] : kernels) {
+  for (const auto& [variant, kernel] : kernels) {
     std::string name = kernel->tokens == 1 ? "decoding" : "prefill of " + TokensText(kernel->tokens);
     if (!kernel->method.empty()) name = kernel->tokens == 1 ? kernel->method : kernel->method + ", " + name;
     Row& row = table.AddRow(kernel->kernel.empty() ? "XNNPACK's own" : kernel->kernel, name);
-    if (generation.sides.size() > 1) row.Add(VariantName(*side, generation));
+    if (generation.variants.size() > 1) row.Add(VariantName(*variant, generation));
     row.Add(Count{kernel->operators}, kernel->code);
   }
   return table;
@@ -232,24 +232,24 @@ Chart MakePositionChart(const GenerationReport& generation) {
   Chart chart;
   chart.axis = "tokens in the cache";
   std::set<std::int64_t> positions;
-  for (const GenerationSide& side : generation.sides)
-    if (side.line) positions.insert(side.line->positions.begin(), side.line->positions.end());
+  for (const GenerationVariant& variant : generation.variants)
+    if (variant.line) positions.insert(variant.line->positions.begin(), variant.line->positions.end());
   chart.positions.assign(positions.begin(), positions.end());
   chart.points = MapEach(positions, TokensText);
-  for (const GenerationSide& side : generation.sides) {
-    if (!side.line) continue;
+  for (const GenerationVariant& variant : generation.variants) {
+    if (!variant.line) continue;
     const auto add = [&](const std::string& name, const std::vector<std::optional<double>>& values) {
       Chart::Series series{name, std::vector<std::optional<double>>(chart.positions.size()),
                            [](double ns) { return Cell(Duration{ns}); }};
-      for (std::size_t i = 0; i < side.line->positions.size(); ++i) {
-        const auto point = std::ranges::lower_bound(chart.positions, side.line->positions[i]);
+      for (std::size_t i = 0; i < variant.line->positions.size(); ++i) {
+        const auto point = std::ranges::lower_bound(chart.positions, variant.line->positions[i]);
         series.values[static_cast<std::size_t>(point - chart.positions.begin())] = values[i];
       }
       chart.series.push_back(std::move(series));
     };
-    add(VariantName(side, generation), side.line->ns);
-    if (HasMemoryTimes(*side.line))
-      add(VariantName(side, generation) + ", reading memory", side.line->memory_ns);
+    add(VariantName(variant, generation), variant.line->ns);
+    if (HasMemoryTimes(*variant.line))
+      add(VariantName(variant, generation) + ", reading memory", variant.line->memory_ns);
   }
   return chart;
 }
@@ -279,12 +279,13 @@ std::string PositionLineText(const DecodeLine& line) {
 }
 
 std::string GenerationText(const GeneratedText& text) {
-  std::string result = fmt::format("Generated {} after a prompt of {}, {}",
-                                   CountedText(std::ssize(text.tokens), "token"), TokensText(text.prompt),
-                                   text.same ? fmt::format("the same in all {} launches", text.launches)
-                                             : "but not the same in all launches");
+  std::string result =
+      fmt::format("Generated {} after a prompt of {}, {}", CountedText(std::ssize(text.tokens), "token"),
+                  TokensText(text.prompt),
+                  text.same_in_all_launches ? fmt::format("the same in all {} launches", text.launches)
+                                            : "but not the same in all launches");
   if (text.step.p50 && text.step.max) {
-    const Tail tail = TailLatency(text.step);
+    const TailQuantile tail = HighestQuantile(text.step);
     result += fmt::format(": a step takes {}, {} {}", ToText(Duration{*text.step.p50}), tail.name,
                           ToText(Duration{tail.value.value_or(*text.step.max)}));
   }
@@ -292,18 +293,19 @@ std::string GenerationText(const GeneratedText& text) {
   if (text.disturbed > 0)
     result += fmt::format(" In {} of {} launches its threads had to wait: these do not count.",
                           text.disturbed, text.launches);
-  if (text.over_line && text.over_line->low > kMinShownExcess) {
+  if (text.excess_over_line && text.excess_over_line->low > kMinShownExcess) {
     result += fmt::format(" Generating takes {} [{}, {}] more than its steps by themselves.",
-                          PercentText(text.over_line->mean), PercentText(text.over_line->low),
-                          PercentText(text.over_line->high));
+                          PercentText(text.excess_over_line->mean), PercentText(text.excess_over_line->low),
+                          PercentText(text.excess_over_line->high));
   }
   return result;
 }
 
 std::string TextDifferenceText(const GenerationReport& generation, const GenerationPair& pair) {
   if (!pair.texts_compared) return "";
-  const std::string names = fmt::format("{} and {}", VariantName(generation.sides[pair.baseline], generation),
-                                        VariantName(generation.sides[pair.candidate], generation));
+  const std::string names =
+      fmt::format("{} and {}", VariantName(generation.variants[pair.baseline], generation),
+                  VariantName(generation.variants[pair.candidate], generation));
   if (!pair.first_difference) return names + " generate the same tokens.";
   return fmt::format("{} generate the same {} and then differ.", names,
                      CountedText(*pair.first_difference, "token"));
@@ -318,8 +320,8 @@ Answer MakeGenerationAnswer(const GenerationReport& generation, const Generation
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.test,
                         MakeVerdictTexts(row.time_comparison).verdict);
   }
-  return {fmt::format("{} over {}: {}", VariantName(generation.sides[pair.candidate], generation),
-                      VariantName(generation.sides[pair.baseline], generation), text),
+  return {fmt::format("{} over {}: {}", VariantName(generation.variants[pair.candidate], generation),
+                      VariantName(generation.variants[pair.baseline], generation), text),
           "", tone};
 }
 
@@ -350,11 +352,11 @@ Document MakeGenerationDocument(const GenerationReport& generation) {
                          Paragraph{"cold: from loading the model in a new process, with its file "
                                    "in the system's cache after the first one; warm: in a process "
                                    "that ran before."}};
-    for (const GenerationSide& side : generation.sides) {
-      if (!side.first_token || side.first_token->features == 0) continue;
-      first_token.AddText(
-          fmt::format("{}: before the prompt stand {} that encoders give, whose prefill is in `prefill`.",
-                      VariantName(side, generation), CountedText(side.first_token->features, "embedding")));
+    for (const GenerationVariant& variant : generation.variants) {
+      if (!variant.first_token || variant.first_token->features == 0) continue;
+      first_token.AddText(fmt::format(
+          "{}: before the prompt stand {} that encoders give, whose prefill is in `prefill`.",
+          VariantName(variant, generation), CountedText(variant.first_token->features, "embedding")));
     }
   }
   if (!report.emulated) first_token.AddUnlessEmpty(MakeEncodersTable(generation));
@@ -366,21 +368,21 @@ Document MakeGenerationDocument(const GenerationReport& generation) {
           Paragraph{"Proven: watched runs saw them called. Names of operators do not tell."}}});
   if (Chart chart = MakePositionChart(generation); !chart.positions.empty() && !report.emulated)
     document.sections.push_back({"Latency by position", Visibility::kPage, {std::move(chart)}});
-  for (const GenerationSide& side : generation.sides) {
-    const std::string suffix = generation.sides.size() > 1 ? ": " + VariantName(side, generation) : "";
+  for (const GenerationVariant& variant : generation.variants) {
+    const std::string suffix = generation.variants.size() > 1 ? ": " + VariantName(variant, generation) : "";
     Section section{"Decoding by position" + suffix, Visibility::kDefault};
-    if (side.line && !report.emulated) {
-      const DecodeLine& line = *side.line;
+    if (variant.line && !report.emulated) {
+      const DecodeLine& line = *variant.line;
       section.AddUnlessEmpty(MakeDecodeTable(line, line.parts, "decode_by_position", "part"));
-      section.AddText(PositionLineText(*side.line));
-      section.AddText(BandwidthText(*side.line));
+      section.AddText(PositionLineText(*variant.line));
+      section.AddText(BandwidthText(*variant.line));
       section.AddUnlessEmpty(MakeDecodeTable(line, line.operators, "decode_by_operator", "operator"));
       section.AddUnlessEmpty(MakeDecodeTable(line, line.layers, "decode_by_layer", "layer"));
     }
-    if (side.text) section.AddText(GenerationText(*side.text));
+    if (variant.text) section.AddText(GenerationText(*variant.text));
     if (!section.parts.empty()) document.sections.push_back(std::move(section));
   }
-  document.notes = ToNotes(report.warnings, "warning");
+  document.notes = MakeNoteList(report.warnings, "warning");
   document.screen_notes = 3;
   return document;
 }

@@ -145,7 +145,7 @@ Table MakeOperatorChangesTable(const Trend& trend) {
 }
 
 List MakeOperatorChangesList(const Trend& trend) {
-  List list{"Operators that changed", {}, kScreenChangedOperators};
+  List list{.title = "Operators that changed", .screen_items = kScreenChangedOperators};
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
       list.items.push_back({fmt::format("{} ({}, {} of an inference): {}", op.name, op.key,
@@ -233,7 +233,7 @@ std::string RunsText(const Trend& trend) {
 
 Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool gate) {
   Section section{GetName(trend.data.key), Visibility::kDefault};
-  std::string text = fmt::format("{}; {}.", RunsText(trend), NoiseText(trend, history.smallest));
+  std::string text = fmt::format("{}; {}.", RunsText(trend), NoiseText(trend, history.min_change));
   if (trend.relative) text += " Changes are of the ratio to the reference.";
   if (trend.is_reference)
     text += " Other experiments are relative to this one: its changes are the machine's.";
@@ -243,7 +243,7 @@ Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool 
     changes.items.push_back(
         {ChangeSentence(trend, change, trend.run_sd), {}, Visibility::kDefault, "changes"});
   if (trend.changes.empty()) {
-    const std::string missing = trend.is_reference ? "" : MissingEvidenceText(trend, history.smallest);
+    const std::string missing = trend.is_reference ? "" : MissingEvidenceText(trend, history.min_change);
     changes.items.emplace_back(missing.empty() ? "no change shows"
                                                : "no change shows, but the series " + missing);
   }
@@ -309,7 +309,7 @@ Document MakeTrendsDocument(const HistoryReport& history, const std::string& fil
          {MakeTrendChangesTable(empty_trend),
           gate ? MakeOperatorChangesTable(empty_trend) : MakeTrendRunsTable(empty_trend, false)}});
   }
-  document.notes = ToNotes(history.notes);
+  document.notes = MakeNoteList(history.notes);
   document.method = fmt::format(
       "A measurement is the unit. Its value is the interquartile mean of its launches. Changes are found by "
       "binary segmentation with permutation tests over measurements; the chance of a false one in any series "
@@ -335,7 +335,7 @@ std::string TrendMessage(const Trend& trend, const HistoryReport& history) {
       text += (text.empty() ? "" : "; ") + ChangeSentence(trend, change, trend.run_sd);
   }
   if (!text.empty()) return text;
-  const std::string missing = MissingEvidenceText(trend, history.smallest);
+  const std::string missing = MissingEvidenceText(trend, history.min_change);
   return missing.empty() ? "no slowdown shows" : missing;
 }
 
@@ -371,7 +371,7 @@ TestSuite MakeTestSuite(const HistoryReport& history, const std::string& file, b
   TestSuite suite{.command = "history check",
                   .subject = file,
                   .properties = {{"level", fmt::format("{:g}", history.level)},
-                                 {"smallest", fmt::format("{:g}", history.smallest)},
+                                 {"smallest", fmt::format("{:g}", history.min_change)},
                                  {"since", history.since}}};
   std::int64_t newest = 0;
   for (const Trend& trend : history.trends) {
@@ -380,7 +380,7 @@ TestSuite MakeTestSuite(const HistoryReport& history, const std::string& file, b
     TestSuite::Case test_case{GetName(trend.data.key), TestSuite::Outcome::kPassed, "",
                               TrendMessage(trend, history), ""};
     SetCaseResult(trend.decision, require_conclusive, test_case);
-    test_case.details = fmt::format("{}; {}\n", RunsText(trend), NoiseText(trend, history.smallest));
+    test_case.details = fmt::format("{}; {}\n", RunsText(trend), NoiseText(trend, history.min_change));
     for (const TrendChange& change : trend.changes)
       test_case.details += ChangeSentence(trend, change, trend.run_sd) + "\n";
     suite.cases.push_back(std::move(test_case));

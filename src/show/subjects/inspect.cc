@@ -77,7 +77,7 @@ Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
                   Right("share_of_macs", "% of MACs"), Right("weights"), Left("types").WithDropPriority(1)}};
   table.screen_rows = kScreenSteps;
   for (const Step& step : summary.steps) {
-    const auto share = etprof::Share(step.macs, summary.facts.macs.Whole());
+    const auto share = etprof::Share(step.macs, summary.facts.macs.Total());
     const std::string range =
         step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
     Row& row = table.AddRow(NodeCountsText(step.instruction_counts, false), range, "",
@@ -110,15 +110,15 @@ Counts CountNodes(const MethodSummary& summary) {
 // One fact per reason, with its operators: "4 aten::expand_copy.out: XNNPACK has no such operator".
 void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
   std::map<std::string, Counts> by_reason;
-  std::size_t between = 0;
+  std::size_t between_delegates = 0;
   for (const PortableOperator& entry : summary.operators) {
     by_reason[entry.reason].emplace_back(entry.name, entry.calls);
-    between += entry.between_delegates;
+    between_delegates += entry.between_delegates;
   }
   const auto add = [&](std::string text) { facts.Add("not delegated", std::move(text)); };
   for (const auto& [reason, counts] : by_reason)
     add(NodeCountsText(counts, true) + (reason.empty() ? "" : ": " + reason));
-  if (between > 0) add(fmt::format("{} of them between two delegates", between));
+  if (between_delegates > 0) add(fmt::format("{} of them between two delegates", between_delegates));
 }
 
 // "layers.*.attention": the path with "*" for its numbers, which equal modules share.
@@ -180,23 +180,23 @@ void AddPlaces(const Method& method, const MethodSources& sources, Facts& facts)
 
 // Adds the matrix multiplications, by the kernels that they would run on a CPU with SME2.
 void AddSme2Kernels(const MethodSummary& summary, Facts& facts) {
-  const std::optional<std::int64_t> macs = summary.facts.matrix_macs.Whole();
+  const std::optional<std::int64_t> macs = summary.facts.matrix_macs.Total();
   bool first = true;
   for (const KleidiaiCount& entry : summary.kleidiai) {
-    using Kernels = KleidiaiUse::Kernels;
+    using Kernels = KleidiaiUsage::Kernels;
     std::string text =
         first ? fmt::format("{} of {} that multiply matrices", entry.count, summary.facts.matrix_operators)
               : fmt::format("{} more", entry.count);
     first = false;
     if (const auto share = etprof::Share(entry.macs, macs))
       text += fmt::format(" ({} of MACs)", PercentText(*share));
-    text += entry.use.kernels == Kernels::kSme ? " would run KleidiAI's SME2 kernels"
-            : entry.use.kernels == Kernels::kKleidiai
+    text += entry.usage.kernels == Kernels::kSme ? " would run KleidiAI's SME2 kernels"
+            : entry.usage.kernels == Kernels::kKleidiai
                 ? " would run KleidiAI's kernels for CPUs without SME2: "
-            : entry.use.kernels == Kernels::kUnknown ? ": not known"
-            : entry.use.kernels == Kernels::kXnnpack ? " would run XNNPACK's own: "
-                                                     : " would run portable kernels: ";
-    text += entry.use.reason + (entry.use.change.empty() ? "" : "; " + entry.use.change);
+            : entry.usage.kernels == Kernels::kUnknown ? ": not known"
+            : entry.usage.kernels == Kernels::kXnnpack ? " would run XNNPACK's own: "
+                                                       : " would run portable kernels: ";
+    text += entry.usage.reason + (entry.usage.change.empty() ? "" : "; " + entry.usage.change);
     facts.Add("with SME2", std::move(text));
   }
 }
@@ -256,7 +256,7 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
   const bool has_sources = map != nullptr && found != map->methods.end();
   const MethodSources sources = has_sources ? found->second : MethodSources();
   const MethodSummary summary = Summarize(method, program);
-  std::string macs = ToText(OptionalCell<Amount>(summary.facts.macs.Whole()));
+  std::string macs = ToText(OptionalCell<Amount>(summary.facts.macs.Total()));
   if (const auto share = summary.facts.macs.ExactShare())
     macs += fmt::format(", {} of them delegated", PercentText(*share));
   // Operators that move data or normalize have no MACs, but may take most of the time.
@@ -265,7 +265,8 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
   Facts facts{"methods", "", {{"MACs", macs}}};
   const std::vector<PlannedTensor> planned = PlannedTensors(method, program);
   const std::optional<PlannedPeak> peak = FindPlannedPeak(planned);
-  AddMemory(summary.facts.planned, peak, PackedBytes(method, program), RepackedBytes(method, program), facts);
+  AddMemory(summary.facts.planned_bytes, peak, PackedBytes(method, program), RepackedBytes(method, program),
+            facts);
   if (const auto state = FindMethodState(planned, method, program); state && state->tensors > 0) {
     std::string state_text = fmt::format("{} kept between inferences, {}",
                                          CountedText(state->tensors, "tensor"), ToText(Size{state->bytes}));
@@ -290,7 +291,7 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
   AddPlaces(method, sources, facts);
   AddSme2Kernels(summary, facts);
   if (summary.dynamic) facts.Add("note", "shapes that change at run time are counted at their upper bound");
-  if (summary.jumps) facts.Add("note", "the method branches: MACs count each instruction once");
+  if (summary.has_branches) facts.Add("note", "the method branches: MACs count each instruction once");
   Section section{method.name,
                   {std::move(facts), MakeTensorsTable(method, sources), MakeStepsTable(method, summary)}};
   if (peak) section.parts.emplace_back(MakePlannedPeakTable(method, *peak));
@@ -349,8 +350,9 @@ Document MakeInspectDocument(const Program& program, const std::string& file, co
     section.parts.insert(section.parts.begin(), Paragraph{ExternalText(names, data)});
     const auto missing = data == nullptr ? std::vector<std::string>() : FindMissing(*data, names);
     if (!missing.empty()) {
-      section.parts.insert(section.parts.begin() + 1,
-                           List{"missing", {missing.begin(), missing.end()}, kScreenMissing});
+      section.parts.insert(section.parts.begin() + 1, List{.title = "missing",
+                                                           .items = {missing.begin(), missing.end()},
+                                                           .screen_items = kScreenMissing});
     }
   }
   for (const Program::TestCases& tests : program.test_cases) {

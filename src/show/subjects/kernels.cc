@@ -13,13 +13,13 @@ using xnnpack::KernelStatus;
 
 constexpr std::size_t kScreenRows = 40;
 
-std::string KernelText(const xnnpack::OperatorUse& op) {
+std::string KernelText(const xnnpack::OperatorKernel& op) {
   if (!op.kernel.empty()) return op.kernel;
   if (op.candidates.empty()) return "not proven: " + op.reason;
   return fmt::format("not proven: one of {}: {}", op.candidates.size(), op.reason);
 }
 
-Cell TileCell(const xnnpack::OperatorUse& op) {
+Cell TileCell(const xnnpack::OperatorKernel& op) {
   if (!op.tile) return {};
   return fmt::format("{}x{} of {}x{}", op.tile->mr, op.tile->nr, op.tile->m, op.tile->n);
 }
@@ -31,7 +31,7 @@ std::string SmeText(const std::optional<xnnpack::Microkernel>& kernel) {
 std::string ProofSummary(const KernelView& view) {
   std::string text =
       fmt::format("{} microkernels: {} proven to have run, {} registered (use unknown), {} superseded.",
-                  view.use.kernels.size(), view.Count(KernelStatus::kUsed),
+                  view.usage.kernels.size(), view.Count(KernelStatus::kUsed),
                   view.Count(KernelStatus::kRegistered), view.Count(KernelStatus::kSuperseded));
   if (view.lines > 0 && view.xnnpack_lines == 0)
     text += " The log has no lines of XNNPACK: its runner does not write them.";
@@ -50,7 +50,7 @@ Table MakeOperatorUsesTable(const KernelView& view) {
   Table table{"operators",
               "Operators",
               {Names("operator"), Left("tile").WithDropPriority(1), Left("microkernel").WithWrapping()}};
-  for (const xnnpack::OperatorUse& op : view.use.operators)
+  for (const xnnpack::OperatorKernel& op : view.usage.operators)
     table.AddRow(op.name, TileCell(op), KernelText(op));
   table.screen_rows = kScreenRows;
   table.min_name_width = 24;
@@ -67,7 +67,7 @@ Table MakeMicrokernelsTable(const KernelView& view, std::initializer_list<Kernel
                   Left("variant").WithDropPriority(1), Left("sme", "SME"), Left("by").WithDropPriority(2)},
       .min_name_width = 64};
   for (const KernelStatus status : statuses) {
-    for (const xnnpack::LoggedKernel& kernel : view.use.kernels) {
+    for (const xnnpack::LoggedKernel& kernel : view.usage.kernels) {
       if (kernel.status != status) continue;
       const xnnpack::Microkernel unparsed;
       const xnnpack::Microkernel& k = kernel.parsed ? *kernel.parsed : unparsed;
@@ -96,8 +96,8 @@ Section MakeKernelsSection(const KernelComparison& comparison) {
   const std::string &baseline = comparison.baseline_label, &candidate = comparison.candidate_label;
   Section section{fmt::format("{} against {}", candidate, baseline),
                   {Paragraph{fmt::format("{} {} the same status in both variants, {}.",
-                                         CountedText(comparison.same.size(), "microkernel"),
-                                         comparison.same.size() == 1 ? "has" : "have",
+                                         CountedText(comparison.unchanged.size(), "microkernel"),
+                                         comparison.unchanged.size() == 1 ? "has" : "have",
                                          CountedText(comparison.kernels.size(), "differs", "differ"))}}};
   const auto status = [](const std::optional<KernelStatus>& kernel_status) {
     return kernel_status ? Cell(GetName(*kernel_status)) : Cell();
@@ -131,7 +131,7 @@ Section MakeKernelsSection(const OperatorEvidence& evidence) {
                   {Paragraph{fmt::format(
                       "Delegated operators: {} with another name in {} than in {}, {} with the same. "
                       "On KleidiAI's packed microkernels: {} in {}, {} in {}.",
-                      evidence.changed.size(), candidate, baseline, evidence.same.size(),
+                      evidence.changed.size(), candidate, baseline, evidence.unchanged.size(),
                       evidence.CountKleidiai(&OperatorEvidence::Row::baseline_kleidiai), baseline,
                       evidence.CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), candidate)}}};
   Table table{.id = "changed_operators",
@@ -165,7 +165,7 @@ Document MakeKernelsDocument(const KernelReport& report) {
   if (report.comparison) document.sections.push_back(MakeKernelsSection(*report.comparison));
   for (const OperatorEvidence& evidence : report.evidence)
     document.sections.push_back(MakeKernelsSection(evidence));
-  document.notes = ToNotes(report.notes);
+  document.notes = MakeNoteList(report.notes);
   document.method =
       "From kernel-log runs, which show kernels but not times. Used: an operator's kind, data types and tile "
       "agree with this microkernel alone. Registered: XNNPACK has it for operators that may need it; whether "

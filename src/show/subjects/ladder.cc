@@ -148,10 +148,11 @@ class LadderDocument {
   std::string EffectsSentence() const {
     std::vector<Effect> effects = Effects();
     std::vector<std::string> sentences;
-    const auto any = [&](Verdict verdict) {
+    const auto any_has = [&](Verdict verdict) {
       return std::ranges::any_of(effects, [&](const Effect& effect) { return effect.Has(verdict); });
     };
-    const bool all_same = any(Verdict::kSame) && !any(Verdict::kInconclusive) && !any(Verdict::kContended);
+    const bool all_same =
+        any_has(Verdict::kSame) && !any_has(Verdict::kInconclusive) && !any_has(Verdict::kContended);
     for (const Effect& effect : effects) {
       if (!effect.Has(Verdict::kSlower)) continue;
       const std::vector<std::size_t>& slower = effect.threads.at(Verdict::kSlower);
@@ -189,19 +190,19 @@ class LadderDocument {
     const Text setting = with_median(best.setting);
     std::map<Verdict, std::vector<std::string>> others;  // settings that are not significantly slower
     LadderSetting lowest = best.setting;
-    const LadderBest::Other* next = nullptr;
-    for (const LadderBest::Other& other : best.others) {
+    const LadderBest::OtherSetting* next = nullptr;
+    for (const LadderBest::OtherSetting& other : best.others) {
       if (Median(other.setting) < Median(lowest)) lowest = other.setting;
-      const Verdict verdict = other.against.verdict;
+      const Verdict verdict = other.best_comparison.verdict;
       if (verdict == Verdict::kFaster) {
         if (next == nullptr) next = &other;
         continue;
       }
       std::string item = GetName(other.setting);
       // An interval that spans more than a factor of four is too wide to be worth its room.
-      if (verdict != Verdict::kContended && other.against.estimate &&
-          other.against.estimate->half_width() < 1)
-        item += " " + IntervalText(other.against);
+      if (verdict != Verdict::kContended && other.best_comparison.estimate &&
+          other.best_comparison.estimate->half_width() < 1)
+        item += " " + IntervalText(other.best_comparison);
       others[verdict == Verdict::kSlower ? Verdict::kInconclusive : verdict].push_back(std::move(item));
     }
     if (next == nullptr && !best.others.empty()) {
@@ -217,7 +218,7 @@ class LadderDocument {
         rest.push_back(fmt::format("{}: {}.", what, JoinWithAnd(others[verdict], kMaxNamedLevels)));
     }
     if (next != nullptr) {
-      const VerdictTexts words = MakeVerdictTexts(next->against);
+      const VerdictTexts words = MakeVerdictTexts(next->best_comparison);
       rest.push_back(fmt::format("{} than {} {}.", words.verdict, GetName(next->setting), words.interval));
     }
     return {FormatText("Fastest: {}.", setting), fmt::format("{}", fmt::join(rest, " ")), Tone::kGood};
@@ -232,11 +233,11 @@ class LadderDocument {
     std::map<Verdict, std::vector<std::string>>
         without_effect;                    // levels, keyed by the main reason why they have no effect
     std::vector<std::string> undecidable;  // inconclusive levels that more launches cannot decide
-    constexpr Verdict kWithout[] = {Verdict::kContended, Verdict::kInconclusive, Verdict::kSame};
+    constexpr Verdict kReasons[] = {Verdict::kContended, Verdict::kInconclusive, Verdict::kSame};
     for (const Effect& effect : Effects()) {
       if (effect.Has(Verdict::kFaster) || effect.Has(Verdict::kSlower) || report_.emulated) continue;
-      const auto why = std::ranges::find_if(kWithout, [&](Verdict verdict) { return effect.Has(verdict); });
-      if (why == std::end(kWithout)) continue;
+      const auto why = std::ranges::find_if(kReasons, [&](Verdict verdict) { return effect.Has(verdict); });
+      if (why == std::end(kReasons)) continue;
       const bool is_undecidable =
           *why == Verdict::kInconclusive && std::ranges::none_of(effect.threads.at(*why), [&](std::size_t t) {
             return ladder_.latency.cells[t][effect.level].over_below->MoreLaunchesMayDecide(
@@ -275,19 +276,19 @@ class LadderDocument {
   }
 
   List MakeThreadDependenceList() const {
-    List list{"Depends on the number of threads", {}, kScreenThreadDependences};
+    List list{.title = "Depends on the number of threads", .screen_items = kScreenThreadDependences};
     for (const ThreadDependentLevel& dependence : ladder_.thread_dependent_levels) {
       if (dependence.row_kind == ThreadDependentLevel::RowKind::kLatency)
         continue;  // the answer already says so
-      const auto where = [](const std::vector<LadderCell>& cells) {
+      const auto cell_texts = [](const std::vector<LadderCell>& cells) {
         return JoinWithAnd(MapEach(cells, [](const LadderCell& cell) {
           return fmt::format("{} ({})", CountedText(cell.threads, "thread"),
                              ToText(CellOrBlank<Speedup>(cell.over_below)));
         }));
       };
       list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.", dependence.level,
-                                          dependence.name, where(dependence.faster_cells),
-                                          where(dependence.slower_cells)));
+                                          dependence.name, cell_texts(dependence.faster_cells),
+                                          cell_texts(dependence.slower_cells)));
     }
     return list;
   }

@@ -17,15 +17,15 @@ constexpr std::size_t kMatrixOperators = 15, kScreenMatrixOperators = 5;
 // For a thread sweep: the operators that the most threads do not speed up, and why, if that was watched.
 List OperatorsWithoutSpeedup(const Report& report, const Matrix& matrix) {
   const ReportExperiment& baseline = report.experiments[matrix.baseline];
-  List list{"No faster with more threads", {}, kScreenMatrixOperators};
+  List list{.title = "No faster with more threads", .screen_items = kScreenMatrixOperators};
   if (!matrix.threads || !baseline.profile || matrix.candidates.empty()) return list;
   const ReportExperiment& most_threads = report.experiments[matrix.candidates.back()];
   const std::span<const WatchedRow> watched =
       FindWatchedRows(report.watched, report.run.experiments[most_threads.index]);
   const OperatorNames names(*baseline.profile);
   for (const MatrixRow& row : matrix.operators) {
-    if (!row.op || row.against.empty()) continue;
-    const TimeComparison& time_comparison = row.against.back();
+    if (!row.op || row.cells.empty()) continue;
+    const TimeComparison& time_comparison = row.cells.back();
     const bool same = time_comparison.verdict == stats::Verdict::kSame;
     if (!same && time_comparison.verdict != stats::Verdict::kSlower) continue;
     const auto found =
@@ -61,7 +61,7 @@ Table MakeMatrixTable(const Report& report, const Matrix& matrix, const char* id
 void AddMatrixRow(const MatrixRow& matrix_row, const std::string& name, Visibility visibility, Table& table) {
   Row& row = table.AddRow(name, OptionalCell<Time>(matrix_row.baseline_ns));
   row.visibility = visibility;
-  for (const MatrixCell& cell : matrix_row.against)
+  for (const MatrixCell& cell : matrix_row.cells)
     row.Add(OptionalCell<Time>(cell.candidate_ns), Speedup{cell, cell.efficiency});
 }
 

@@ -87,7 +87,7 @@ std::string OperatorText(const StaticOperator& op) {
 
 void AddOperators(const char* title, const std::vector<StaticOperator>& operators, const std::string& method,
                   Section& section) {
-  List list{title, {}, kScreenStaticOperators};
+  List list{.title = title, .screen_items = kScreenStaticOperators};
   for (const StaticOperator& op : operators) {
     if (op.method == method) list.items.emplace_back(OperatorText(op));
   }
@@ -170,7 +170,7 @@ Document MakeStaticCheckDocument(const StaticCheck& check) {
   document.answers = {Headline(check.decision, check.require_conclusive, false, ChecksText(check))};
   for (const std::string& method : CheckedMethods(check))
     document.sections.push_back(MakeStaticSection(check, method));
-  document.notes = ToNotes(check.notes);
+  document.notes = MakeNoteList(check.notes);
   document.method = "Nothing was run: the numbers are those of the files.";
   return document;
 }

@@ -213,24 +213,25 @@ class SuiteDocument {
     section.AddText(
         "Frontier: no other setting of the model on the device is as good or better in latency, "
         "SQNR, and peak memory, and measurably better in one. Ties stay on it.");
-    const auto any = [&](const auto& matches) {
+    const auto any_setting = [&](const auto& matches) {
       return std::ranges::any_of(suite_.cells, [&](const SuiteCellReport& cell) {
         return std::ranges::any_of(cell.settings, matches);
       });
     };
-    if (suite_.confirmations.empty() && any([](const SuiteSetting& setting) {
+    if (suite_.confirmations.empty() && any_setting([](const SuiteSetting& setting) {
           return setting.frontier_status == FrontierStatus::kDominated;
         }))
       section.AddText(
           "These launches found the frontier, so they name no winner: `\"confirm\": true` in the "
           "suite's file measures it again.");
-    if (any([](const SuiteSetting& setting) {
+    if (any_setting([](const SuiteSetting& setting) {
           return setting.sqnr.empty() && setting.frontier_status == FrontierStatus::kFrontier;
         }))
       section.AddText(
           "A setting without SQNR is compared only with those of the same program: it neither "
           "dominates others nor is dominated.");
-    if (any([](const SuiteSetting& setting) { return setting.frontier_status == FrontierStatus::kExcluded; }))
+    if (any_setting(
+            [](const SuiteSetting& setting) { return setting.frontier_status == FrontierStatus::kExcluded; }))
       section.AddText(
           "Settings with other CPU features or with rests between runs are no choices, and take no part.");
     return section;

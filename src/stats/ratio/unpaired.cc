@@ -75,11 +75,10 @@ double LagOneCorrelation(std::span<const double> runs) {
 // The result of AutocorrelationTime() for an infinite normal AR(1) series with this lag-1 autocorrelation.
 double AutoregressiveTime(double correlation) {
   constexpr double kMaxCorrelation = 0.999;
-  constexpr double kNegligible = 1e-6;
+  constexpr double kMinPower = 1e-6;
   double time = 1;
   const double base = std::clamp(correlation, 0.0, kMaxCorrelation);
-  for (double power = base; power > kNegligible; power *= base)
-    time += 4 / std::numbers::pi * std::asin(power);
+  for (double power = base; power > kMinPower; power *= base) time += 4 / std::numbers::pi * std::asin(power);
   return time;
 }
 
@@ -100,12 +99,12 @@ double ResampledMedian(const Batches& batches, const std::vector<std::size_t>& c
   const std::size_t lower = (total - 1) / 2;
   const std::size_t upper = total / 2;
   std::size_t cumulative_count = 0;
-  double at_lower = 0;
+  double lower_value = 0;
   for (std::size_t i = 0;; ++i) {
     const std::size_t before = cumulative_count;
     cumulative_count += counts[batches.batch_of_sorted[i]];
-    if (before <= lower && lower < cumulative_count) at_lower = batches.sorted[i];
-    if (upper < cumulative_count) return at_lower + (batches.sorted[i] - at_lower) / 2;
+    if (before <= lower && lower < cumulative_count) lower_value = batches.sorted[i];
+    if (upper < cumulative_count) return lower_value + (batches.sorted[i] - lower_value) / 2;
   }
 }
 

@@ -99,8 +99,8 @@ TEST(EstimateUnpaired, WelchsTOverSingleRunsUndercovers) {
   std::mt19937_64 random(10);
   int covered = 0;
   for (int i = 0; i < 800; ++i) {
-    const Distribution baseline = Describe(MakeCorrelatedRuns(random, 300, 0.8));
-    const Distribution candidate = Describe(MakeCorrelatedRuns(random, 300, 0.8));
+    const Distribution baseline = Summarize(MakeCorrelatedRuns(random, 300, 0.8));
+    const Distribution candidate = Summarize(MakeCorrelatedRuns(random, 300, 0.8));
     const double standard_error = std::hypot(*baseline.sd, *candidate.sd) / std::sqrt(300.0);
     covered += std::fabs(*baseline.mean - *candidate.mean) <= 1.96 * standard_error;
   }

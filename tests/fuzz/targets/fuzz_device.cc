@@ -21,7 +21,7 @@ ETPROF_FUZZ_TARGET(device) {
     const auto load = OtherLoadBetween(snapshots[0], snapshots[1], 4);
     fuzz::Require(!load || (load->CoresUsed() >= 0 && load->CoresUsed() <= load->cores),
                   "nobody uses more cores than there are");
-    if (load) fuzz::Require(!LoadText(*load).empty() && !LoadUsersText(*load).empty(), "it has words");
+    if (load) fuzz::Require(!LoadText(*load).empty() && !LoadingProcessesText(*load).empty(), "it has words");
   }
   PowerMode mode = FindPowerMode("app-developer");
   fuzz::Accepts({ExitCode::kUsage, ExitCode::kDeviceFailed}, [&] { ReadPowerMode(text, "adb:1", mode); });

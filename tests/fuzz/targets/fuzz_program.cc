@@ -73,10 +73,10 @@ ETPROF_FUZZ_TARGET(program) {
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
     StaticLimits limits;
     for (const FactInfo& info : AllFacts()) limits.limits[info.key] = info.is_minimum ? 1 : 0;
-    const StaticCheckInput side{&program, nullptr, "x.pte",
-                                ExtractProgram(fuzz::Bytes(data, size), "x.pte").program};
-    CheckStatic(side, limits);
-    fuzz::Require(CheckStatic(side, side, {}, true).decision == GateDecision::kPass,
+    const StaticCheckInput input{&program, nullptr, "x.pte",
+                                 ExtractProgram(fuzz::Bytes(data, size), "x.pte").program};
+    CheckStatic(input, limits);
+    fuzz::Require(CheckStatic(input, input, {}, true).decision == GateDecision::kPass,
                   "a program is not worse than itself");
     DiffPrograms({&program, nullptr, {}}, {&program, nullptr, {}});
     for (const Method& method : program.methods) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "format/xnnpack/kernel_use.h"
+#include "format/xnnpack/kernel_usage.h"
 #include "format/xnnpack/operator_name.h"
 #include "fuzz.h"
 
@@ -23,7 +23,7 @@ ETPROF_FUZZ_TARGET(xnnpack_log) {
   fuzz::Require(calls + lines <= log.xnnpack_lines, "every operator and every microkernel has its own line");
   if (!log.registrations.empty() || !log.graphs.empty()) xnnpack::IsTraceEnabled(text);
 
-  const xnnpack::KernelUse use = xnnpack::FindKernelUse(log);
+  const xnnpack::KernelUsage use = xnnpack::FindKernelUsage(log);
   const auto find_kernel = [&](const std::string& name) {
     return std::find_if(use.kernels.begin(), use.kernels.end(),
                         [&](const xnnpack::LoggedKernel& kernel) { return kernel.name == name; });
@@ -32,12 +32,13 @@ ETPROF_FUZZ_TARGET(xnnpack_log) {
     using xnnpack::KernelStatus;
     fuzz::Require(kernel.superseded_by.empty() || find_kernel(kernel.superseded_by) != use.kernels.end(),
                   "what supersedes a microkernel is in the log");
-    const bool proven = std::any_of(use.operators.begin(), use.operators.end(),
-                                    [&](const xnnpack::OperatorUse& op) { return op.kernel == kernel.name; });
+    const bool proven =
+        std::any_of(use.operators.begin(), use.operators.end(),
+                    [&](const xnnpack::OperatorKernel& op) { return op.kernel == kernel.name; });
     fuzz::Require(proven == (kernel.status == KernelStatus::kUsed), "used is what an operator proves");
     if (kernel.parsed) fuzz::Require(kernel.parsed->name == kernel.name, "a name is kept whole");
   }
-  for (const xnnpack::OperatorUse& op : use.operators) {
+  for (const xnnpack::OperatorKernel& op : use.operators) {
     fuzz::Require(op.kernel.empty() != op.reason.empty(), "what is not proven has a reason");
     if (op.kernel.empty()) continue;
     fuzz::Require(find_kernel(op.kernel) != use.kernels.end() && op.tile.has_value(),

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSilenceSeconds = 3600;  // for a slow translation unit, or a download without progress
-constexpr double kHelpSeconds = 60;
+constexpr double kMaxSilenceSeconds = 3600;  // for a slow translation unit, or a download without progress
+constexpr double kHelpTimeoutSeconds = 60;
 constexpr const char* kFreshOption = "--fresh";
 
 std::optional<std::string> ReadIfExists(const fs::path& path) {
@@ -38,7 +38,7 @@ ToolRun RunStep(const RunnerBuild& build, const Command& command, const BuildPro
   ToolRun run;
   try {
     run = RunTool(
-        command, kSilenceSeconds,
+        command, kMaxSilenceSeconds,
         [&](std::string_view line) {
           log << line << '\n' << std::flush;
           const std::optional<NinjaProgress> ninja_progress = ParseNinjaProgress(line);
@@ -128,7 +128,8 @@ void CheckHelpOutput(const RunnerBuild& build, const std::function<bool()>& inte
         .InFile(build.Runner().string())
         .Remedy("build it again with --clean");
   };
-  const ToolRun run = RunTool({{build.Runner().string(), "--help"}, {}, {}}, kHelpSeconds, {}, interrupted);
+  const ToolRun run =
+      RunTool({{build.Runner().string(), "--help"}, {}, {}}, kHelpTimeoutSeconds, {}, interrupted);
   if (run.status.signal != 0 || run.status.code < 0 || run.status.code > 1)
     throw make_error(run.status.Text());
   if (run.output.find("model_path") == std::string::npos) throw make_error("does not name --model_path");

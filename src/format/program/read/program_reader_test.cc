@@ -157,7 +157,7 @@ TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
   ASSERT_EQ(summary.operators.size(), 1U);
   EXPECT_EQ(summary.operators[0].name, "aten::relu.out");
   EXPECT_EQ(summary.operators[0].calls, 1U);
-  EXPECT_TRUE(summary.jumps);
+  EXPECT_TRUE(summary.has_branches);
   EXPECT_FALSE(summary.dynamic);
 }
 

@@ -138,7 +138,7 @@ TEST(Etrecord, TakesLinearTime) {
   EXPECT_LE(smallest_ratio, 3);
 }
 
-TEST(Etrecord, RefusesOtherFiles) {
+TEST(Etrecord, RejectsFilesThatAreNoEtrecords) {
   const auto problem = [](const std::vector<std::pair<std::string, std::string>>& entries) {
     return EtrecordProblem(WriteZip(entries, 1));
   };

@@ -164,36 +164,39 @@ std::optional<std::size_t> WeightsPosition(std::string_view name) {
 // not. `name` is without library and overload; `tensors` are its tensor arguments, the output last.
 std::string FormReason(std::string_view name, std::string_view overload, const KernelCall& call,
                        const std::vector<const ProgramTensor*>& tensors) {
-  const auto is = [&](std::string_view operator_name) { return name == operator_name; };
-  if ((is("add") || is("sub") || is("mul") || is("div")) && overload.starts_with("Scalar"))
+  const auto is_operator = [&](std::string_view operator_name) { return name == operator_name; };
+  if ((is_operator("add") || is_operator("sub") || is_operator("mul") || is_operator("div")) &&
+      overload.starts_with("Scalar"))
     return "XNNPACK takes it of two tensors, not of a tensor and a number";
-  if (is("div") && overload == "out_mode") return "XNNPACK takes no division that rounds";
-  if (is("clamp") && overload == "Tensor_out") return "XNNPACK takes bounds that are numbers, not tensors";
-  if ((is("add") || is("sub")) && call.Number(2).value_or(1) != 1)
+  if (is_operator("div") && overload == "out_mode") return "XNNPACK takes no division that rounds";
+  if (is_operator("clamp") && overload == "Tensor_out")
+    return "XNNPACK takes bounds that are numbers, not tensors";
+  if ((is_operator("add") || is_operator("sub")) && call.Number(2).value_or(1) != 1)
     return "XNNPACK takes no factor (alpha) in it";
-  if (is("avg_pool2d")) return AveragePoolingReason(call);
-  if (is("cat") && call.CountDistinct(0) == 1) return "XNNPACK joins two different tensors or more";
-  if (is("pow") && (call.Integer(1) != 2)) return "XNNPACK takes no power but the square (an integer 2)";
+  if (is_operator("avg_pool2d")) return AveragePoolingReason(call);
+  if (is_operator("cat") && call.CountDistinct(0) == 1) return "XNNPACK joins two different tensors or more";
+  if (is_operator("pow") && (call.Integer(1) != 2))
+    return "XNNPACK takes no power but the square (an integer 2)";
   if (tensors.empty()) return "";
   const ProgramTensor& input = *tensors.front();
   const ProgramTensor& output = *tensors.back();
   const auto rank = static_cast<std::int64_t>(input.shape.size());
-  if (is("gelu") && input.type.name == "float16") return "XNNPACK takes no GELU of float16";
-  if (is("mean")) return MeanReason(input, output);
-  if (is("_softmax") && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank - 1)
+  if (is_operator("gelu") && input.type.name == "float16") return "XNNPACK takes no GELU of float16";
+  if (is_operator("mean")) return MeanReason(input, output);
+  if (is_operator("_softmax") && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank - 1)
     return "XNNPACK takes a softmax over the last dimension only";
-  if (is("unsqueeze_copy") && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank)
+  if (is_operator("unsqueeze_copy") && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank)
     return "XNNPACK adds a dimension at the end only";
-  if (is("slice_copy")) return SliceReason(call, input, output);
-  if (is("_to_dim_order_copy") && input.type.name != output.type.name)
+  if (is_operator("slice_copy")) return SliceReason(call, input, output);
+  if (is_operator("_to_dim_order_copy") && input.type.name != output.type.name)
     return "XNNPACK converts no data types";
-  if ((is("clone") || is("_clone_dim_order")) && input.dim_order != output.dim_order)
+  if ((is_operator("clone") || is_operator("_clone_dim_order")) && input.dim_order != output.dim_order)
     return "XNNPACK takes no copy to another memory format";
-  if (is("view_copy") && output.HasDynamicShape())
+  if (is_operator("view_copy") && output.HasDynamicShape())
     return "XNNPACK takes no reshape to sizes that are computed at run time (-1 may stand for one)";
-  if (is("upsample_bilinear2d") && output.HasDynamicShape())
+  if (is_operator("upsample_bilinear2d") && output.HasDynamicShape())
     return "XNNPACK takes no resizing to sizes that vary";
-  if (is("constant_pad_nd")) {
+  if (is_operator("constant_pad_nd")) {
     const auto padding = call.Integers(1);
     if (std::ranges::any_of(padding, [](auto size) { return size < 0; }))
       return "XNNPACK takes no negative padding";
@@ -201,11 +204,11 @@ std::string FormReason(std::string_view name, std::string_view overload, const K
   if (const auto weights_position = WeightsPosition(name)) {
     const ProgramTensor* weights = call.Tensor(*weights_position);
     if (call.IsDequantized(*weights_position) || call.IsTransposedConstant(*weights_position)) return "";
-    if (is("convolution") && weights != nullptr && weights->shape.size() > 4)
+    if (is_operator("convolution") && weights != nullptr && weights->shape.size() > 4)
       return "XNNPACK takes convolutions of one and two dimensions";
     if (weights != nullptr && weights->data == ProgramTensor::Data::kNone)
-      return is("mm") ? "XNNPACK takes a product of two matrices only where one is constant"
-                      : "XNNPACK takes it with constant weights only";
+      return is_operator("mm") ? "XNNPACK takes a product of two matrices only where one is constant"
+                               : "XNNPACK takes it with constant weights only";
   }
   return "";
 }

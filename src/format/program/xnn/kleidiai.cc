@@ -7,11 +7,11 @@
 namespace etprof {
 namespace {
 
-using Kernels = KleidiaiUse::Kernels;
+using Kernels = KleidiaiUsage::Kernels;
 
 constexpr const char* kQuantizeStatically = "quantize statically (etprof export --quantize)";
 
-KleidiaiUse XnnpackKernels(std::string reason, std::string change = "") {
+KleidiaiUsage XnnpackKernels(std::string reason, std::string change = "") {
   return {Kernels::kXnnpack, std::move(reason), std::move(change)};
 }
 
@@ -28,7 +28,7 @@ bool IsPointwise(const XnnConvolution& c) {
          c.groups == 1 && c.padding_top + c.padding_right + c.padding_bottom + c.padding_left == 0;
 }
 
-KleidiaiUse FullyConnectedUse(const std::string& input, const std::string& weights, bool pointwise) {
+KleidiaiUsage FullyConnectedUsage(const std::string& input, const std::string& weights, bool pointwise) {
   const bool has_sme_kernels = (IsFloat(input) && input == weights) ||
                                (input == "qint8" && weights == "qcint8") ||
                                (input == "qdint8" && (weights == "qcint8" || weights == "qcint4"));
@@ -45,17 +45,17 @@ KleidiaiUse FullyConnectedUse(const std::string& input, const std::string& weigh
   return {};
 }
 
-KleidiaiUse ConvolutionUse(const XnnNode& node, const std::string& input, const std::string& weights) {
+KleidiaiUsage ConvolutionUsage(const XnnNode& node, const std::string& input, const std::string& weights) {
   if (!node.convolution) return {};
   if (node.convolution->group_input_channels == 1)
     return XnnpackKernels("a group has one input channel (depthwise)");
-  if (IsPointwise(*node.convolution)) return FullyConnectedUse(input, weights, true);
+  if (IsPointwise(*node.convolution)) return FullyConnectedUsage(input, weights, true);
   if (input == "qdint8") return XnnpackKernels("the input is quantized dynamically", kQuantizeStatically);
   if (IsFloat(input) || input == "qint8") return {Kernels::kSme, "", ""};
   return {};
 }
 
-KleidiaiUse TransposedConvolutionUse(const XnnNode& node, const std::string& input) {
+KleidiaiUsage TransposedConvolutionUsage(const XnnNode& node, const std::string& input) {
   // The quantizer does not quantize grouped transposed convolutions.
   const char* change = node.convolution && node.convolution->groups == 1 ? kQuantizeStatically : "";
   if (input == "qint8") return {Kernels::kSme, "", ""};
@@ -71,27 +71,27 @@ std::string NotDelegatedText(const Instruction& kernel, const Method& method) {
 
 }  // namespace
 
-std::optional<KleidiaiUse> FindKleidiaiUse(const XnnNode& node, const XnnGraph& graph) {
+std::optional<KleidiaiUsage> FindKleidiaiUsage(const XnnNode& node, const XnnGraph& graph) {
   const std::string input = InputType(node, graph, 0), weights = InputType(node, graph, 1);
   if (node.type == "XNNConv2d" || node.type == "XNNDepthwiseConv2d")
-    return ConvolutionUse(node, input, weights);
-  if (node.type == "XNNConvTranspose2d") return TransposedConvolutionUse(node, input);
-  if (node.type == "XNNFullyConnected") return FullyConnectedUse(input, weights, false);
+    return ConvolutionUsage(node, input, weights);
+  if (node.type == "XNNConvTranspose2d") return TransposedConvolutionUsage(node, input);
+  if (node.type == "XNNFullyConnected") return FullyConnectedUsage(input, weights, false);
   if (node.type == "XNNBatchMatrixMultiply")
-    return IsFloat(input) && input == weights ? KleidiaiUse{Kernels::kSme, "", ""} : KleidiaiUse{};
+    return IsFloat(input) && input == weights ? KleidiaiUsage{Kernels::kSme, "", ""} : KleidiaiUsage{};
   return std::nullopt;
 }
 
-std::optional<KleidiaiUse> FindKleidiaiUse(const Instruction& kernel, const Method& method) {
+std::optional<KleidiaiUsage> FindKleidiaiUsage(const Instruction& kernel, const Method& method) {
   if (kernel.kind != Instruction::Kind::kKernel) return std::nullopt;
   const std::string_view full_name = method.operators[kernel.target];
   const std::string_view name = full_name.substr(0, full_name.rfind('.'));
   if (name == "aten::mm")
-    return KleidiaiUse{Kernels::kPortable, NotDelegatedText(kernel, method),
-                       "give both matrices a batch dimension (torch.bmm)"};
+    return KleidiaiUsage{Kernels::kPortable, NotDelegatedText(kernel, method),
+                         "give both matrices a batch dimension (torch.bmm)"};
   for (const std::string_view operator_name :
        {"aten::convolution", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::linear"})
-    if (name == operator_name) return KleidiaiUse{Kernels::kPortable, NotDelegatedText(kernel, method), ""};
+    if (name == operator_name) return KleidiaiUsage{Kernels::kPortable, NotDelegatedText(kernel, method), ""};
   return std::nullopt;
 }
 

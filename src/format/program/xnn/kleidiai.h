@@ -10,7 +10,7 @@ namespace etprof {
 // The microkernels that XNNPACK uses for a matrix product on an Arm CPU with SME2. XNNPACK does not document
 // this: it was measured with the pinned ExecuTorch (tests/devices/test_kleidiai.py compares it with operators
 // that run in an emulator).
-struct KleidiaiUse {
+struct KleidiaiUsage {
   enum class Kernels {
     kSme,       // KleidiAI kernels for SME and SME2: the operator's name has PF32, PF16, PQS8 or QP8
     kKleidiai,  // KleidiAI kernels that other Arm CPUs also support
@@ -20,27 +20,27 @@ struct KleidiaiUse {
   } kernels = Kernels::kUnknown;
   std::string reason;  // the reason why kSme does not apply: one clause; empty for kSme
   std::string change;  // a change of the export with which kSme applies: one clause; "": unknown
-  bool operator==(const KleidiaiUse&) const = default;
+  bool operator==(const KleidiaiUsage&) const = default;
 
   static constexpr const char* kSchemaName = "with_sme2";
   static void Describe(auto& v) {
-    v("kernels", &KleidiaiUse::kernels,
+    v("kernels", &KleidiaiUsage::kernels,
       {.meaning = "`sme`: KleidiAI's for SME and SME2; `kleidiai`: KleidiAI's that other Arm CPUs have, too; "
                   "`xnnpack`: its own; `portable`: none"});
-    v("why", &KleidiaiUse::reason, {.meaning = "of all but `sme`: why not those", .or_null = true});
-    v("change", &KleidiaiUse::change,
+    v("why", &KleidiaiUsage::reason, {.meaning = "of all but `sme`: why not those", .or_null = true});
+    v("change", &KleidiaiUsage::change,
       {.meaning = "of the export, so that they run; null: none is known", .or_null = true});
   }
 };
 template <>
-inline constexpr const char* kNames<KleidiaiUse::Kernels>[] = {"sme", "kleidiai", "xnnpack", "portable",
-                                                               "unknown"};
+inline constexpr const char* kNames<KleidiaiUsage::Kernels>[] = {"sme", "kleidiai", "xnnpack", "portable",
+                                                                 "unknown"};
 
 // Absent for a node that does not multiply matrices. Convolutions of every kind, fully connected layers, and
 // batch matrix multiplications do.
-std::optional<KleidiaiUse> FindKleidiaiUse(const XnnNode& node, const XnnGraph& graph);
+std::optional<KleidiaiUsage> FindKleidiaiUsage(const XnnNode& node, const XnnGraph& graph);
 
 // The microkernels for a portable kernel that multiplies matrices; absent for other kernels.
-std::optional<KleidiaiUse> FindKleidiaiUse(const Instruction& kernel, const Method& method);
+std::optional<KleidiaiUsage> FindKleidiaiUsage(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

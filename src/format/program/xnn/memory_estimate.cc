@@ -88,7 +88,12 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     if (!bytes) return;
     const auto [entry, is_new] = by_value.try_emplace(value, tensors.size());
     if (is_new)
-      tensors.push_back({value, *bytes, instruction, instruction, tensor->HasDynamicShape(), false});
+      tensors.push_back({.value = value,
+                         .bytes = *bytes,
+                         .first = instruction,
+                         .last = instruction,
+                         .upper_bound = tensor->HasDynamicShape(),
+                         .state = false});
     PlannedTensor& planned = tensors[entry->second];
     planned.first = std::min(planned.first, instruction);
     planned.last = std::max(planned.last, instruction);

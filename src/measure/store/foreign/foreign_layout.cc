@@ -208,14 +208,14 @@ class ForeignTraceAdder {
 // The index of the experiment that `key` of a pair names; absent: no such experiment.
 std::optional<std::size_t> FindPairExperiment(const nlohmann::json& pair, const char* key,
                                               const RunData& run) {
-  const auto side = pair.find(key);
-  if (side == pair.end()) return std::nullopt;
-  PairVariantConfig pair_side;
-  pair_side.threads = 1;
-  if (side->is_string()) pair_side.experiment = side->get<std::string>();
-  if (side->is_object()) ReadJsonTolerantly(*side, pair_side, {});
+  const auto stored = pair.find(key);
+  if (stored == pair.end()) return std::nullopt;
+  PairVariantConfig variant;
+  variant.threads = 1;
+  if (stored->is_string()) variant.experiment = stored->get<std::string>();
+  if (stored->is_object()) ReadJsonTolerantly(*stored, variant, {});
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
-    if (run.experiments[i].name == pair_side.experiment && run.experiments[i].threads == pair_side.threads)
+    if (run.experiments[i].name == variant.experiment && run.experiments[i].threads == variant.threads)
       return i;
   }
   return std::nullopt;

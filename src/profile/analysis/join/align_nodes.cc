@@ -8,10 +8,10 @@
 namespace etprof {
 namespace {
 
-constexpr int kUnexplainedCost = 8;  // cost of a step that XNNPACK is not known to make; else 1
+constexpr int kUnexplainedStepCost = 8;  // other steps cost 1; see AlignmentStep::explained
 
 constexpr std::size_t kMaxTableCells = std::size_t{1} << 24U;
-constexpr std::size_t kMaxPartSteps = std::size_t{1} << 14U;  // steps of all alternatives of a part together
+constexpr std::size_t kMaxAlternativeSteps = std::size_t{1} << 14U;  // in all alternatives of one part
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
   return std::ranges::find(list, text) != list.end();
@@ -81,12 +81,12 @@ bool MatchesStem(std::string_view type, std::string_view stem) {
 int SkipCost(const XnnNode& node) {
   return IsOneOf(node.type, {"XNNClamp", "XNNCopy", "XNNStaticConstantPad", "XNNStaticReshape", "XNNConvert"})
              ? 1
-             : kUnexplainedCost;
+             : kUnexplainedStepCost;
 }
 
 // The cost of an operator without a node. XNNPACK inserts some operators when it loads a graph.
 int InsertionCost(std::string_view stem) {
-  return IsOneOf(stem, {"Convert", "Copy", "Pack LH", "Transpose"}) ? 1 : kUnexplainedCost;
+  return IsOneOf(stem, {"Convert", "Copy", "Pack LH", "Transpose"}) ? 1 : kUnexplainedStepCost;
 }
 
 class Aligner {
@@ -165,10 +165,10 @@ class Aligner {
         for (const std::uint32_t id : nodes_[i].outputs) producers[id] = j;
         ++i, ++j;
       } else if (j < stems_.size() && cost == CostAfter(i, j + 1) + InsertionCost(stems_[j])) {
-        aligned[j].inserted = InsertionCost(stems_[j]) < kUnexplainedCost;
+        aligned[j].inserted = InsertionCost(stems_[j]) < kUnexplainedStepCost;
         ++j;
       } else {
-        if (SkipCost(nodes_[i]) < kUnexplainedCost) skipped.push_back(i);
+        if (SkipCost(nodes_[i]) < kUnexplainedStepCost) skipped.push_back(i);
         ++i;
       }
     }
@@ -225,16 +225,20 @@ class Aligner {
     const auto [i, j] = cell;
     const int cost = CostAfter(i, j);
     std::vector<AlignmentStep> steps;
-    if (Matches(i, j) && cost == CostAfter(i + 1, j + 1)) steps.push_back({i, j, 1, true});
-    if (MatchesTwoOperators(i, j) && cost == CostAfter(i + 1, j + 2)) steps.push_back({i, j, 2, true});
+    if (Matches(i, j) && cost == CostAfter(i + 1, j + 1))
+      steps.push_back({.node = i, .op = j, .count = 1, .explained = true});
+    if (MatchesTwoOperators(i, j) && cost == CostAfter(i + 1, j + 2))
+      steps.push_back({.node = i, .op = j, .count = 2, .explained = true});
     if (i < nodes_.size()) {
       const int skip_cost = SkipCost(nodes_[i]);
-      if (cost == CostAfter(i + 1, j) + skip_cost) steps.push_back({i, j, 0, skip_cost < kUnexplainedCost});
+      if (cost == CostAfter(i + 1, j) + skip_cost)
+        steps.push_back({.node = i, .op = j, .count = 0, .explained = skip_cost < kUnexplainedStepCost});
     }
     if (j < stems_.size()) {
       const int insertion_cost = InsertionCost(stems_[j]);
       if (cost == CostAfter(i, j + 1) + insertion_cost)
-        steps.push_back({std::nullopt, j, 1, insertion_cost < kUnexplainedCost});
+        steps.push_back(
+            {.node = std::nullopt, .op = j, .count = 1, .explained = insertion_cost < kUnexplainedStepCost});
     }
     return steps;
   }
@@ -277,7 +281,7 @@ class Aligner {
       const auto [cell, path] = std::move(open_paths.back());
       open_paths.pop_back();
       num_steps += path.size();
-      if (num_steps > kMaxPartSteps) return {};
+      if (num_steps > kMaxAlternativeSteps) return {};
       if (cell == to) {
         alternatives.push_back(path);
         continue;

@@ -91,7 +91,7 @@ class Joiner {
     source.tensors = GetTensors(*instruction, method_);
     source.work = ComputeWork(*instruction, method_);
     SetShapes(ShapeDynamism(*instruction, method_), source);
-    source.kleidiai = FindKleidiaiUse(*instruction, method_);
+    source.kleidiai = FindKleidiaiUsage(*instruction, method_);
     source.not_delegated_reason = NotDelegatedReason(*instruction, method_);
     SetSourcePlace(places_.FindKernelPlace(*instruction, method_), source);
     source.hint = places_.FindHint(source.debug_handles);
@@ -116,7 +116,7 @@ class Joiner {
   static void SetSourcePlace(SourcePlaces::PlaceMatch found, OperatorSource& source) {
     source.debug_handles = std::move(found.debug_handles);
     source.place = found.place;
-    source.between = found.between;
+    source.is_partitioner_conversion = found.is_partitioner_conversion;
   }
 
   void JoinCall(const std::vector<std::size_t>& operators) {
@@ -148,15 +148,15 @@ class Joiner {
     for (std::size_t i = 0; i < operators.size(); ++i) {
       OperatorSource& source = result_.operators[operators[i]];
       source.graph = delegate.graph;
-      DescribeOperator(alignment->operators, i, graph, source);
+      SetOperatorSource(alignment->operators, i, graph, source);
       SetShapes(shapes, source);
     }
     PlaceInsertedOperators(operators);
     aligned_calls_.push_back({instruction, &graph, operators, std::move(stems), std::move(*alignment)});
   }
 
-  void DescribeOperator(const std::vector<AlignedOperator>& aligned, std::size_t i, const XnnGraph& graph,
-                        OperatorSource& source) {
+  void SetOperatorSource(const std::vector<AlignedOperator>& aligned, std::size_t i, const XnnGraph& graph,
+                         OperatorSource& source) {
     const AlignedOperator& op = aligned[i];
     if (op.inserted) {
       source.join = Join::kInserted;
@@ -175,7 +175,7 @@ class Joiner {
     for (const std::size_t fused : op.fused) source.fused.push_back(NodeKind(graph.nodes[fused].type));
     source.tensors = GetTensors(source.nodes, graph);
     source.work = ComputeWork(source.nodes, graph);
-    source.kleidiai = FindKleidiaiUse(graph.nodes[*op.node], graph);
+    source.kleidiai = FindKleidiaiUsage(graph.nodes[*op.node], graph);
     if (i > 0 && aligned[i - 1].node == op.node) {
       source.work = ClampWork(graph.nodes[*op.node], graph);
       source.tensors.inputs = source.tensors.outputs;
@@ -198,7 +198,8 @@ class Joiner {
       }
       if (ComputeWork({candidate}, graph) != ComputeWork({*op.node}, graph)) source.work = Work{};
       if (GetTensors({candidate}, graph) != GetTensors({*op.node}, graph)) source.tensors = OperatorTensors{};
-      if (FindKleidiaiUse(graph.nodes[candidate], graph) != source.kleidiai) source.kleidiai = KleidiaiUse{};
+      if (FindKleidiaiUsage(graph.nodes[candidate], graph) != source.kleidiai)
+        source.kleidiai = KleidiaiUsage{};
       source.identity.contents.clear();
       source.nodes.clear();
       source.candidates = op.candidates;
@@ -258,7 +259,7 @@ void NameUnloggedKernels(const Method& method, Profile& profile) {
       named = true;
     }
   }
-  if (named) DescribeProfile(profile, 1);  // the new names change the categories
+  if (named) ComputeStatistics(profile, 1);  // the new names change the categories
 }
 
 ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Method& method,

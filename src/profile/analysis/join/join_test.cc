@@ -202,7 +202,7 @@ TEST(JoinProgram, FindsModuleAndLineOfOperators) {
   // Inserted operators belong to the next layer, or to the previous layer at the end.
   EXPECT_EQ(FindModulePath(profile, join, "Transpose (ND, X32) #1"), "layer.1");
   EXPECT_EQ(FindModulePath(profile, join, "Transpose (ND, X32) #2"), "layer.2");
-  EXPECT_TRUE(FindSource(profile, join, "Transpose (ND, X32) #1").between);
+  EXPECT_TRUE(FindSource(profile, join, "Transpose (ND, X32) #1").is_partitioner_conversion);
   EXPECT_EQ(FindModulePath(profile, join, "Pack LH (NC, X32) #1"), "layer.1");
   EXPECT_EQ(FindSource(profile, join, "Pack LH (NC, X32) #1").join, Join::kInserted);
   const OperatorSource& conv = FindSource(profile, join, "Convolution (NHWC, PF32) IGEMM #1");
@@ -254,7 +254,7 @@ TEST(NameUnloggedKernels, DescribesTheCategoriesOfTheNames) {
       categories.rows, std::string(Categorize("aten::permute_copy.out").name), &AdditiveRow::name);
   ASSERT_NE(renamed, categories.rows.end());
   EXPECT_EQ(renamed->self->p50, 7);
-  EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kDataMovement)].p50, 7);
+  EXPECT_EQ(profile.groups[static_cast<std::size_t>(OperatorGroup::kDataMovement)].p50, 7);
 }
 
 // A trace as etprof-runner writes it: an OpenVINO call at instruction 0 with one layer per node.

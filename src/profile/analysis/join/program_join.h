@@ -41,16 +41,16 @@ struct OperatorSource {
   std::vector<std::size_t> nodes;
   // If several nodes fit equally well: all of these nodes.
   std::vector<std::size_t> candidates;
-  // The operator is a layout conversion that the partitioner inserted between two nodes. It has no line in
-  // the model, and its place is that of the node it converts for.
-  bool between = false;
+  // The operator is a layout conversion that the partitioner inserted between two nodes. No line of the model
+  // corresponds to it, so its place is that of the node for which it converts.
+  bool is_partitioner_conversion = false;
   std::vector<std::uint32_t> debug_handles;
   std::optional<std::size_t> place;  // index into ProgramJoin::places
   NodeIdentity identity;             // identity of the (first) node or the kernel; empty if not joined
   std::vector<std::string> fused;    // kinds of the nodes fused into it
   OperatorTensors tensors;           // empty if several nodes fit equally well and differ in their tensors
   Work work;
-  std::optional<KleidiaiUse> kleidiai;  // for joined matrix multiplications
+  std::optional<KleidiaiUsage> kleidiai;  // for joined matrix multiplications
   // Indices into Profile::operators, ascending: the operators that write its inputs, and those that read its
   // outputs, as far as certain.
   std::vector<std::size_t> producers, consumers;
@@ -91,7 +91,7 @@ struct OperatorSource {
         return source.Frame(profile) ? &source.Frame(profile)->function : nullptr;
       },
       {.meaning = "of the model, that the line is in"});
-    v("between", &S::between,
+    v("between", &S::is_partitioner_conversion,
       {.meaning = "a conversion that no line of the model stands for; its layer is that of the operator that "
                   "it serves"});
     v("nodes", &S::nodes,

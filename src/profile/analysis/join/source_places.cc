@@ -22,7 +22,7 @@ SourcePlaces::PlaceMatch SourcePlaces::FindKernelPlace(const Instruction& kernel
   match.debug_handles = handles->second;
   match.place = FindHandlePlace(match.debug_handles);
   if (match.place) return match;
-  match.between = true;
+  match.is_partitioner_conversion = true;
   match.place = FindNeighborPlace(kernel, method);
   return match;
 }
@@ -43,7 +43,7 @@ SourcePlaces::PlaceMatch SourcePlaces::FindNodePlace(const XnnNode& node, const 
   match.debug_handles = DebugHandles(node);
   if (sources_ != nullptr) match.place = FindHandlePlace(match.debug_handles);
   if (node.debug_handle && (match.place || sources_ == nullptr)) return match;
-  match.between = true;
+  match.is_partitioner_conversion = true;
   for (const bool after : {true, false}) {
     const XnnNode* served = FindNeighbor(node, graph, after);
     if (served == nullptr) continue;

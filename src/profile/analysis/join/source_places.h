@@ -21,8 +21,8 @@ class SourcePlaces {
   // The place that was found for a kernel, node, or layer.
   struct PlaceMatch {
     std::vector<std::uint32_t> debug_handles;
-    std::optional<std::size_t> place;  // index into places()
-    bool between = false;              // OperatorSource::between
+    std::optional<std::size_t> place;        // index into places()
+    bool is_partitioner_conversion = false;  // OperatorSource::is_partitioner_conversion
   };
   PlaceMatch FindKernelPlace(const Instruction& kernel, const Method& method);
   std::string FindHint(const std::vector<std::uint32_t>& debug_handles) const;

@@ -63,7 +63,7 @@ inline constexpr MemberInfo kSelfTotal{.meaning = "self time over the common set
 inline constexpr std::string_view kPercentOfMethod = "of `Method::execute`; adds up to 100";
 inline constexpr std::string_view kKeyAsNodeId = "as `node_id` of timelines";
 inline constexpr std::string_view kRunsOfCommonSet = "size of the common set";
-inline constexpr std::string_view kMeaningOfCv = "standard deviation over mean";
+inline constexpr std::string_view kCvMeaning = "standard deviation over mean";
 
 // 100 part / whole; absent if `whole` is 0.
 inline std::optional<double> MaybePercent(Nanoseconds part, Nanoseconds whole) {

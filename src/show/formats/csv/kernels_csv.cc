@@ -88,8 +88,8 @@ nlohmann::ordered_json KernelsCsvSchema() {
 void RenderKernelsCsv(const KernelView& view, std::ostream& out) {
   CsvWriter<KernelCsvRow> rows(out);
   std::map<std::string, int> uses;
-  for (const xnnpack::OperatorUse& op : view.use.operators) ++uses[op.kernel];
-  for (const xnnpack::LoggedKernel& kernel : view.use.kernels)
+  for (const xnnpack::OperatorKernel& op : view.usage.operators) ++uses[op.kernel];
+  for (const xnnpack::LoggedKernel& kernel : view.usage.kernels)
     rows.Row({view.model_id, kernel, uses[kernel.name]});
 }
 

@@ -87,7 +87,8 @@ struct OperatorStatisticsRow : OperatorOrClipped {
       {.meaning = kKeyAsNodeId});
     v("category", OperatorText([](Record record) { return record.op().category.name; }, "framework"),
       {.meaning = kOperatorCategory});
-    v("group", OperatorText([](Record record) { return GroupName(record.op().category.group); }, "Clipped"),
+    v("group",
+      OperatorText([](Record record) { return OperatorGroupName(record.op().category.group); }, "Clipped"),
       {.meaning = kOperatorGroup});
     v("self_total_ms", &OperatorStatisticsRow::self,
       {.meaning = "self time over the common set; the column adds up to all `Method::execute`",
@@ -104,7 +105,7 @@ struct OperatorStatisticsRow : OperatorOrClipped {
     v("min_ms", SelfTimeStatistic(&Distribution::min), kMs.WithMeaning(kMinOfRuns));
     v("max_ms", SelfTimeStatistic(&Distribution::max), kMs.WithMeaning(kMaxOfRuns));
     v("sd_ms", SelfTimeStatistic(&Distribution::sd), kMs.WithMeaning(kSdOfRuns));
-    v("cv", SelfTimeStatistic(&Distribution::cv), {.meaning = kMeaningOfCv});
+    v("cv", SelfTimeStatistic(&Distribution::cv), {.meaning = kCvMeaning});
   }
 };
 
@@ -131,12 +132,13 @@ struct OperatorDetailsRow : OperatorOrClipped {
       {.meaning = kOperatorType});
     v("delegate_backend", OperatorText([](Record record) { return record.op().backend; }, ""),
       kOperatorBackend);
-    v("group", OperatorText([](Record record) { return GroupName(record.op().category.group); }, "Clipped"),
+    v("group",
+      OperatorText([](Record record) { return OperatorGroupName(record.op().category.group); }, "Clipped"),
       {.meaning = kOperatorGroup});
     v("runs", [](Record record) { return record.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
     v("median_ms", SelfTimeStatistic(&Distribution::p50), kMs.WithMeaning(kSelfMedian));
     v("max_ms", SelfTimeStatistic(&Distribution::max), kMs.WithMeaning(kMaxOfRuns));
-    v("cv", SelfTimeStatistic(&Distribution::cv), {.meaning = kMeaningOfCv});
+    v("cv", SelfTimeStatistic(&Distribution::cv), {.meaning = kCvMeaning});
     v("layer",
       [](Record record) {
         return record.index ? LayerName(*record.experiment.profile, *record.index) : std::nullopt;
@@ -520,7 +522,7 @@ void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experimen
 
 void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out) {
   const LatencySeries series = CollectLatencySeries(report, experiment);
-  WriteJson(RobustStatsJson{report, experiment, series, DescribeWithoutOutliers(series.ns)}, 2, out);
+  WriteJson(RobustStatsJson{report, experiment, series, SummarizeWithoutOutliers(series.ns)}, 2, out);
 }
 
 nlohmann::ordered_json RobustStatsSchema() {
@@ -550,7 +552,7 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
 void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out) {
   const auto make_variant = [&](const std::string& name, std::size_t experiment) {
     return RobustVariantJson{
-        name, DescribeWithoutOutliers(CollectLatencySeries(report, report.experiments[experiment]).ns)};
+        name, SummarizeWithoutOutliers(CollectLatencySeries(report, report.experiments[experiment]).ns)};
   };
   const RobustComparisonJson json{pair.comparison,
                                   make_variant(pair.comparison.baseline_label, pair.baseline),

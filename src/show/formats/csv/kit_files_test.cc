@@ -75,7 +75,7 @@ TEST(OperatorDetails, EndsWithTruncatedTime) {
   // The kernel span exceeds its call by 200 ns.
   Trace trace = example::MakeTrace({{{{"mean.out", 1000}}, {}, 0, 10}});
   trace.end[0] += 200;
-  Report report = example::MakeBare();
+  Report report = example::MakeBareEtdumpReport();
   report.experiments[0].profile = Attribute(trace, {});
   report.experiments[0].groups = ByGroup(*report.experiments[0].profile);
   report.experiments[0].common_runs = 1;
@@ -87,7 +87,7 @@ TEST(OperatorDetails, EndsWithTruncatedTime) {
 
 TEST(OtherTopOps, HasOnlyOperatorsWithoutCategory) {
   EXPECT_EQ(RenderCsvRows(RenderOtherTopOpsCsv, example::MakePair().experiments[0]).size(), 1u);
-  Report report = example::MakeBare();
+  Report report = example::MakeBareEtdumpReport();
   report.experiments[0].profile->operators[0].category = Categorize("an operator of tomorrow");
   const auto rows = RenderCsvRows(RenderOtherTopOpsCsv, report.experiments[0]);
   ASSERT_EQ(rows.size(), 2u);
@@ -149,7 +149,7 @@ TEST(KitFiles, HaveNoRatioForAnEmulatedCpu) {
 }
 
 TEST(RobustFiles, UndefinedValuesAreNull) {
-  Report report = example::MakeBare();
+  Report report = example::MakeBareEtdumpReport();
   report.experiments[0].latency = {};
   std::ostringstream out;
   RenderRobustStatsJson(report, report.experiments[0], out);

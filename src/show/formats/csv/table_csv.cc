@@ -61,7 +61,7 @@ struct LatencyCsvRow : ExperimentCsvRow {
     v("median_ms", &Distribution::p50, kMs.WithMeaning(kMedianOfLatency));
     v("mean_ms", &Distribution::mean, kMs.WithMeaning(kMeanOfRuns));
     v("sd_ms", &Distribution::sd, kMs.WithMeaning(kSdOfRuns));
-    v("cv", &Distribution::cv, {.meaning = kMeaningOfCv});
+    v("cv", &Distribution::cv, {.meaning = kCvMeaning});
     v("min_ms", &Distribution::min, kMs.WithMeaning(kMinOfRuns));
     v("max_ms", &Distribution::max, kMs.WithMeaning(kMaxOfRuns));
     v("p90_ms", &Distribution::p90, kMs.WithMeaning(kP90OfRuns));
@@ -119,7 +119,7 @@ struct OperatorCsvRow : ExperimentCsvRow {
     v("type", [](Record record) { return record.op().type; }, {.meaning = kOperatorType});
     v("delegate_backend", [](Record record) { return record.op().backend; }, kOperatorBackend);
     v("category", [](Record record) { return record.op().category.name; }, {.meaning = kOperatorCategory});
-    v("group", [](Record record) { return GroupName(record.op().category.group); },
+    v("group", [](Record record) { return OperatorGroupName(record.op().category.group); },
       {.meaning = kOperatorGroup});
     v("portable", [](Record record) { return record.op().portable; },
       {.meaning = "1: a kernel that is not delegated"});
@@ -136,7 +136,7 @@ struct OperatorCsvRow : ExperimentCsvRow {
     ms("min_ms", &Distribution::min, kMinOfRuns);
     ms("max_ms", &Distribution::max, kMaxOfRuns);
     ms("sd_ms", &Distribution::sd, kSdOfRuns);
-    v("cv", [](Record record) { return record.source.self.cv; }, {.meaning = kMeaningOfCv});
+    v("cv", [](Record record) { return record.source.self.cv; }, {.meaning = kCvMeaning});
     v("layer", [](Record record) { return LayerName(record.profile(), record.source.op); },
       {.meaning = kInnermostModule});
     v("source", [](Record record) { return SourceLineName(record.profile(), record.source.op); },
@@ -415,7 +415,7 @@ struct NamedTable {
 };
 
 constexpr char kGroup[] = "group", kCategory[] = "category", kSource[] = "source", kDelegate[] = "delegate";
-constexpr char kWhatItComputes[] =
+constexpr char kCategoryMeaning[] =
     "what its operators compute; `Clipped`: time that spans claimed outside of their parent, or twice";
 constexpr char kLineOfModel[] = "file and line of the model, or the name of what has none";
 constexpr char kBackendAndInstruction[] =
@@ -433,8 +433,8 @@ NamedTable BreakdownTable(const char* name, const Breakdown ReportExperiment::*m
 const std::vector<NamedTable>& NamedTables() {
   static const std::vector<NamedTable> tables = {
       {"operators", WriteOperators, MakeSchema<OperatorCsvRow>, "operator"},
-      BreakdownTable<kGroup, kWhatItComputes>("groups", &ReportExperiment::groups),
-      BreakdownTable<kCategory, kWhatItComputes>("categories", &ReportExperiment::categories),
+      BreakdownTable<kGroup, kCategoryMeaning>("groups", &ReportExperiment::groups),
+      BreakdownTable<kCategory, kCategoryMeaning>("categories", &ReportExperiment::categories),
       {"latency", WriteLatency, MakeSchema<LatencyCsvRow>, "experiment"},
       {"comparison", WriteComparisons, MakeSchema<ComparisonCsvRow>, "time of a pair"},
       {"layers", WriteLayers, MakeSchema<LayerCsvRow>, "module, then one per layer without a module"},

@@ -152,7 +152,7 @@ class TimelineWriter {
       info.backend = op.backend;
       info.key = KeyText(op.key);
       info.category = op.category.name;
-      info.group = GroupName(op.category.group);
+      info.group = OperatorGroupName(op.category.group);
       texts_.push_back(MakeRowTexts(info));
       texts_.back().op = operators[i];
     }

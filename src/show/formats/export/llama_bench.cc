@@ -18,14 +18,14 @@ using BenchFields = nlohmann::ordered_json;
 std::int64_t RoundToInteger(double value) { return std::llround(value); }
 
 // All keys of llama-bench in its order, except the samples, which only JSON has.
-BenchFields MakeBenchFields(const Report& report, const GenerationSide& side, const GenerationTest& test,
-                            const std::vector<double>& rates) {
+BenchFields MakeBenchFields(const Report& report, const GenerationVariant& variant,
+                            const GenerationTest& test, const std::vector<double>& rates) {
   const ExperimentData& data = report.run.experiments[report.experiments[test.parts.front()].index];
-  const stats::Distribution time = stats::Describe(test.samples), rate = stats::Describe(rates);
+  const stats::Distribution time = stats::Summarize(test.samples), rate = stats::Summarize(rates);
   std::string cpu = report.run.device ? report.run.device->cpu_model : "";
-  if (!side.isa.empty()) cpu += fmt::format(" ({})", side.isa);
+  if (!variant.isa.empty()) cpu += fmt::format(" ({})", variant.isa);
   std::string backends = "ExecuTorch";
-  for (const std::string& backend : side.backends) backends += "," + backend;
+  for (const std::string& backend : variant.backends) backends += "," + backend;
   const std::int64_t chunk = test.chunk > 0 ? test.chunk : 1;
   std::error_code error;
   const auto bytes = std::filesystem::file_size(data.model, error);
@@ -34,13 +34,13 @@ BenchFields MakeBenchFields(const Report& report, const GenerationSide& side, co
           {"cpu_info", cpu},
           {"gpu_info", ""},
           {"backends", backends},
-          {"model_filename", side.model_file},
-          {"model_type", side.model},
+          {"model_filename", variant.model_file},
+          {"model_type", variant.model},
           {"model_size", error ? 0 : static_cast<std::int64_t>(bytes)},
           {"model_n_params", 0},
           {"n_batch", chunk},
           {"n_ubatch", chunk},
-          {"n_threads", side.threads},
+          {"n_threads", variant.threads},
           {"cpu_mask", data.cpus},
           {"cpu_strict", !data.cpus.empty()},
           {"poll", 0},
@@ -97,12 +97,12 @@ std::string LlamaBenchText(const GenerationReport& generation, const std::string
   std::string text;
   BenchFields records = BenchFields::array();
   bool first = true;
-  for (const GenerationSide& side : generation.sides) {
-    for (const GenerationTest& test : side.tests) {
+  for (const GenerationVariant& variant : generation.variants) {
+    for (const GenerationTest& test : variant.tests) {
       if (test.samples.empty() || test.IsEncoder() || report.emulated) continue;  // no numbers
       const std::vector<double> rates =
           MapEach(test.samples, [&](double sample) { return double(test.Tokens()) * 1e9 / sample; });
-      BenchFields fields = MakeBenchFields(report, side, test, rates);
+      BenchFields fields = MakeBenchFields(report, variant, test, rates);
       if (format == "csv") {
         if (first) text += JoinBenchFields(fields, [](const auto& key, const auto&) { return key; }) + "\n";
         text +=
@@ -125,9 +125,9 @@ std::string LlamaBenchText(const GenerationReport& generation, const std::string
           text +=
               "| model | size | backend | threads | test | t/s |\n| --- | ---: | --- | ---: | ---: | ---: "
               "|\n";
-        text += fmt::format("| {} {} | {:.2f} MiB | {} | {} | {} | {:.2f} ± {:.2f} |\n", side.model,
-                            side.variant, fields["model_size"].get<double>() / (1 << 20),
-                            fields["backends"].get<std::string>(), side.threads, test.name,
+        text += fmt::format("| {} {} | {:.2f} MiB | {} | {} | {} | {:.2f} ± {:.2f} |\n", variant.model,
+                            variant.name, fields["model_size"].get<double>() / (1 << 20),
+                            fields["backends"].get<std::string>(), variant.threads, test.name,
                             fields["avg_ts"].get<double>(), fields["stddev_ts"].get<double>());
       } else {
         fields["samples_ns"] = MapEach(test.samples, RoundToInteger);

@@ -21,8 +21,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using NodeKind = ModelNode::Kind;
 
-constexpr const char* kFast = "#8fd19e";
-constexpr const char* kSlow = "#f4a582";
+constexpr const char* kFastColor = "#8fd19e";
+constexpr const char* kSlowColor = "#f4a582";
 constexpr const char* kNoVerdict = "#e0e0e0";
 
 // Milliseconds rounded to a thousandth of a nanosecond: further digits only come from the division.
@@ -130,7 +130,8 @@ class GraphRenderer {
     for (const std::size_t experiment : graph_.experiments) AddTime(node, experiment, list);
     for (const std::size_t comparison : comparisons_) AddRatio(node, comparison, list);
     list.Add("is", KindText(node));
-    list.Add("between", node.between ? "a conversion that no line of the model stands for" : "");
+    list.Add("between",
+             node.is_partitioner_conversion ? "a conversion that no line of the model stands for" : "");
     list.Add("layer", node.layer && node.layer->empty() ? "(model)" : node.layer.value_or(""));
     list.Add("layer type", node.layer_type);
     list.Add("source", node.source);
@@ -175,7 +176,7 @@ class GraphRenderer {
           time.operators.size() == 1 ? "" : fmt::format("{}, ", KeyText(profiled.key));
       list.Add(label + key_prefix + "operator", profiled.name);
       list.Add(label + key_prefix + "category",
-               fmt::format("{} ({})", profiled.category.name, GroupName(profiled.category.group)));
+               fmt::format("{} ({})", profiled.category.name, OperatorGroupName(profiled.category.group)));
       list.Add(label + key_prefix + "kernel", profiled.type);
       list.Add(label + key_prefix + "key", KeyText(profiled.key));
     }
@@ -257,8 +258,9 @@ class GraphRenderer {
       for (const OperatorRow& row : experiment.operators) operators += row.mean_self;
       attributes[label + "operators"] = MsText(operators);
       for (const AdditiveRow& row : experiment.groups.rows) {
-        const bool is_overhead = row.name == GroupName(Group::kFrameworkOverhead) ||
-                                 row.name == GroupName(Group::kDelegateOverhead) || row.name == "Clipped";
+        const bool is_overhead = row.name == OperatorGroupName(OperatorGroup::kFrameworkOverhead) ||
+                                 row.name == OperatorGroupName(OperatorGroup::kDelegateOverhead) ||
+                                 row.name == "Clipped";
         if (is_overhead && row.total != 0)
           attributes[label + row.name] = MsText(static_cast<double>(row.total) / runs);
       }
@@ -332,8 +334,8 @@ void RenderExplorerRatios(const ExplorerModel& model, std::size_t index, std::os
         if (!found || !found->ratio) return nullptr;
         const stats::Verdict verdict =
             found->time_comparison ? found->time_comparison->verdict : stats::Verdict::kInconclusive;
-        const char* color = verdict == stats::Verdict::kFaster   ? kFast
-                            : verdict == stats::Verdict::kSlower ? kSlow
+        const char* color = verdict == stats::Verdict::kFaster   ? kFastColor
+                            : verdict == stats::Verdict::kSlower ? kSlowColor
                                                                  : kNoVerdict;
         return {{"value", *found->ratio}, {"bgColor", color}};
       },

@@ -85,15 +85,15 @@ std::vector<GroupJson> MakeGroups(const ReportExperiment& experiment) {
 }
 
 // The comparison with the first device that has a latency.
-struct AgainstFirstJson {
+struct ComparisonWithFirstJson {
   std::string device;
   const TimeComparison& time_comparison;
 
   static void Describe(auto& v) {
-    v("device", &AgainstFirstJson::device,
+    v("device", &ComparisonWithFirstJson::device,
       kName.WithMeaning("that has the baseline's latency: the first one that has any"));
     v.Constant("paired", false, {.meaning = "two devices share no launches"});
-    v.Flat([](const AgainstFirstJson& json) { return RatioAndVerdict{json.time_comparison}; });
+    v.Flat([](const ComparisonWithFirstJson& json) { return RatioAndVerdict{json.time_comparison}; });
   }
 };
 
@@ -112,10 +112,10 @@ struct CellJson {
     const bool meaningful = experiment.interval && !Data().emulated && !experiment.latency_from_trace;
     return meaningful ? OptionalNumber((*experiment.interval).*end) : std::nullopt;
   }
-  std::optional<AgainstFirstJson> Against() const {
-    if (!row.first || device == *row.first || !row.cells[device].against_first.candidate_ns)
+  std::optional<ComparisonWithFirstJson> MakeComparisonWithFirst() const {
+    if (!row.first || device == *row.first || !row.cells[device].comparison_with_first.candidate_ns)
       return std::nullopt;
-    return AgainstFirstJson{model.devices[*row.first].name, row.cells[device].against_first};
+    return ComparisonWithFirstJson{model.devices[*row.first].name, row.cells[device].comparison_with_first};
   }
 
   static constexpr const char* kSchemaName = "experiment_on_device";
@@ -140,7 +140,7 @@ struct CellJson {
       {.meaning = "complete or partial ones; 0: not known"});
     v("groups", [](J json) { return MakeGroups(json.experiment); },
       {.meaning = "self times by kind of computation; empty: no trace"});
-    v("against_first", &CellJson::Against,
+    v("against_first", &CellJson::MakeComparisonWithFirst,
       {.meaning = "the first device's latency over this one's; null: it is the first, or has none"});
   }
 };

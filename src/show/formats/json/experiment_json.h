@@ -219,7 +219,7 @@ struct ExperimentJson {
                  kNonNegativeMs.WithMeaning("of the clean runs, or of all where none is clean"));
           object("disturbed", column(&BurstPoint::disturbed),
                  {.meaning = "far from the experiment's other bursts, never stable, or without clean runs"});
-          object("throttled", column(&BurstPoint::throttled),
+          object("throttled", column(&BurstPoint::hot_or_capped),
                  {.meaning = "the device was hot, or a clock below the hardware's"});
           object("frequency_mhz", column(&BurstPoint::mhz),
                  {.meaning = "after the burst, of the CPU that the main thread was on", .min = 0});

@@ -40,12 +40,13 @@ struct ValueJson {
   static void Describe(auto& v) {
     v("value", &ValueJson::index, {.meaning = "its index, by which instructions refer to it"});
     using J = const ValueJson&;
-    v("kind", [](J json, const Method& in) { return in.values[json.index].kind; },
+    v("kind", [](J json, const Method& method) { return method.values[json.index].kind; },
       {.meaning = "of what the program stores"});
-    v("constant", [](J json, const Method& in) { return ConstantText(in.values[json.index]); },
+    v("constant", [](J json, const Method& method) { return ConstantText(method.values[json.index]); },
       {.meaning = "the number, truth value, or text that the program stores"});
-    v.Flat(
-        [](J json, const Method& in) { return MakeOptionalView<TensorJson>(in.values[json.index].tensor); });
+    v.Flat([](J json, const Method& method) {
+      return MakeOptionalView<TensorJson>(method.values[json.index].tensor);
+    });
   }
 };
 
@@ -64,7 +65,7 @@ struct NodeJson {
     v("output_min", &XnnNode::output_min, {.meaning = "of a fused activation; null: not bounded"});
     v("output_max", &XnnNode::output_max, {.meaning = "of a fused activation; null: not bounded"});
     v("macs", &XnnNode::macs, {.meaning = "multiply-accumulates of one call; null: not known"});
-    v("with_sme2", [](const XnnNode& node, const XnnGraph& in) { return FindKleidiaiUse(node, in); },
+    v("with_sme2", [](const XnnNode& node, const XnnGraph& graph) { return FindKleidiaiUsage(node, graph); },
       {.meaning = "which microkernels it has on an Arm CPU with SME2; null: it multiplies no matrices"});
     v("convolution", &XnnNode::convolution, {.meaning = "of a convolution of any kind; null: it is none"});
   }
@@ -99,7 +100,9 @@ struct DelegateJson {
   static void Describe(auto& v) {
     using J = const DelegateJson&;
     const auto stored = [](auto member) {
-      return [member](J json, const Method& in) -> const auto& { return in.delegates[json.index].*member; };
+      return [member](J json, const Method& method) -> const auto& {
+        return method.delegates[json.index].*member;
+      };
     };
     v("delegate", &DelegateJson::index, {.meaning = "its index in the method"});
     v("backend", stored(&Delegate::backend), {.meaning = "that runs it: `XnnpackBackend`"});
@@ -118,7 +121,7 @@ struct DelegateJson {
     v("share_of_macs",
       [](J json) {
         const auto calls = static_cast<std::int64_t>(json.source.calls);
-        return Share(CheckedProduct(json.source.macs, calls), json.of_method.facts.macs.Whole());
+        return Share(CheckedProduct(json.source.macs, calls), json.of_method.facts.macs.Total());
       },
       {.meaning = "of all calls in the method's", .min = 0, .max = 1});
     v("constant_bytes", &DelegateSummary::constants,
@@ -142,7 +145,9 @@ struct InstructionJson {
     v("instruction", &Instruction::index, {.meaning = "with `chain` its identity, in an ETDump, too"});
     v("kind", &Instruction::kind, {.meaning = "what it does"});
     v("operator",
-      [](J json, const Method& in) { return json.IsKernel() ? &in.operators[json.source.target] : nullptr; },
+      [](J json, const Method& method) {
+        return json.IsKernel() ? &method.operators[json.source.target] : nullptr;
+      },
       {.meaning = "name and overload of a kernel: `aten::add.out`"});
     v("delegate",
       [](J json) {
@@ -152,9 +157,11 @@ struct InstructionJson {
       {.meaning = "index of the delegate that it calls"});
     v("arguments", &Instruction::arguments, {.meaning = "indices of values; of a move from and to"});
     v("macs",
-      [](J json, const Method& in) { return json.IsKernel() ? CountMacs(json.source, in) : std::nullopt; },
+      [](J json, const Method& method) {
+        return json.IsKernel() ? CountMacs(json.source, method) : std::nullopt;
+      },
       {.meaning = "of a kernel"});
-    v("with_sme2", [](J json, const Method& in) { return FindKleidiaiUse(json.source, in); },
+    v("with_sme2", [](J json, const Method& method) { return FindKleidiaiUsage(json.source, method); },
       {.meaning =
            "which microkernels it would have on an Arm CPU with SME2; null: it multiplies no matrices"});
   }
@@ -174,14 +181,14 @@ struct MethodJson {
       {.meaning = "in the order of the arguments"});
     v("outputs", [](J json) { return MakeViews<ValueJson>(json.source.outputs); },
       {.meaning = "in the order of the results"});
-    v("planned_bytes", [](J json) { return json.summary.facts.planned; },
+    v("planned_bytes", [](J json) { return json.summary.facts.planned_bytes; },
       {.meaning = "of all planned buffers"});
     v("planned_buffers", &Method::planned_buffers, {.meaning = "bytes of each; memory_id 1 is the first"});
     v("dynamic_shapes", [](J json) { return json.summary.dynamic; },
       {.meaning = "a tensor's shape is an upper bound, and so are MACs"});
-    v("branches", [](J json) { return json.summary.jumps; },
+    v("branches", [](J json) { return json.summary.has_branches; },
       {.meaning = "it has a branch, so that not every instruction runs once"});
-    v("macs", [](J json) { return json.summary.facts.macs.Whole(); },
+    v("macs", [](J json) { return json.summary.facts.macs.Total(); },
       {.meaning = "multiply-accumulates of all instructions, each once; null: not known"});
     v("delegated_macs", [](J json) { return json.summary.facts.macs.with_property.Exact(); },
       {.meaning = "of `macs`, in delegates"});
@@ -260,11 +267,11 @@ struct ProgramJson {
       },
       {.meaning = "which of it has a name"});
     v.Object("external_data",
-             [](auto& in) {
-               in("names", [](J json) { return ExternalNames(json.source); },
-                  {.meaning = "that the program expects in a .ptd"});
-               in("missing", &ProgramJson::MissingNames,
-                  {.meaning = "those that are not in the .ptd that was given; null: none was"});
+             [](auto& object) {
+               object("names", [](J json) { return ExternalNames(json.source); },
+                      {.meaning = "that the program expects in a .ptd"});
+               object("missing", &ProgramJson::MissingNames,
+                      {.meaning = "those that are not in the .ptd that was given; null: none was"});
              },
              {.meaning = "weights that are not in the file"});
     v("methods", [](J json) { return MakeViews<MethodJson>(json.source.methods, json.source); },

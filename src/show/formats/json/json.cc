@@ -96,7 +96,7 @@ struct FindingJson {
     using J = const FindingJson&;
     v("kind", &Finding::kind, {.meaning = "of the finding", .choices = FindingKinds()});
     v("text", [](J json) { return json.ToText(json.texts.text); }, {.meaning = "the finding"});
-    v("at_stake_ms", &Finding::at_stake,
+    v("at_stake_ms", &Finding::impact_ns,
       {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",
        .scale = 1e6,
        .or_null = true});

@@ -168,7 +168,7 @@ struct TimelineJson {
           const Profile& profile = *experiment.profile;
           auto operators = MapEach(profile.operators, [](const Operator& op) {
             return TimelineOperatorJson{KeyText(op.key), op.name, SpanKindName(op.key.kind), op.category.name,
-                                        GroupName(op.category.group)};
+                                        OperatorGroupName(op.category.group)};
           });
           auto watched =
               MakeWatchedRun(profile, report.run.experiments[experiment.index].watch.get(), operators);

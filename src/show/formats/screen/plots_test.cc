@@ -135,7 +135,7 @@ Roofline MakeExampleRoofline(std::vector<RooflineRow> rows) {
 }
 
 show::Section MakeRooflineSection(const Roofline& roofline) {
-  Report report = example::MakeBare();
+  Report report = example::MakeBareEtdumpReport();
   report.experiments[0].roofline = roofline;
   return show::MakeRooflineSections(report).at(0);
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr int kPlotRows = 16;
 constexpr int kMaxPlotColumns = 90;
 constexpr int kLeftMargin = 9;  // columns left of the chart: "  100 G "
-constexpr int kTickRoom = 8;
+constexpr int kTickLabelColumns = 8;
 
 // The number 10^exponent with a metric prefix: "100 G" for 1e11.
 std::string PowerText(int exponent) {
@@ -163,7 +163,7 @@ std::vector<std::string> DrawRooflineChart(const show::RooflineChart& chart, con
     range->low -= margin;
     range->high += margin;
   }
-  PlotCanvas canvas(x, y, std::clamp(options.width - kLeftMargin - kTickRoom, 30, kMaxPlotColumns));
+  PlotCanvas canvas(x, y, std::clamp(options.width - kLeftMargin - kTickLabelColumns, 30, kMaxPlotColumns));
   DrawLines(chart.lines, highest, steepest, canvas);
   std::vector<std::string> letters(std::min(chart.lettered_rows, chart.points.size()));
   std::map<std::pair<int, int>, std::string> letter_at;

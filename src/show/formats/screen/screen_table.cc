@@ -140,7 +140,7 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& column_indices, co
   }
   const auto draw_line = [&](const auto& get_cell) {
     std::string text, bar;
-    int blanks = 2;  // due before the next text, so that no line ends with spaces
+    int blanks = 2;  // written before the next text, so that no line ends with spaces
     for (const std::size_t i : column_indices) {
       const show::Cell cell = get_cell(i);
       const std::string fitted = i > 0 ? cell.text : Truncate(cell.text, widths[0], truncation);

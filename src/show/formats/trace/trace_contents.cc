@@ -35,7 +35,7 @@ std::vector<TraceArgument> OperatorFacts(const Profile& profile, std::size_t ind
     AddIfKnown(facts, "kernel", op.type);
   AddIfKnown(facts, "backend", op.backend);
   AddIfKnown(facts, "category", std::string(op.category.name));
-  AddIfKnown(facts, "group", std::string(GroupName(op.category.group)));
+  AddIfKnown(facts, "group", std::string(OperatorGroupName(op.category.group)));
   AddIfKnown(facts, "node_id", KeyText(op.key));
   if (op.key.instruction >= 0) facts.push_back({"instruction", std::int64_t{op.key.instruction}});
   if (!profile.program) return facts;
@@ -135,7 +135,7 @@ class ExperimentWriter {
                        {"launch", std::int64_t{run.label.launch}},
                        {"round", std::int64_t{run.label.round}}};
         }
-        if (!span.as_recorded) {
+        if (!span.has_recorded_times) {
           arguments.push_back({"recorded_start_ns", trace_.start[span.event]});
           arguments.push_back({"recorded_end_ns", trace_.end[span.event]});
         }

@@ -118,7 +118,8 @@ Table MakeMemoryPeaksTable(const protocol::Peaks& peaks) {
 
 Document MakeDeviceListDocument(const std::vector<DeviceSurvey>& devices,
                                 const std::vector<std::string>& notes) {
-  Document document{.title = "etprof devices", .section_kind = "section", .notes = ToNotes(notes, "warning")};
+  Document document{
+      .title = "etprof devices", .section_kind = "section", .notes = MakeNoteList(notes, "warning")};
   Table table{.id = "devices",
               .columns = {Left("device"), Left("platform"), Left("sme2", "SME2"),
                           Right("free_memory", "free memory"), Left("state")}};

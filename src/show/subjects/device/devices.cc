@@ -126,8 +126,8 @@ Section MakeLatencySection(const DevicesReport& report, const ModelSection& mode
       const ReportExperiment* experiment = report.FindExperiment(model, row, device);
       if (experiment == nullptr) continue;
       std::optional<TimeComparison> compared;
-      if (row.first && device != *row.first && row.cells[device].against_first.candidate_ns) {
-        compared = row.cells[device].against_first;
+      if (row.first && device != *row.first && row.cells[device].comparison_with_first.candidate_ns) {
+        compared = row.cells[device].comparison_with_first;
         first_devices.insert(model.devices[*row.first].name);
       }
       table.AddRow(

@@ -119,19 +119,19 @@ class FindingFormatter {
     FindingTexts texts;
     if (shift.Moved()) {
       texts.text = FormatText("The bottleneck moved from {} ({} of {}) to {} ({} of {}).",
-                              GroupName(from.group), Share{from.baseline.share()}, Baseline().label,
-                              GroupName(to.group), Share{to.candidate.share()}, experiment_.label);
+                              OperatorGroupName(from.group), Share{from.baseline.share()}, Baseline().label,
+                              OperatorGroupName(to.group), Share{to.candidate.share()}, experiment_.label);
     } else {
       // An overhead may be larger than the largest group of operators.
       const char* const rank =
           grown.candidate.ns > to.candidate.ns ? "still the largest group of operators" : "still the largest";
       texts.text = FormatText("{} grew from {} of an inference in {} to {} in {}. {} is {}, at {}.",
-                              GroupName(grown.group), Share{grown.baseline.share()}, Baseline().label,
-                              Share{grown.candidate.share()}, experiment_.label, GroupName(to.group), rank,
-                              Share{to.candidate.share()});
+                              OperatorGroupName(grown.group), Share{grown.baseline.share()}, Baseline().label,
+                              Share{grown.candidate.share()}, experiment_.label, OperatorGroupName(to.group),
+                              rank, Share{to.candidate.share()});
     }
     for (const finding::GroupShift& group : groups) {
-      texts.evidence.push_back(FormatText("{}: {} ({}) before, {} ({}) after", GroupName(group.group),
+      texts.evidence.push_back(FormatText("{}: {} ({}) before, {} ({}) after", OperatorGroupName(group.group),
                                           Time{group.baseline.ns}, Share{group.baseline.share()},
                                           Time{group.candidate.ns}, Share{group.candidate.share()}));
     }
@@ -142,7 +142,7 @@ class FindingFormatter {
   }
 
   FindingTexts operator()(const finding::Bottleneck& bottleneck) const {
-    Text text = FormatText("{}: {}, {}.{}", GroupName(bottleneck.group),
+    Text text = FormatText("{}: {}, {}.{}", OperatorGroupName(bottleneck.group),
                            GroupTimeText(bottleneck.group, bottleneck.time),
                            CountedText(bottleneck.operators, "operator"), UpperBoundText(bottleneck.bound));
     if (bottleneck.costliest)
@@ -235,17 +235,17 @@ class FindingFormatter {
   }
 
   FindingTexts operator()(const finding::DataMoved& data_moved) const {
-    constexpr NamedValue<Movement> kMoves[] = {{Movement::kTranspose, "transpose"},
-                                               {Movement::kCopy, "copy"},
-                                               {Movement::kReshape, "reshape"},
-                                               {Movement::kConversion, "conversion"},
-                                               {Movement::kOther, "other move"}};
+    constexpr NamedValue<Movement> kMovementNames[] = {{Movement::kTranspose, "transpose"},
+                                                       {Movement::kCopy, "copy"},
+                                                       {Movement::kReshape, "reshape"},
+                                                       {Movement::kConversion, "conversion"},
+                                                       {Movement::kOther, "other move"}};
     std::vector<std::pair<double, Text>> parts;
     for (const auto& [kind, sum] : experiment_.movement) {
       const char* const plural = kind == Movement::kCopy ? "copies" : "";
       parts.emplace_back(
-          sum.ns,
-          FormatText("{} ({})", CountedText(sum.operators, FindName(kMoves, kind), plural), Time{sum.ns}));
+          sum.ns, FormatText("{} ({})", CountedText(sum.operators, FindName(kMovementNames, kind), plural),
+                             Time{sum.ns}));
     }
     std::ranges::stable_sort(parts, std::greater(), [](const auto& part) { return part.first; });
     Lines lines = EvidenceLines(data_moved.types), texts;
@@ -254,9 +254,9 @@ class FindingFormatter {
       lines.push_back(FormatText("of these {}", part_text));
     }
     const bool mostly = parts.size() > 1 && parts.front().first >= data_moved.time.ns / 2;
-    Text text = FormatText("{}: {}, {}{}.", GroupName(Group::kDataMovement),
-                           GroupTimeText(Group::kDataMovement, data_moved.time), mostly ? "mostly " : "",
-                           mostly ? texts.front() : JoinTexts(texts));
+    Text text = FormatText("{}: {}, {}{}.", OperatorGroupName(OperatorGroup::kDataMovement),
+                           GroupTimeText(OperatorGroup::kDataMovement, data_moved.time),
+                           mostly ? "mostly " : "", mostly ? texts.front() : JoinTexts(texts));
     if (data_moved.boundary_operators > 0) {
       text += FormatText(" {} ({}) {} at a delegate boundary.",
                          CountedText(data_moved.boundary_operators, "operator"), Time{data_moved.boundary_ns},
@@ -274,7 +274,7 @@ class FindingFormatter {
     const bool packs = experiment_.steady_runs == 0 && experiment_.first_runs > 0;
     return {
         FormatText("Delegate overhead: {} in {}, excluding operators.{}{}",
-                   GroupTimeText(Group::kDelegateOverhead, overhead.time),
+                   GroupTimeText(OperatorGroup::kDelegateOverhead, overhead.time),
                    CountedText(overhead.calls, "call"), overhead.tracing_ns > 0 ? tracing : Text(),
                    packs ? " A first inference packs weights in it; steady ones do not." : ""),
         {FormatText("{} per call", Duration{overhead.time.ns / static_cast<double>(overhead.calls)})},
@@ -289,7 +289,7 @@ class FindingFormatter {
     });
     return {FormatText("{} slower in {}, by {} in total.",
                        CountedText(slower.operators.size(), "operator is", "operators are"),
-                       pair_->comparison.candidate_label, Time{slower.lost.ns}),
+                       pair_->comparison.candidate_label, Time{slower.lost_time.ns}),
             std::move(evidence),
             "sum of (candidate - baseline) mean self time over operators with the verdict slower"};
   }
@@ -446,9 +446,9 @@ class FindingFormatter {
                         Time{experiment.latency_of_all.p50.value_or(0)},
                         Time{experiment.latency_of_all.p99.value_or(0)});
     };
-    const std::string quota = contended.throttled ? QuotaText(report_.run.device->limits) : "";
+    const std::string quota = contended.waited_for_quota ? QuotaText(report_.run.device->limits) : "";
     const auto& load = report_.run.other_load_during;
-    const std::string cause = !quota.empty() ? quota : load ? LoadUsersText(*load) : "";
+    const std::string cause = !quota.empty() ? quota : load ? LoadingProcessesText(*load) : "";
     // If no launch was clean, more launches are unlikely to help.
     const bool more_time = pair_->comparison.launches > 0;
     return {
@@ -577,7 +577,7 @@ class FindingFormatter {
 
   // "0.565 of 1.086 ms (52%)", with the digits of the group's row in the table of self times, whose rows add
   // up as printed.
-  Text GroupTimeText(Group group, const TimePart& part) const {
+  Text GroupTimeText(OperatorGroup group, const TimePart& part) const {
     std::vector<double> parts;
     for (const AdditiveRow& row : experiment_.groups.rows)
       parts.push_back(MeanPerRun(row.total, experiment_.groups.runs));

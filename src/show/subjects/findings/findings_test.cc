@@ -20,9 +20,9 @@ struct PrintedFinding {
   std::string text;
   std::vector<std::string> evidence;
   std::string formula;
-  double at_stake = 0;
+  double impact_ns = 0;
 
-  PrintedFinding(const Report& report, const Finding& finding) : at_stake(finding.at_stake) {
+  PrintedFinding(const Report& report, const Finding& finding) : impact_ns(finding.impact_ns) {
     const FindingTexts texts = MakeFindingTexts(report, finding);
     const TimeRange time_range = LatencyRange(report);
     text = ToText(texts.text, time_range);
@@ -67,11 +67,11 @@ TEST(Findings, ShowTheBottleneckShiftWithShares) {
   const auto shift = FindDetails<finding::BottleneckShift>(example::MakePair());
   ASSERT_TRUE(shift);
   // 4.002 of 5.144 ms before, 1.002 of 2.144 after; GEMM from 0.5 / 5.144 to 0.5 / 2.144.
-  EXPECT_EQ(shift->grown.group, Group::kGemm);
+  EXPECT_EQ(shift->grown.group, OperatorGroup::kGemm);
   EXPECT_NEAR(shift->grown.baseline.share(), 0.097, 5e-4);
   EXPECT_NEAR(shift->grown.candidate.share(), 0.233, 5e-4);
   EXPECT_FALSE(shift->Moved());
-  EXPECT_EQ(shift->to.group, Group::kConvolution);
+  EXPECT_EQ(shift->to.group, OperatorGroup::kConvolution);
   EXPECT_NEAR(shift->to.candidate.share(), 0.467, 5e-4);
 }
 
@@ -80,7 +80,7 @@ Report MakeReportWithLargestOverhead() {
   Report report = example::MakePair();
   const auto found = std::ranges::find(report.findings, finding::BottleneckShift::kKind, &Finding::kind);
   auto& shift = std::get<finding::BottleneckShift>(found->details);
-  shift.grown.group = Group::kFrameworkOverhead;
+  shift.grown.group = OperatorGroup::kFrameworkOverhead;
   shift.grown.candidate.ns = shift.to.candidate.ns + 1;
   return report;
 }
@@ -89,7 +89,7 @@ Report MakeReportWithLargestOverhead() {
 TEST(Findings, ReportNoInsignificantShift) {
   Report report = example::MakePair();
   for (DeltaRow& row : report.comparisons[0].comparison.groups) {
-    if (row.name == GroupName(Group::kGemm) && row.time_comparison.estimate)
+    if (row.name == OperatorGroupName(OperatorGroup::kGemm) && row.time_comparison.estimate)
       row.time_comparison.estimate->log_high = 2;
   }
   report.findings = MakeFindings(report);
@@ -114,10 +114,10 @@ Report MakeReportWithDelegateOverhead(std::optional<double> tracer) {
 
 // The additional time of traced runs does not belong to delegates.
 TEST(Findings, SubtractTracingOverheadFromDelegates) {
-  EXPECT_NEAR(GetFinding<finding::DelegateOverhead>(MakeReportWithDelegateOverhead({}))->at_stake, 400'000,
+  EXPECT_NEAR(GetFinding<finding::DelegateOverhead>(MakeReportWithDelegateOverhead({}))->impact_ns, 400'000,
               1);
   const Report report = MakeReportWithDelegateOverhead(150'000);
-  EXPECT_NEAR(GetFinding<finding::DelegateOverhead>(report)->at_stake, 250'000, 1);
+  EXPECT_NEAR(GetFinding<finding::DelegateOverhead>(report)->impact_ns, 250'000, 1);
   const auto overhead = FindDetails<finding::DelegateOverhead>(report);
   EXPECT_NEAR(overhead->time.ns, 400'000, 1);
   EXPECT_NEAR(overhead->tracing_ns, 150'000, 1);
@@ -167,7 +167,7 @@ TEST(Findings, NameDifferentCompilers) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->baseline, "GCC 13.3.1");
   EXPECT_NEAR(found->portable->ns, 200'001, 1);
-  EXPECT_NEAR(GetFinding<finding::CompilersDiffer>(report)->at_stake, 200'000, 1'000);
+  EXPECT_NEAR(GetFinding<finding::CompilersDiffer>(report)->impact_ns, 200'000, 1'000);
   const auto is_found = [&] {
     report.findings = MakeFindings(report);
     return FindDetails<finding::CompilersDiffer>(report).has_value();
@@ -220,7 +220,7 @@ TEST(Findings, NameOperatorsFarBelowTheRoofline) {
   ASSERT_TRUE(found);
   EXPECT_THAT(found->rows, ElementsAre(0U));
   EXPECT_NEAR(found->gap.ns, 400'000, 1);
-  EXPECT_NEAR(GetFinding<finding::BelowRoofline>(report)->at_stake, 400'000, 1);
+  EXPECT_NEAR(GetFinding<finding::BelowRoofline>(report)->impact_ns, 400'000, 1);
   EXPECT_FALSE(FindDetails<finding::Fp16ComputedAsFp32>(report));
   EXPECT_FALSE(FindDetails<finding::BelowRoofline>(MakeReportWithRoofline({MakeNearRow()})));
 }
@@ -231,7 +231,7 @@ TEST(Findings, NameFp16ComputedAsFp32) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->operators, 1);
   EXPECT_NEAR(found->time.ns, 500'000, 1);
-  EXPECT_NEAR(GetFinding<finding::Fp16ComputedAsFp32>(report)->at_stake, 500'000, 1);
+  EXPECT_NEAR(GetFinding<finding::Fp16ComputedAsFp32>(report)->impact_ns, 500'000, 1);
   EXPECT_FALSE(FindDetails<finding::Fp16ComputedAsFp32>(
       MakeReportWithRoofline({MakeFp16Row("fp16", 1000), MakeFp16Row("fp32", 0)})));
 }
@@ -244,7 +244,7 @@ TEST(Findings, BoundTheSpeedupOfDataMovement) {
   EXPECT_NEAR(moved->time.ns, 400'004, 1);
   EXPECT_NEAR(moved->time.whole_ns, 2'144'014, 1'000);
   EXPECT_NEAR(*moved->bound, 1.229, 1e-3);
-  EXPECT_NEAR(GetFinding<finding::DataMoved>(report)->at_stake, 400'004, 1);
+  EXPECT_NEAR(GetFinding<finding::DataMoved>(report)->impact_ns, 400'004, 1);
 }
 
 TEST(Findings, NamePortableOperatorsWithTheirTime) {
@@ -301,10 +301,10 @@ TEST(Findings, CountTheCostOfDividingIntoDelegates) {
   const auto found = FindDetails<finding::NotDelegated>(report);
   ASSERT_TRUE(found);
   // Of 2.62 ms, a single delegate would save the kernel's 0.2, half of the calls' 0.08, and the transposes of
-  // 0.07 and 0.1 on both sides of the kernel.
+  // 0.07 and 0.1 on both variants of the kernel.
   EXPECT_NEAR(found->boundaries_ns, 210'000, 1);
   EXPECT_NEAR(*found->bound, 2.62 / (2.62 - 0.41), 1e-3);
-  EXPECT_NEAR(GetFinding<finding::NotDelegated>(report)->at_stake, 410'000, 1);
+  EXPECT_NEAR(GetFinding<finding::NotDelegated>(report)->impact_ns, 410'000, 1);
   EXPECT_EQ(FindDetails<finding::NotDelegated>(example::MakePair())->boundaries_ns, 0);
 }
 
@@ -418,7 +418,7 @@ TEST(Findings, BoundTheSpeedupOfEachCategory) {
 TEST(Findings, BoundFollowsFromTheShare) {
   const auto bottleneck = FindDetails<finding::Bottleneck>(example::MakePair());
   ASSERT_TRUE(bottleneck);
-  EXPECT_EQ(bottleneck->group, Group::kConvolution);
+  EXPECT_EQ(bottleneck->group, OperatorGroup::kConvolution);
   EXPECT_EQ(bottleneck->operators, 1);
   EXPECT_NEAR(bottleneck->time.ns, 1'002'000, 1'000);
   // 1 / (1 - 1.002 / 2.144) = 1.877. The untraced median of 2.004 ms would give 2.00x.
@@ -452,7 +452,7 @@ Report MakeReportWithTwoSlowerOperators() {
 TEST(Findings, NameTheSlowerOperatorsWithTheirSum) {
   const auto found = FindDetails<finding::SlowerOperators>(MakeReportWithTwoSlowerOperators());
   ASSERT_TRUE(found);
-  EXPECT_NEAR(found->lost.ns, 300'000, 1);
+  EXPECT_NEAR(found->lost_time.ns, 300'000, 1);
   ASSERT_EQ(found->operators.size(), 2U);
   for (const auto& loss : found->operators) {
     EXPECT_EQ(loss.baseline_ns, 100'000);
@@ -601,16 +601,16 @@ TEST(Findings, IgnoreSmallNoise) {
 }
 
 TEST(Findings, AreRankedByTheTimeAtStake) {
-  for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+  for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()}) {
     ASSERT_FALSE(report.findings.empty());
     for (std::size_t i = 1; i < report.findings.size(); ++i) {
-      EXPECT_GE(report.findings[i - 1].at_stake, report.findings[i].at_stake);
+      EXPECT_GE(report.findings[i - 1].impact_ns, report.findings[i].impact_ns);
     }
   }
 }
 
 TEST(Findings, EachContainsANumber) {
-  for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+  for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()}) {
     for (const Finding& finding : report.findings) {
       const PrintedFinding texts(report, finding);
       EXPECT_NE(texts.text.find_first_of("0123456789"), std::string::npos) << texts.text;
@@ -650,7 +650,7 @@ Report MakeReportWithQuota(Nanoseconds throttled_per_run) {
   for (Launch& launch : report.run.experiments[0].launches) {
     for (Burst& burst : launch.bursts) {
       burst.recorded_wait.assign(burst.recorded.size(), 1'000'000);
-      burst.throttled = throttled_per_run * static_cast<Nanoseconds>(burst.recorded.size());
+      burst.throttled_time = throttled_per_run * static_cast<Nanoseconds>(burst.recorded.size());
     }
   }
   report.findings = MakeFindings(report);
@@ -658,9 +658,9 @@ Report MakeReportWithQuota(Nanoseconds throttled_per_run) {
 }
 
 TEST(Findings, NameTheQuotaThatCausesContention) {
-  EXPECT_TRUE(FindDetails<finding::Contended>(MakeReportWithQuota(600'000))->throttled);
-  EXPECT_FALSE(FindDetails<finding::Contended>(MakeReportWithQuota(1))->throttled);
-  EXPECT_FALSE(FindDetails<finding::Contended>(MakeContendedReport(10))->throttled);
+  EXPECT_TRUE(FindDetails<finding::Contended>(MakeReportWithQuota(600'000))->waited_for_quota);
+  EXPECT_FALSE(FindDetails<finding::Contended>(MakeReportWithQuota(1))->waited_for_quota);
+  EXPECT_FALSE(FindDetails<finding::Contended>(MakeContendedReport(10))->waited_for_quota);
 }
 
 // 2.50x in wall time, 1.25x in CPU time.

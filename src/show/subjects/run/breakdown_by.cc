@@ -49,7 +49,9 @@ constexpr BreakdownInfo kBreakdownInfos[] = {
     {"kernel", "By kernel", "kernel", "operators", &ReportExperiment::by_kernel,
      &ReportComparison::by_kernel},
     {"category", "By category", "category", "categories", &ReportExperiment::categories, nullptr}};
-const BreakdownInfo& GetBreakdownInfo(By by) { return kBreakdownInfos[static_cast<std::size_t>(by)]; }
+const BreakdownInfo& GetBreakdownInfo(BreakdownBy by) {
+  return kBreakdownInfos[static_cast<std::size_t>(by)];
+}
 
 std::string ShortType(const std::string& type) { return type.substr(type.find_last_of('.') + 1); }
 
@@ -66,9 +68,9 @@ void AddTimeOutsideModules(const BreakdownSubject& subject, ModelParts& parts) {
   for (const ReportExperiment* const variant : {subject.baseline, subject.candidate}) {
     if (variant == nullptr) continue;
     for (const AdditiveRow& row : variant->by_layer.rows) {
-      const bool is_outside = row.name == kNotAttributed ||
-                              row.name == GroupName(Group::kFrameworkOverhead) ||
-                              row.name == GroupName(Group::kDelegateOverhead) || row.name == "Clipped";
+      const bool is_outside =
+          row.name == kNotAttributed || row.name == OperatorGroupName(OperatorGroup::kFrameworkOverhead) ||
+          row.name == OperatorGroupName(OperatorGroup::kDelegateOverhead) || row.name == "Clipped";
       if (!is_outside || row.total == 0) continue;
       auto found = std::ranges::find(parts.begin() + modules, parts.end(), row.name, &ModelPart::name);
       if (found == parts.end()) {
@@ -116,7 +118,7 @@ ModelParts MakeLayerParts(const BreakdownSubject& subject) {
   return parts;
 }
 
-ModelParts MakeFlatParts(const BreakdownSubject& subject, By by) {
+ModelParts MakeFlatParts(const BreakdownSubject& subject, BreakdownBy by) {
   ModelParts parts;
   if (subject.pair == nullptr) {
     for (const AdditiveRow& row : (subject.candidate->*GetBreakdownInfo(by).breakdown).rows) {
@@ -182,9 +184,9 @@ void FoldSmallRows(const BreakdownSubject& subject, const ModelParts& parts, std
   }
 }
 
-Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
+Table MakeBreakdownTable(const BreakdownSubject& subject, BreakdownBy by) {
   const ReportExperiment& candidate = *subject.candidate;
-  const bool tree = by == By::kLayer, pair = subject.pair != nullptr;
+  const bool tree = by == BreakdownBy::kLayer, pair = subject.pair != nullptr;
   const double latency = candidate.latency.p50.value_or(candidate.MeanExecute().value_or(0));
   const double baseline_latency = pair ? subject.baseline->latency.p50.value_or(latency) : latency;
   Table table{
@@ -201,8 +203,9 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
   const ModelParts parts = tree ? MakeLayerParts(subject) : MakeFlatParts(subject, by);
   table.Fill<ModelPart>(
       {{Left(GetBreakdownInfo(by).name, GetBreakdownInfo(by).column)
-            .WithTruncation(by == By::kSource || by == By::kDelegate ? Table::Truncation::kKeepEnd
-                                                                     : Table::Truncation::kKeepNameEnds),
+            .WithTruncation(by == BreakdownBy::kSource || by == BreakdownBy::kDelegate
+                                ? Table::Truncation::kKeepEnd
+                                : Table::Truncation::kKeepNameEnds),
         &ModelPart::name},
        {Left("type").WithDropPriority(3).WithMaxWidth(kTypeColumns), &ModelPart::type, tree},
        {Right("baseline"), time(&ModelPart::baseline, subject.baseline, true), pair},
@@ -241,13 +244,13 @@ std::string AttributionText(const ReportExperiment& experiment) {
 
 }  // namespace
 
-std::vector<Section> MakeBreakdownSections(const Report& report, By by) {
+std::vector<Section> MakeBreakdownSections(const Report& report, BreakdownBy by) {
   const std::vector<BreakdownSubject> subjects = FindBreakdownSubjects(report);
   std::vector<Section> sections;
   for (const BreakdownSubject& subject : subjects) {
-    const bool by_module = by == By::kLayer || by == By::kSource;
+    const bool by_module = by == BreakdownBy::kLayer || by == BreakdownBy::kSource;
     Section section{GetBreakdownInfo(by).title + (subjects.size() > 1 ? ": " + subject.label : ""),
-                    by == By::kLayer ? Visibility::kPage : Visibility::kFolded};
+                    by == BreakdownBy::kLayer ? Visibility::kPage : Visibility::kFolded};
     section.AddText(by_module ? AttributionText(*subject.candidate) : "");
     if (!by_module || !subject.candidate->layers.empty())
       section.parts.emplace_back(MakeBreakdownTable(subject, by));

@@ -22,7 +22,9 @@ bool IsInLadderList(const Report& report, const LevelSpeedups& level_speedups, c
 // Inference and operators that a level no longer speeds up with more threads, except those that the ladder's
 // list already contains.
 List MakeStoppedRowsList(const Report& report, const LevelSpeedups& level_speedups) {
-  List list{"No longer pays off with more threads", {}, kScreenStoppedRows, false, Visibility::kBrief};
+  List list{.title = "No longer pays off with more threads",
+            .screen_items = kScreenStoppedRows,
+            .visibility = Visibility::kBrief};
   const auto add = [&](const LevelSpeedupRow& row, const std::string& what) {
     if (!row.stops_at_threads || IsInLadderList(report, level_speedups, row)) return;
     std::vector<std::string> gains;
@@ -74,9 +76,9 @@ Section MakeLevelSpeedupsSection(const Report& report, const LevelSpeedups& leve
   const bool shown_by_ladder = report.ladder && report.ladder->levels.size() > 2 && stops.items.empty();
   Section section{
       fmt::format("{} compared with {} by threads", level_speedups.candidate, level_speedups.baseline),
-      shown_by_ladder             ? Visibility::kPage
-      : level_speedups.AnyStops() ? Visibility::kBrief
-                                  : Visibility::kDefault};
+      shown_by_ladder                   ? Visibility::kPage
+      : level_speedups.HasStoppingRow() ? Visibility::kBrief
+                                        : Visibility::kDefault};
   if (!level_speedups.interleaved) section.AddText(kNotInterleaved);
   section.AddUnlessEmpty(std::move(stops));
   section.parts.emplace_back(MakeLevelSpeedupsTable(level_speedups));
@@ -93,7 +95,7 @@ Section MakeLevelSpeedupsSection(const Report& report, const LevelSpeedups& leve
 std::vector<Section> MakeLevelSpeedupsSections(const Report& report) {
   std::vector<Section> sections;
   for (const LevelSpeedups& level_speedups : report.level_speedups) {
-    if (report.ladder && report.ladder->levels.size() > 2 && !level_speedups.AnyStops()) continue;
+    if (report.ladder && report.ladder->levels.size() > 2 && !level_speedups.HasStoppingRow()) continue;
     sections.push_back(MakeLevelSpeedupsSection(report, level_speedups));
   }
   return sections;

@@ -39,7 +39,7 @@ Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
                   Right("first_run", "first run").WithDropPriority(2), Right("steady"),
                   Right("allocated").WithDropPriority(1), Right("at_least", "at least").WithDropPriority(4)}};
   const auto find_moment = [&](const char* moment) {
-    const auto found = std::ranges::find(memory.moments, moment, &protocol::MemorySnapshot::at);
+    const auto found = std::ranges::find(memory.moments, moment, &protocol::MemorySnapshot::moment);
     return found == memory.moments.end() ? nullptr : &*found;
   };
   const protocol::MemorySnapshot* const moments[] = {find_moment("loaded"), find_moment("first_run"),
@@ -76,7 +76,7 @@ Table MakeCreatedOperatorsTable(const MemoryReport& memory) {
   return table;
 }
 
-constexpr NamedValue<protocol::LoadPart> kParts[] = {
+constexpr NamedValue<protocol::LoadPart> kLoadPartNames[] = {
     {protocol::LoadPart::kProgram, "read and verify the program"},
     {protocol::LoadPart::kPlan, "allocate planned memory"},
     {protocol::LoadPart::kGraph, "XNNPACK's graphs"},
@@ -92,7 +92,7 @@ Table MakeLoadTable(const protocol::LoadTimes& load) {
   };
   for (const protocol::LoadTime& part : load.parts) {
     if (part.part == protocol::LoadPart::kPack && part.ns == 0) continue;  // 0 on CPUs without KleidiAI
-    add(FindName(kParts, part.part), part.ns, Row::Role::kPart);
+    add(FindName(kLoadPartNames, part.part), part.ns, Row::Role::kPart);
   }
   add("load", load.total_ns, Row::Role::kSum);
   return table;
@@ -126,8 +126,8 @@ Table MakeDelegateMemoryTable(const MemoryReport& memory) {
 // A note if the file's pages are still in memory next to the packed weights.
 std::string FileAndPackedText(const MemoryReport& memory) {
   const protocol::MemorySnapshot& last = memory.moments.back();
-  const std::int64_t file = last.Resident(MemoryOwner::kProgram),
-                     packed = last.Resident(MemoryOwner::kWeights);
+  const std::int64_t file = last.ResidentBytes(MemoryOwner::kProgram),
+                     packed = last.ResidentBytes(MemoryOwner::kWeights);
   if (file < packed / 10) return "";  // ExecuTorch released the packed part of the file
   return fmt::format(
       "{} of the program's file are in memory next to {} of packed weights. The system can take the file's "
@@ -176,7 +176,8 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
     table.AddRow(std::string(name), Size{before}, Size{after}, SizeChange(before, after));
   };
   const protocol::MemorySnapshot &before = baseline.moments.back(), &after = candidate.moments.back();
-  for (const auto& [owner, name] : kOwners) add(owners, name, before.Resident(owner), after.Resident(owner));
+  for (const auto& [owner, name] : kOwners)
+    add(owners, name, before.ResidentBytes(owner), after.ResidentBytes(owner));
   add(owners, "resident set size", before.rss_bytes, after.rss_bytes);
   section.parts.emplace_back(std::move(owners));
   const auto changes = ChangedAllocations(baseline, candidate);

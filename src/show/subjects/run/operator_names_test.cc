@@ -54,7 +54,7 @@ TEST(OperatorNames, FrameworkSpanIsNamedOverhead) {
   for (const int call : {0, 1}) {
     Operator& op = profile.operators.emplace_back();
     op.key.kind = SpanKind::kDelegateCall;
-    op.category.group = Group::kDelegateOverhead;
+    op.category.group = OperatorGroup::kDelegateOverhead;
     op.name = "DELEGATE_CALL";
     op.call_index = call;
   }

@@ -35,7 +35,7 @@ std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
     if (!matrix.threads || !IsSinglePair(report, matrix) || matrix.baseline != pair.baseline ||
         matrix.candidates.front() != pair.candidate)
       continue;
-    if (const auto& efficiency = matrix.latency.against.front().efficiency)
+    if (const auto& efficiency = matrix.latency.cells.front().efficiency)
       return "efficiency " + PercentText(*efficiency);
   }
   return "";
@@ -106,7 +106,7 @@ std::vector<Section> MakeFindingSections(const Report& report) {
   // Screens have few lines: warnings about the measurement replace the last finding.
   const std::size_t screen_findings =
       report.ladder ? kMaxLadderFindings : kMaxFindings - (report.warnings.size() > 1 ? 1 : 0);
-  List list{"", {}, screen_findings, true};
+  List list{.title = "", .screen_items = screen_findings, .numbered = true};
   for (const Finding& finding : report.findings) {
     auto [text, details, formula] = MakeFindingTexts(report, finding);
     if (!formula.empty()) details.push_back("How: " + formula);
@@ -128,7 +128,9 @@ std::vector<Section> MakeFindingSections(const Report& report) {
 
 std::vector<Section> MakeArtifactSections(const Report& report) {
   if (report.artifacts.empty()) return {};
-  return {{"Files", Visibility::kPage, {List{"", {report.artifacts.begin(), report.artifacts.end()}}}}};
+  return {{"Files",
+           Visibility::kPage,
+           {List{.title = "", .items = {report.artifacts.begin(), report.artifacts.end()}}}}};
 }
 
 std::string LargestGroup(const ReportExperiment& experiment) {
@@ -146,7 +148,7 @@ Document MakeViewDocument(std::vector<Section> sections, const Report& report) {
   return document;
 }
 
-template <By by>
+template <BreakdownBy by>
 Document MakeBreakdownDocument(const Report& report) {
   return MakeViewDocument(MakeBreakdownSections(report, by), report);
 }
@@ -156,11 +158,31 @@ constexpr const char* kNoLayers = "layers need the .pte that ran (--model)";
 constexpr const char* kNotWatched = "no calls were watched in this run (etprof profile --watch)";
 
 constexpr ReportView kReportViews[] = {
-    {"layer", MakeBreakdownDocument<By::kLayer>, "", kNoLayers, true},
-    {"source", MakeBreakdownDocument<By::kSource>, "", kNoLayers, true},
-    {"delegate", MakeBreakdownDocument<By::kDelegate>, "", kNotTraced, true},
-    {"kernel", MakeBreakdownDocument<By::kKernel>, "", kNotTraced, true},
-    {"category", MakeBreakdownDocument<By::kCategory>, "", kNotTraced, true},
+    {.name = "layer",
+     .make = MakeBreakdownDocument<BreakdownBy::kLayer>,
+     .prefix = "",
+     .empty_reason = kNoLayers,
+     .breakdown = true},
+    {.name = "source",
+     .make = MakeBreakdownDocument<BreakdownBy::kSource>,
+     .prefix = "",
+     .empty_reason = kNoLayers,
+     .breakdown = true},
+    {.name = "delegate",
+     .make = MakeBreakdownDocument<BreakdownBy::kDelegate>,
+     .prefix = "",
+     .empty_reason = kNotTraced,
+     .breakdown = true},
+    {.name = "kernel",
+     .make = MakeBreakdownDocument<BreakdownBy::kKernel>,
+     .prefix = "",
+     .empty_reason = kNotTraced,
+     .breakdown = true},
+    {.name = "category",
+     .make = MakeBreakdownDocument<BreakdownBy::kCategory>,
+     .prefix = "",
+     .empty_reason = kNotTraced,
+     .breakdown = true},
     {"roofline", [](const Report& report) { return MakeViewDocument(MakeRooflineSections(report), report); },
      "",
      "a roofline needs the machine's peaks (a run without --no-peaks), the .pte that ran (--model), and "
@@ -266,9 +288,10 @@ Document MakeReportDocument(const Report& report) {
   std::vector<Section>& appendix = document.appendix;
   for (const auto make : {MakeConditionSections, MakePlaceSections, MakeMatrixKernelSections})
     Append(make(report), appendix);
-  for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
+  for (const BreakdownBy by : {BreakdownBy::kCategory, BreakdownBy::kKernel, BreakdownBy::kLayer,
+                               BreakdownBy::kSource, BreakdownBy::kDelegate}) {
     // A bare trace needs no section that says that layers are unknown.
-    const bool has_layers = (by != By::kLayer && by != By::kSource) ||
+    const bool has_layers = (by != BreakdownBy::kLayer && by != BreakdownBy::kSource) ||
                             std::ranges::any_of(report.experiments, [](const auto& experiment) {
                               return !experiment.layers.empty();
                             });
@@ -304,7 +327,7 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[i];
     const stats::Distribution& latency = experiment.latency;
-    const Tail tail = TailLatency(latency);
+    const TailQuantile tail = HighestQuantile(latency);
     Cell verdict("");
     const auto pair = std::ranges::find(report.comparisons, i, &ReportComparison::candidate);
     if (pair != report.comparisons.end()) {
@@ -330,11 +353,11 @@ std::string FactorsText(const ReportComparison& pair) {
   const SpeedupFactors& factors = *pair.factors;
   // The share in the slower variant, where these operators matter most.
   const bool slower = pair.comparison.latency.verdict == stats::Verdict::kSlower;
-  const double share = slower ? factors.share_of_candidate : factors.share_of_baseline;
+  const double share = slower ? factors.candidate_time_share : factors.baseline_time_share;
   constexpr double kSameMargin = 0.005;
-  const char* const use = factors.use() > 1 + kSameMargin   ? "better use"
-                          : factors.use() < 1 - kSameMargin ? "worse use"
-                                                            : "the same use";
+  const char* const use_text = factors.UtilizationRatio() > 1 + kSameMargin   ? "better use"
+                               : factors.UtilizationRatio() < 1 - kSameMargin ? "worse use"
+                                                                              : "the same use";
   const std::string operators =
       fmt::format("{} in {} ({} of {})", FactorText(factors.ratio.ratio()),
                   CountedText(factors.operators, "compute-bound operator"), PercentText(share),
@@ -342,11 +365,11 @@ std::string FactorsText(const ReportComparison& pair) {
   const std::string shares_of_peak = fmt::format("{} to {}", PercentText(factors.baseline_share_of_peak),
                                                  PercentText(factors.candidate_share_of_peak));
   if (factors.HasEqualPeaks())
-    return fmt::format("{} is {} of an equal peak ({}, {} of it).", operators, use, factors.dtype,
+    return fmt::format("{} is {} of an equal peak ({}, {} of it).", operators, use_text, factors.dtype,
                        shares_of_peak);
   return fmt::format("Of {}, {} is peak performance ({}) and {} is {} of it ({} of peak).", operators,
-                     FactorText(factors.peak()), factors.dtype, FactorText(factors.use()), use,
-                     shares_of_peak);
+                     FactorText(factors.PeakRatio()), factors.dtype, FactorText(factors.UtilizationRatio()),
+                     use_text, shares_of_peak);
 }
 
 }  // namespace etprof::show

@@ -39,8 +39,8 @@ Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& 
     const OperatorRow& operator_row = experiment.operators[i];
     const Operator& op = experiment.profile->operators[operator_row.op];
     Row& row = table.AddRow(
-        op.name + names.Location(operator_row.op), std::string(GroupName(op.category.group)), RunsOn(op),
-        op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(), Time{operator_row.mean_self},
+        op.name + names.Location(operator_row.op), std::string(OperatorGroupName(op.category.group)),
+        RunsOn(op), op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(), Time{operator_row.mean_self},
         Share{operator_row.share}, OptionalCell<Time>(operator_row.self.p50),
         operator_row.self.n >= stats::kMinValuesForP99 ? OptionalCell<Time>(operator_row.self.p99) : Cell(),
         OptionalCell<Share>(operator_row.self.cv));

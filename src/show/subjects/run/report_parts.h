@@ -61,8 +61,8 @@ std::vector<Section> MakeMatrixKernelSections(const Report& report);
 // Time breakdown by parts of the model. One section per pair (both variants), and one per other experiment; a
 // ladder has one for the setting to deploy. Layers form a tree: a module's time includes everything inside.
 // Small rows are folded. If layers are unknown, a section says why; empty if there is nothing to show.
-enum class By { kLayer, kSource, kDelegate, kKernel, kCategory };
-std::vector<Section> MakeBreakdownSections(const Report& report, By by);
+enum class BreakdownBy { kLayer, kSource, kDelegate, kKernel, kCategory };
+std::vector<Section> MakeBreakdownSections(const Report& report, BreakdownBy by);
 
 // For each experiment measured with --sustained: "10 min: 12.1 ms in the first minute, 15.9 ms in the last:
 // 1.31x slower [1.30, 1.33]", charts of latency, clock, and temperature over time, and a table of ten time
@@ -106,7 +106,7 @@ std::vector<Section> MakeProvenKernelSections(const std::vector<WatchedExperimen
 std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& experiments);
 // Returns the reason why more threads do not speed up an operator, as a clause; "" if they do, or if the
 // cause is unknown.
-std::string CauseText(const ThreadUse& use);
+std::string CauseText(const ThreadUsage& usage);
 
 // The names of a profile's operators in tables. Events of different delegates and kernels may share a name
 // ("Fully Connected (NC, F32) GEMM #1"); a location then distinguishes them. Names are plain text.

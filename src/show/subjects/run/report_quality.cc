@@ -119,7 +119,7 @@ Text AllRunsTailText(const Report& report) {
   bool disturbed = false;
   for (const ReportExperiment& experiment : report.experiments) {
     const stats::Distribution& all = experiment.latency_of_all;
-    const Tail tail = TailLatency(all);
+    const TailQuantile tail = HighestQuantile(all);
     if (all.n == 0 || !tail.value) return {};
     const double unclean_share =
         static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);

@@ -41,7 +41,7 @@ std::string FindNote(const Document& document, const std::string& label) {
 }
 
 TEST(MakeReportDocument, FindingsLinkToExistingTables) {
-  for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+  for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()}) {
     const Document document = MakeReportDocument(report);
     std::size_t findings = 0;
     for (const Section* const section : AllSections(document)) {
@@ -219,7 +219,7 @@ TEST(MakeReportDocument, NotesReportThePrecisionAndTheRuns) {
   add("precision of many pairs", report, "precision");
   report.noise_floor = 0.012;
   add("precision with a noise floor", report, "precision");
-  add("runs of a single trace", example::MakeBare(), "runs");
+  add("runs of a single trace", example::MakeBareEtdumpReport(), "runs");
   Report disturbed = example::MakePair();
   disturbed.experiments[1].clean_runs = 150;
   add("runs, some disturbed", disturbed, "runs");
@@ -371,7 +371,7 @@ TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
   EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->visibility, Visibility::kPage);
   EXPECT_TRUE(IsNothing(FindCell(table, 0, "peak_memory")));
   EXPECT_EQ(FindCell(table, 1, "peak_memory").value, 30.6e6);
-  const Document bare = MakeReportDocument(example::MakeBare());
+  const Document bare = MakeReportDocument(example::MakeBareEtdumpReport());
   const std::vector<Table::Column>& columns = FindTable(bare, "report_latency").columns;
   EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->visibility, Visibility::kDefault);
   EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
@@ -398,7 +398,7 @@ TEST(MakeReportDocument, ShowsTheOwnTimeOfModulesInAPair) {
 TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
   Document list;
   AddExperiments(example::MakePair(), "runs/a", list);
-  AddExperiments(example::MakeBare(), "", list);
+  AddExperiments(example::MakeBareEtdumpReport(), "", list);
   const Table& table = FindTable(list, "experiments");
   ASSERT_EQ(table.rows.size(), 3U);
   EXPECT_EQ(ToText(table.rows[0].cells[0]), "runs/a: off");
@@ -415,12 +415,12 @@ Report MakeReportWithFactors(double candidate_share_of_peak) {
   factors.dtype = "fp32";
   factors.operators = 7;
   factors.macs = 1000;
-  factors.share_of_baseline = 0.78;
+  factors.baseline_time_share = 0.78;
   factors.baseline_peak = 60e9;
   factors.candidate_peak = 120e9;
   factors.baseline_share_of_peak = 0.37;
   factors.candidate_share_of_peak = candidate_share_of_peak;
-  factors.ratio.log_ratio = std::log(factors.peak() * factors.use());
+  factors.ratio.log_ratio = std::log(factors.PeakRatio() * factors.UtilizationRatio());
   return report;
 }
 

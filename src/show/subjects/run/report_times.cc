@@ -63,8 +63,9 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
   std::ranges::stable_sort(times, std::greater(), pair ? &SelfTime::candidate : &SelfTime::baseline);
   const auto is_small = [&](const SelfTime& time) { return IsSmall(time, variants); };
   const auto small_count = std::ranges::count_if(times, is_small);
-  const bool has_other = std::ranges::any_of(
-      times, [&](const SelfTime& time) { return time.name == GroupName(Group::kOther) && !is_small(time); });
+  const bool has_other = std::ranges::any_of(times, [&](const SelfTime& time) {
+    return time.name == OperatorGroupName(OperatorGroup::kOther) && !is_small(time);
+  });
   SelfTime rest{has_other ? fmt::format("{} smaller groups", small_count)
                           : fmt::format("Other ({} groups)", small_count)};
   rest.role = Row::Role::kRest;

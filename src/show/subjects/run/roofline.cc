@@ -55,14 +55,15 @@ RooflineChart MakeRooflineChart(const Roofline& roofline) {
   for (const RooflineCeiling& ceiling : roofline.ceilings) {
     if (ceiling.per_second <= 0) continue;
     if (ceiling.kind == RooflineCeiling::Kind::kMemory) {
-      chart.lines.push_back({false, ceiling.per_second, ceiling.name});
+      chart.lines.push_back({.is_horizontal = false, .y = ceiling.per_second, .name = ceiling.name});
       continue;
     }
     const double flops = 2 * ceiling.per_second;
     const bool tera = flops >= 999.5e9;
     chart.lines.push_back(
-        {true, flops,
-         fmt::format("{} {:.3g} {}", ceiling.name, flops / (tera ? 1e12 : 1e9), tera ? "T" : "G")});
+        {.is_horizontal = true,
+         .y = flops,
+         .name = fmt::format("{} {:.3g} {}", ceiling.name, flops / (tera ? 1e12 : 1e9), tera ? "T" : "G")});
   }
   for (const RooflineRow& row : roofline.rows) {
     auto& point = chart.points.emplace_back();

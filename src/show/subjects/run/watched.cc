@@ -11,7 +11,7 @@ namespace etprof::show {
 namespace {
 
 constexpr std::size_t kScreenWatched = 20;
-constexpr std::size_t kMaxNames = 2;
+constexpr std::size_t kMaxShownNames = 2;
 constexpr std::size_t kScreenCauses = 5;
 
 using Functions = std::vector<const ObservedFunction*>;
@@ -19,7 +19,7 @@ using Functions = std::vector<const ObservedFunction*>;
 std::string FunctionNames(const Functions& kernels) {
   std::vector<std::string> names;
   for (const ObservedFunction* const function : kernels) names.push_back(function->name);
-  const std::size_t unnamed = names.size() > kMaxNames ? names.size() - kMaxNames : 0;
+  const std::size_t unnamed = names.size() > kMaxShownNames ? names.size() - kMaxShownNames : 0;
   names.resize(names.size() - unnamed);
   return fmt::format("{}{}", fmt::join(names, ", "),
                      unnamed > 0 ? fmt::format(", and {} more", unnamed) : "");
@@ -39,14 +39,14 @@ std::int64_t CountThreads(const Functions& kernels) {
 
 }  // namespace
 
-std::string CauseText(const ThreadUse& use) {
-  if (!use.cause) return "";
-  const auto threads = use.threads.size();
-  switch (*use.cause) {
+std::string CauseText(const ThreadUsage& usage) {
+  if (!usage.cause) return "";
+  const auto threads = usage.threads.size();
+  switch (*usage.cause) {
     case ThreadCause::kFewTasks:
-      return fmt::format("{} for {} threads", CountedText(use.Tasks() / use.regions, "task"), threads);
+      return fmt::format("{} for {} threads", CountedText(usage.Tasks() / usage.regions, "task"), threads);
     case ThreadCause::kOneThread:
-      return fmt::format("one thread did {} of the work", PercentText(use.BusiestShare().value_or(0)));
+      return fmt::format("one thread did {} of the work", PercentText(usage.BusiestShare().value_or(0)));
     case ThreadCause::kSlowCore:
       return "one thread on a slow core";
     case ThreadCause::kSharedUnit:
@@ -96,13 +96,14 @@ std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& ex
                             Right("waiting").WithDropPriority(1),
                             Left("cause", "why threads do not help").WithVisibility(Visibility::kPage)}};
     for (const WatchedRow* const row : rows) {
-      const ThreadUse& use = row->threads;
-      const auto runs = static_cast<double>(std::max<std::int64_t>(use.runs, 1));
-      const double whole = static_cast<double>(use.time_ns) * static_cast<double>(use.threads.size());
-      table.AddRow(row->name, Time{static_cast<double>(use.time_ns) / runs}, Count{use.Tasks() / use.runs},
-                   OptionalCell<Share>(use.Efficiency()), OptionalCell<Share>(use.BusiestShare()),
-                   whole > 0 ? Cell(Share{1 - static_cast<double>(use.BusyNs()) / whole}) : Cell(),
-                   CauseText(use));
+      const ThreadUsage& usage = row->threads;
+      const auto runs = static_cast<double>(std::max<std::int64_t>(usage.runs, 1));
+      const double whole = static_cast<double>(usage.time_ns) * static_cast<double>(usage.threads.size());
+      table.AddRow(row->name, Time{static_cast<double>(usage.time_ns) / runs},
+                   Count{usage.Tasks() / usage.runs}, OptionalCell<Share>(usage.Efficiency()),
+                   OptionalCell<Share>(usage.BusiestShare()),
+                   whole > 0 ? Cell(Share{1 - static_cast<double>(usage.BusyNs()) / whole}) : Cell(),
+                   CauseText(usage));
     }
     table.screen_rows = kScreenWatched;
     table.hidden_rows_hint = "in its `_watch.json`";

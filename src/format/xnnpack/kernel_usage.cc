@@ -1,4 +1,4 @@
-#include "format/xnnpack/kernel_use.h"
+#include "format/xnnpack/kernel_usage.h"
 
 #include <algorithm>
 #include <map>
@@ -78,11 +78,11 @@ bool HasFullTile(const Microkernel& kernel, const Tile& tile) {
 
 constexpr std::size_t kMaxCandidates = 64;
 
-class KernelUseFinder {
+class KernelUsageFinder {
  public:
-  explicit KernelUseFinder(const KernelLog& log) : log_(log) {}
+  explicit KernelUsageFinder(const KernelLog& log) : log_(log) {}
 
-  KernelUse Find() {
+  KernelUsage Find() {
     AddKernels();
     MarkSuperseded();
     for (const LoggedKernel& kernel : use_.kernels) {
@@ -92,7 +92,7 @@ class KernelUseFinder {
         products_[{family == Family::kGemm, kernel.parsed->DataTypes()}].push_back(&*kernel.parsed);
     }
     for (std::size_t graph = 0; graph < log_.graphs.size(); ++graph) AddOperators(graph);
-    for (const OperatorUse& op : use_.operators)
+    for (const OperatorKernel& op : use_.operators)
       if (!op.kernel.empty()) use_.kernels[kernels_.at(op.kernel)].status = KernelStatus::kUsed;
     return std::move(use_);
   }
@@ -154,31 +154,31 @@ class KernelUseFinder {
   void AddOperators(std::size_t graph) {
     std::map<std::string, int> name_counts;
     for (const LoggedOperator& op : log_.graphs[graph].operators) {
-      OperatorUse use;
-      use.graph = graph;
-      use.index = op.index;
+      OperatorKernel usage;
+      usage.graph = graph;
+      usage.index = op.index;
       std::string name = op.name;
       // These kinds carry no information. The log contains them, but an ETDump does not.
       for (const std::string_view kind : {" Default", ") Transpose"})
         if (name.ends_with(kind)) name.resize(name.rfind(' '));
-      use.name = name + " #" + std::to_string(++name_counts[name]);
+      usage.name = name + " #" + std::to_string(++name_counts[name]);
       if (op.skipped) continue;
-      use.calls = log_.graphs[graph].calls;
-      use.tile = op.tile;
-      FindKernel(op, use);
-      use_.operators.push_back(std::move(use));
+      usage.calls = log_.graphs[graph].calls;
+      usage.tile = op.tile;
+      FindKernel(op, usage);
+      use_.operators.push_back(std::move(usage));
     }
   }
 
-  void FindKernel(const LoggedOperator& op, OperatorUse& use) const {
+  void FindKernel(const LoggedOperator& op, OperatorKernel& usage) const {
     const auto name = ParseOperatorName(op.name);
     const bool is_gemm = name && name->kind == "GEMM";
     if (!is_gemm && (!name || name->kind != "IGEMM")) {
-      use.reason = "XNNPACK prints tiles of matrix products only";
+      usage.reason = "XNNPACK prints tiles of matrix products only";
       return;
     }
     if (!op.tile) {
-      use.reason = "no tile of its own was logged";
+      usage.reason = "no tile of its own was logged";
       return;
     }
     const std::vector<std::string> types = KernelTypes(*name);
@@ -191,26 +191,26 @@ class KernelUseFinder {
       for (const Microkernel* kernel : found->second) {
         if (!MatchesClippedTile(*kernel, *op.tile)) continue;
         match = kernel;
-        if (use.candidates.size() < kMaxCandidates) use.candidates.push_back(kernel->name);
+        if (usage.candidates.size() < kMaxCandidates) usage.candidates.push_back(kernel->name);
       }
     }
-    if (use.candidates.empty()) {
-      use.reason = has_types ? "no registered microkernel of its data types has its tile"
-                             : "no microkernel of its data types was registered";
-    } else if (use.candidates.size() > 1) {
-      use.reason = op.tile->mr == op.tile->m || op.tile->nr == op.tile->n
-                       ? "its tile is cut to its size, and several microkernels agree with it"
-                       : "several microkernels have its tile";
+    if (usage.candidates.empty()) {
+      usage.reason = has_types ? "no registered microkernel of its data types has its tile"
+                               : "no microkernel of its data types was registered";
+    } else if (usage.candidates.size() > 1) {
+      usage.reason = op.tile->mr == op.tile->m || op.tile->nr == op.tile->n
+                         ? "its tile is cut to its size, and several microkernels agree with it"
+                         : "several microkernels have its tile";
     } else if (!HasFullTile(*match, *op.tile)) {
-      use.reason = "its tile is cut to its size";
+      usage.reason = "its tile is cut to its size";
     } else {
-      use.kernel = use.candidates.front();
-      use.candidates.clear();
+      usage.kernel = usage.candidates.front();
+      usage.candidates.clear();
     }
   }
 
   const KernelLog& log_;
-  KernelUse use_;
+  KernelUsage use_;
   std::map<std::string, std::size_t> kernels_;
   // Matrix products that are not superseded, by GEMM or IGEMM, and data types.
   std::map<std::pair<bool, std::string>, std::vector<const Microkernel*>> products_;
@@ -218,6 +218,6 @@ class KernelUseFinder {
 
 }  // namespace
 
-KernelUse FindKernelUse(const KernelLog& log) { return KernelUseFinder(log).Find(); }
+KernelUsage FindKernelUsage(const KernelLog& log) { return KernelUsageFinder(log).Find(); }
 
 }  // namespace etprof::xnnpack

@@ -48,7 +48,7 @@ struct LoggedKernel {
 };
 
 // An operator of a runtime, and the microkernel that it ran as far as known.
-struct OperatorUse {
+struct OperatorKernel {
   std::size_t graph = 0;  // index into KernelLog::graphs
   std::uint32_t index = 0;
   std::string name;  // as in an ETDump: "Convolution (NHWC, F32) IGEMM #2"
@@ -60,7 +60,7 @@ struct OperatorUse {
 
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
-    using O = OperatorUse;
+    using O = OperatorKernel;
     v("name", &O::name, {.meaning = "\"Convolution (NHWC, F32) IGEMM #2\", as an ETDump has it"});
     v("graph", &O::graph, {.meaning = "index of its runtime, in the order of the log"});
     v("index", &O::index, {.meaning = "in its runtime"});
@@ -73,9 +73,9 @@ struct OperatorUse {
   }
 };
 
-struct KernelUse {
-  std::vector<LoggedKernel> kernels;   // in the order of the log
-  std::vector<OperatorUse> operators;  // in the order of the log, without skipped operators
+struct KernelUsage {
+  std::vector<LoggedKernel> kernels;      // in the order of the log
+  std::vector<OperatorKernel> operators;  // in the order of the log, without skipped operators
 };
 
 // Finds the microkernels that the log proves to have run.
@@ -89,7 +89,7 @@ struct KernelUse {
 // it is the only such microkernel that is not superseded and agrees with the logged tile. XNNPACK clips a
 // tile to the operator's size (Tile): min(its mr, m) = mr and min(its nr, n) = nr. The kernel itself must
 // have that mr and nr.
-KernelUse FindKernelUse(const KernelLog& log);
+KernelUsage FindKernelUsage(const KernelLog& log);
 
 }  // namespace etprof::xnnpack
 

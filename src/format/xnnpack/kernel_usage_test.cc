@@ -1,4 +1,4 @@
-#include "format/xnnpack/kernel_use.h"
+#include "format/xnnpack/kernel_usage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,42 +14,42 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-std::vector<std::string> KernelsWithStatus(const KernelUse& use, KernelStatus status) {
+std::vector<std::string> KernelsWithStatus(const KernelUsage& usage, KernelStatus status) {
   std::vector<std::string> names;
-  for (const LoggedKernel& kernel : use.kernels)
+  for (const LoggedKernel& kernel : usage.kernels)
     if (kernel.status == status) names.push_back(kernel.name);
   return names;
 }
 
-const OperatorUse& FindOperator(const KernelUse& use, const std::string& name) {
-  for (const OperatorUse& op : use.operators)
+const OperatorKernel& FindOperator(const KernelUsage& usage, const std::string& name) {
+  for (const OperatorKernel& op : usage.operators)
     if (op.name == name) return op;
   throw std::out_of_range(name);
 }
 
-TEST(FindKernelUse, ReadsARealLog) {
-  const KernelUse use = FindKernelUse(ParseKernelLog(ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log")));
+TEST(FindKernelUsage, ReadsARealLog) {
+  const KernelUsage usage = FindKernelUsage(ParseKernelLog(ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log")));
   const std::string igemm = "xnn_f32_igemm_minmax_ukernel_7x32__avx512f_broadcast";
   for (const char* name : {"Convolution (NHWC, F32) IGEMM #1", "Convolution (NHWC, F32) IGEMM #2",
                            "Convolution (NHWC, F32) IGEMM #3"}) {
-    EXPECT_EQ(FindOperator(use, name).kernel, igemm);
-    EXPECT_EQ(FindOperator(use, name).calls, 20U);
+    EXPECT_EQ(FindOperator(usage, name).kernel, igemm);
+    EXPECT_EQ(FindOperator(usage, name).calls, 20U);
   }
   // No other kernel is proven: no dwconv microkernel, although the log says "using dwconv unipass".
-  EXPECT_THAT(KernelsWithStatus(use, KernelStatus::kUsed), ElementsAre(igemm));
+  EXPECT_THAT(KernelsWithStatus(usage, KernelStatus::kUsed), ElementsAre(igemm));
   // With one row and n = 10, any of four kernels may have run.
-  const OperatorUse& second = FindOperator(use, "Fully Connected (NC, F32) GEMM #2");
+  const OperatorKernel& second = FindOperator(usage, "Fully Connected (NC, F32) GEMM #2");
   EXPECT_EQ(second.kernel, "");
   EXPECT_THAT(second.candidates, SizeIs(4));
   ExpectGolden("format/kernel_use_of_cut_log", second.reason + "\n");
   // For m = 1 XNNPACK logs mr = 1 for the microkernels of 7 rows and of 1 row.
-  EXPECT_THAT(FindOperator(use, "Fully Connected (NC, F32) GEMM #1").candidates,
+  EXPECT_THAT(FindOperator(usage, "Fully Connected (NC, F32) GEMM #1").candidates,
               ElementsAre("xnn_f32_gemm_minmax_ukernel_1x32__avx512f_broadcast",
                           "xnn_f32_gemm_minmax_ukernel_7x32__avx512f_broadcast"));
   // Every kernel of the log has a known naming scheme.
-  for (const LoggedKernel& kernel : use.kernels) EXPECT_TRUE(kernel.parsed) << kernel.name;
+  for (const LoggedKernel& kernel : usage.kernels) EXPECT_TRUE(kernel.parsed) << kernel.name;
   EXPECT_THAT(
-      KernelsWithStatus(use, KernelStatus::kSuperseded),
+      KernelsWithStatus(usage, KernelStatus::kSuperseded),
       ElementsAre("xnn_x8_transposec_ukernel__2x4_scalar_int", "xnn_x16_transposec_ukernel__2x4_scalar_int",
                   "xnn_x24_transposec_ukernel__1x2_scalar", "xnn_x32_transposec_ukernel__2x4_scalar_int",
                   "xnn_x64_transposec_ukernel__4x2_scalar_int", "xnn_x32_transposec_ukernel__4x4_sse",
@@ -57,9 +57,9 @@ TEST(FindKernelUse, ReadsARealLog) {
                   "xnn_x16_transposec_ukernel__8x8_reuse_multi_sse2",
                   "xnn_x64_transposec_ukernel__2x2_multi_mov_sse2"));
   // Logged for consistent arithmetic after the default kernel, which it does not supersede.
-  EXPECT_THAT(KernelsWithStatus(use, KernelStatus::kRegistered),
+  EXPECT_THAT(KernelsWithStatus(usage, KernelStatus::kRegistered),
               Contains("xnn_f32_raddstoreexpminusmax_ukernel__avx512f_rr2_p5_u64_acc2"));
-  EXPECT_THAT(KernelsWithStatus(use, KernelStatus::kRegistered),
+  EXPECT_THAT(KernelsWithStatus(usage, KernelStatus::kRegistered),
               Contains("xnn_f32_dwconv_minmax_ukernel_9p16c__avx512f"));
 }
 
@@ -85,7 +85,7 @@ struct Proof {
   const char* kernel;  // empty: not proven
 };
 
-TEST(FindKernelUse, ProvesByDataTypeKindAndTileTogether) {
+TEST(FindKernelUsage, ProvesByDataTypeKindAndTileTogether) {
   const std::string log =
       UsingLine("gemm", "xnn_f32_gemm_minmax_ukernel_1x16__avx2_broadcast", "init_f32_gemm_config") +
       UsingLine("gemm", "xnn_f32_gemm_minmax_ukernel_5x16__avx2_broadcast", "init_f32_gemm_config") +
@@ -127,30 +127,31 @@ TEST(FindKernelUse, ProvesByDataTypeKindAndTileTogether) {
            Proof{"Fully Connected (NC, QU8)", "GEMM", 64, 64, 4, 16, ""},
            Proof{"Convolution (NHWC, F32)", "DWConv", 64, 64, 5, 16, ""},
        }) {
-    const KernelUse use = FindKernelUse(
+    const KernelUsage usage = FindKernelUsage(
         ParseKernelLog(log + ReshapeAndRun(proof.type, proof.kind, proof.m, proof.n, proof.mr, proof.nr)));
-    ASSERT_THAT(use.operators, SizeIs(1));
-    EXPECT_EQ(use.operators[0].kernel, proof.kernel) << proof.type << " " << proof.kind << " " << proof.mr;
-    EXPECT_EQ(use.operators[0].reason.empty(), use.operators[0].kernel != "");
-    EXPECT_EQ(KernelsWithStatus(use, KernelStatus::kUsed).size(), use.operators[0].kernel.empty() ? 0U : 1U);
+    ASSERT_THAT(usage.operators, SizeIs(1));
+    EXPECT_EQ(usage.operators[0].kernel, proof.kernel) << proof.type << " " << proof.kind << " " << proof.mr;
+    EXPECT_EQ(usage.operators[0].reason.empty(), usage.operators[0].kernel != "");
+    EXPECT_EQ(KernelsWithStatus(usage, KernelStatus::kUsed).size(),
+              usage.operators[0].kernel.empty() ? 0U : 1U);
   }
 }
 
-TEST(FindKernelUse, MicrokernelsForDifferentCoresAreNotSuperseded) {
+TEST(FindKernelUsage, MicrokernelsForDifferentCoresAreNotSuperseded) {
   const std::string log = UsingLine("gemm", "xnn_f32_gemm_minmax_ukernel_6x8__asm_aarch64_neonfma_cortex_a75",
                                     "init_f32_gemm_config", 1) +
                           UsingLine("gemm", "xnn_f32_gemm_minmax_ukernel_6x8__asm_aarch64_neonfma_cortex_a53",
                                     "init_f32_gemm_config", 2);
-  const KernelUse use =
-      FindKernelUse(ParseKernelLog(log + ReshapeAndRun("Fully Connected (NC, F32)", "GEMM", 64, 64, 6, 8)));
-  EXPECT_THAT(KernelsWithStatus(use, KernelStatus::kRegistered), SizeIs(2));
-  EXPECT_THAT(use.operators[0].candidates, SizeIs(2));
-  EXPECT_EQ(use.operators[0].reason, "several microkernels have its tile");
+  const KernelUsage usage =
+      FindKernelUsage(ParseKernelLog(log + ReshapeAndRun("Fully Connected (NC, F32)", "GEMM", 64, 64, 6, 8)));
+  EXPECT_THAT(KernelsWithStatus(usage, KernelStatus::kRegistered), SizeIs(2));
+  EXPECT_THAT(usage.operators[0].candidates, SizeIs(2));
+  EXPECT_EQ(usage.operators[0].reason, "several microkernels have its tile");
 }
 
-TEST(FindKernelUse, SupersedesWithinOneFunctionAndSlot) {
+TEST(FindKernelUsage, SupersedesWithinOneFunctionAndSlot) {
   const auto find_superseded = [](const std::string& log) {
-    return KernelsWithStatus(FindKernelUse(ParseKernelLog(log)), KernelStatus::kSuperseded);
+    return KernelsWithStatus(FindKernelUsage(ParseKernelLog(log)), KernelStatus::kSuperseded);
   };
   const std::string sse = "xnn_x32_transposec_ukernel__4x4_sse",
                     avx = "xnn_x32_transposec_ukernel__8x8_reuse_multi_avx";
@@ -193,11 +194,12 @@ TEST(FindKernelUse, SupersedesWithinOneFunctionAndSlot) {
       ElementsAre("xnn_f32_dwconv_minmax_ukernel_9p8c__avx"));
 }
 
-TEST(FindKernelUse, KeepsMicrokernelsWithAnUnknownScheme) {
-  const KernelUse use = FindKernelUse(ParseKernelLog(UsingLine("frob", "xnn_new_thing", "init_x_config")));
-  ASSERT_THAT(use.kernels, SizeIs(1));
-  EXPECT_FALSE(use.kernels[0].parsed);
-  EXPECT_EQ(use.kernels[0].status, KernelStatus::kRegistered);
+TEST(FindKernelUsage, KeepsMicrokernelsWithAnUnknownScheme) {
+  const KernelUsage usage =
+      FindKernelUsage(ParseKernelLog(UsingLine("frob", "xnn_new_thing", "init_x_config")));
+  ASSERT_THAT(usage.kernels, SizeIs(1));
+  EXPECT_FALSE(usage.kernels[0].parsed);
+  EXPECT_EQ(usage.kernels[0].status, KernelStatus::kRegistered);
 }
 
 }  // namespace
