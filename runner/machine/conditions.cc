@@ -39,7 +39,7 @@ std::string ReadField(const std::string& path, std::string_view key) {
   return "";
 }
 
-rusage Usage() {
+rusage ReadUsage() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return usage;
@@ -76,7 +76,7 @@ std::int64_t ResidentBytes() {
 
 std::int64_t PeakResidentBytes() {
 #if defined(__APPLE__)
-  return Usage().ru_maxrss;  // ru_maxrss is in bytes on macOS
+  return ReadUsage().ru_maxrss;  // ru_maxrss is in bytes on macOS
 #else
   // Does not use ru_maxrss, which starts with the size of the parent process (it survives exec).
   const std::string peak = ReadField("/proc/self/status", "VmHWM");
@@ -92,10 +92,10 @@ std::optional<std::int64_t> Migrations() {
   return text.empty() ? std::nullopt : std::optional(std::strtoll(text.c_str(), nullptr, 10));
 }
 
-std::int64_t InvoluntarySwitches() { return Usage().ru_nivcsw; }
+std::int64_t InvoluntarySwitches() { return ReadUsage().ru_nivcsw; }
 
 std::int64_t PageFaults() {
-  const rusage usage = Usage();
+  const rusage usage = ReadUsage();
   return usage.ru_minflt + usage.ru_majflt;
 }
 

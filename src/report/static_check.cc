@@ -115,7 +115,7 @@ class StaticChecker {
     for (std::size_t i = 0; i < methods.size(); ++i)
       if (!methods[i].IsMetadata()) AddLimits(&methods[i], facts_[i]);
     AddLimits(nullptr, {});
-    for (const Method& method : methods) Explain(method);
+    for (const Method& method : methods) ListExplainingOperators(method);
     for (const StaticItem& item : result_.items)
       result_.decision = CombineDecisions(result_.decision, item.decision);
     return std::move(result_);
@@ -243,7 +243,7 @@ class StaticChecker {
   }
 
   // Lists the operators that explain failed limits.
-  void Explain(const Method& method) {
+  void ListExplainingOperators(const Method& method) {
     const bool portable = FailsLimit(method, "delegated") || FailsLimit(method, "delegated_macs") ||
                           FailsLimit(method, "portable");
     const bool sme2 = FailsLimit(method, "sme2");

@@ -34,7 +34,7 @@ TerminalOptions MakeTerminalOptions(const View& view, const std::string& details
   return options;
 }
 
-void ShowBy(const Report& report, View view) {
+void ShowBreakdown(const Report& report, View view) {
   const show::ReportView& report_view =
       *std::ranges::find(show::ReportViews(), view.by, &show::ReportView::name);
   show::Document document = report_view.make(report);
@@ -144,7 +144,7 @@ std::vector<std::string> ByOptionNames() {
 }
 
 void ShowReport(const Report& report, const View& view, const std::string& details) {
-  if (!view.by.empty()) return ShowBy(report, view);
+  if (!view.by.empty()) return ShowBreakdown(report, view);
   if (view.HasFiles() ? !WriteDocumentFiles(show::MakeReportDocument(report), view, &report) : view.quiet)
     return FlushStdout();
   if (!view.csv.empty()) {

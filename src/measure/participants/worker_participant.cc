@@ -68,7 +68,7 @@ class WorkerParticipant : public Participant {
   }
 
   std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) override {
-    protocol::BurstRequest request = AtUnitPlace({});
+    protocol::BurstRequest request = WithUnitPlace({});
     request.min_opening = min_runs;
     request.max_opening = max_runs;
     request.min_runs = 0;
@@ -88,7 +88,7 @@ class WorkerParticipant : public Participant {
   }
 
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& planned) override {
-    protocol::BurstRequest request = AtUnitPlace(planned);
+    protocol::BurstRequest request = WithUnitPlace(planned);
     const bool warm_tracer = planned.traced_runs > 0 && IsShort(launch);
     if (warm_tracer) ++request.traced_runs;
     const auto reply = SendRequest(request);
@@ -149,7 +149,7 @@ class WorkerParticipant : public Participant {
     if (!place) return;
     if (shared_->cold_request)
       shared_->cold_walk = Client().SendRequest<protocol::WalkReply>("walk", *shared_->cold_request);
-    const auto reference = AskReference();
+    const auto reference = RequestReference();
     if (reference.first != reference.repeated) {
       throw WorkerFailure(
           WorkerFailure::Kind::kRefused,
@@ -170,14 +170,14 @@ class WorkerParticipant : public Participant {
   }
 
   // Asks for the logits of a step after a short text. Other contents of the cache do not influence them.
-  protocol::ReferenceReply AskReference() {
+  protocol::ReferenceReply RequestReference() {
     return Client().SendRequest<protocol::ReferenceReply>(
         "reference", protocol::FillRequest{kReferenceTokens, setup_.config->place->chunk});
   }
 
   // Throws WorkerFailure if the runs have changed the logits of the reference step.
   void CheckState() {
-    const auto reference = AskReference();
+    const auto reference = RequestReference();
     if (reference.first == shared_->reference && reference.repeated == shared_->reference) return;
     throw WorkerFailure(
         WorkerFailure::Kind::kRefused,
@@ -186,7 +186,7 @@ class WorkerParticipant : public Participant {
   }
 
   std::optional<protocol::StepPlace> UnitPlace() const { return setup_.config->place; }
-  protocol::BurstRequest AtUnitPlace(protocol::BurstRequest request) const {
+  protocol::BurstRequest WithUnitPlace(protocol::BurstRequest request) const {
     request.period_ns = setup_.config->period;
     request.place = UnitPlace();
     // The embedding of a token takes microseconds. Rows of hundreds of thousands of its runs would add no

@@ -368,7 +368,7 @@ class Scheduler {
 
   // Runs a step of the experiment's process, if it has one. Returns whether it succeeded.
   template <typename Step>
-  bool Try(std::size_t u, Step step) {
+  bool RunExperimentStep(std::size_t u, Step step) {
     if (!experiments_[u].running) return false;
     try {
       step(experiments_[u]);
@@ -411,7 +411,7 @@ class Scheduler {
   void Begin(std::size_t u, int index) {
     Experiment& experiment = BeginLaunch(u, index);
     const double start = hooks_.now();
-    const bool begun = Try(u, [&](Experiment& e) {
+    const bool begun = RunExperimentStep(u, [&](Experiment& e) {
       units_[u].participant->Begin(e.launch);
       if (units_[u].participant->IsWholeProcess()) return;
       int min_runs = 0;
@@ -448,7 +448,7 @@ class Scheduler {
   // Runs a process with two runs and drops its results, to learn how long runs take.
   void Probe(std::size_t u, int index) {
     Experiment& experiment = BeginLaunch(u, index);
-    Try(u, [&](Experiment& e) {
+    RunExperimentStep(u, [&](Experiment& e) {
       Launch probe = e.launch;
       protocol::BurstRequest request;
       request.min_runs = request.max_runs = 1;
@@ -472,7 +472,7 @@ class Scheduler {
     Experiment& experiment = experiments_[u];
     const double start = hooks_.now();
     SetTimeout(u, std::nullopt);
-    const bool ended = Try(u, [&](Experiment& e) {
+    const bool ended = RunExperimentStep(u, [&](Experiment& e) {
       units_[u].participant->End(e.launch, units_[u].data->output_digests.empty());
     });
     if (!ended) return;
@@ -490,7 +490,7 @@ class Scheduler {
   }
 
   void RunBurst(std::size_t u, int round, int order, int runs, bool repeated = false) {
-    Try(u, [&](Experiment& experiment) {
+    RunExperimentStep(u, [&](Experiment& experiment) {
       const RunCost cost = *Cost(u);
       protocol::BurstRequest request;
       request.min_opening = 1;

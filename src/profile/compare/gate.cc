@@ -17,7 +17,7 @@ double UpperTail(double t, double degrees_of_freedom) {
 
 // P(growth at least as large as measured | true growth = limit, systematic error = `error`). Small values
 // show that the candidate is beyond the limit.
-double BeyondP(const GateClaim& claim, double error) {
+double BeyondLimitPValue(const GateClaim& claim, double error) {
   const stats::RatioEstimate& estimate = *claim.estimate;
   const double excess = -estimate.log_ratio - std::log1p(claim.limit) - error;
   if (estimate.standard_error == 0) return excess > 0 ? 0 : 1;
@@ -50,8 +50,8 @@ std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const G
   for (const GateClaim& claim : claims) {
     const double error = claim.estimate ? claim.estimate->systematic_error : 0;
     const bool resolved = claim.estimate && claim.estimate->resolved;
-    fail_p.push_back(resolved ? BeyondP(claim, error) : 1);
-    pass_p.push_back(claim.estimate ? 1 - BeyondP(claim, -error) : 1);
+    fail_p.push_back(resolved ? BeyondLimitPValue(claim, error) : 1);
+    pass_p.push_back(claim.estimate ? 1 - BeyondLimitPValue(claim, -error) : 1);
   }
   const double q = options.false_discovery * options.interim_share;
   const stats::JointRejection fail_claims = stats::RejectJointly(fail_p, q);

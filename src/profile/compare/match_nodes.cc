@@ -76,7 +76,7 @@ class NodeMatcher {
 
   std::vector<NodePair> Run() {
     AlignRange({0, a_.size(), 0, b_.size()}, 0);
-    FindMoved();
+    FindMovedNodes();
     return MakeOrderedPairs();
   }
 
@@ -344,7 +344,7 @@ class NodeMatcher {
   }
 
   // Pairs nodes that have no partner in order.
-  void FindMoved() {
+  void FindMovedNodes() {
     moved_.assign(a_.size(), false);
     struct Candidate {
       double score;

@@ -86,7 +86,7 @@ class Finder {
   std::vector<Finding> Run() {
     // Advice concerns the variant to be shipped: the candidate of a pair, or a single experiment.
     std::vector<std::size_t> subjects;
-    if (report_.ladder) return FindInLadder(*report_.ladder);
+    if (report_.ladder) return MakeLadderFindings(*report_.ladder);
     const auto add = [&](const ReportComparison& pair) {
       if (std::ranges::find(subjects, pair.candidate) == subjects.end()) subjects.push_back(pair.candidate);
     };
@@ -114,7 +114,7 @@ class Finder {
 
   // For a ladder, finds what is left to do at its best setting, and what changed from its lowest level to its
   // highest.
-  std::vector<Finding> FindInLadder(const Ladder& ladder) {
+  std::vector<Finding> MakeLadderFindings(const Ladder& ladder) {
     const auto lowest = ladder.experiments[0][ladder.Lowest()];
     const auto highest = ladder.experiments[0][ladder.Highest()];
     for (const ReportComparison& pair : report_.comparisons) {
@@ -136,11 +136,12 @@ class Finder {
   void AddFindingsOfPair(const ReportComparison& pair) {
     pair_ = static_cast<std::size_t>(&pair - report_.comparisons.data());
     experiment_ = pair.candidate;
-    FindInPair(pair, {report_.run, report_.experiments[pair.baseline], report_.experiments[pair.candidate]});
+    AddPairFindings(pair,
+                    {report_.run, report_.experiments[pair.baseline], report_.experiments[pair.candidate]});
     pair_.reset();
   }
 
-  void FindInPair(const ReportComparison& pair, const ExperimentPair& variants) {
+  void AddPairFindings(const ReportComparison& pair, const ExperimentPair& variants) {
     const ReportExperiment &baseline = variants.baseline, &candidate = variants.candidate;
     if (pair.comparison.latency.verdict == stats::Verdict::kContended)
       Add(candidate.latency_of_all.p50.value_or(0), finding::Contended{IsThrottled(pair)});
@@ -250,14 +251,15 @@ class Finder {
       if (group_shift.baseline.ns != 0 || group_shift.candidate.ns != 0) shift.groups.push_back(group_shift);
     }
     if (!shift.Moved() && share_growth(shift.grown) < 0.05) return;
-    const auto find_quantity = [&](const finding::GroupShift& group_shift) {
+    const auto find_time_comparison = [&](const finding::GroupShift& group_shift) {
       const auto row = std::ranges::find_if(comparison.groups, [&](const DeltaRow& delta) {
         return delta.name == OperatorGroupName(group_shift.group);
       });
       return row == comparison.groups.end() ? TimeComparison() : row->time_comparison;
     };
-    const auto growth = shift.Moved() ? MinRelativeGrowth(find_quantity(shift.to), find_quantity(shift.from))
-                                      : MinRelativeGrowth(find_quantity(shift.grown), comparison.latency);
+    const auto growth =
+        shift.Moved() ? MinRelativeGrowth(find_time_comparison(shift.to), find_time_comparison(shift.from))
+                      : MinRelativeGrowth(find_time_comparison(shift.grown), comparison.latency);
     if (!growth || *growth <= 1) return;
     Add((shift.Moved() ? shift.to : shift.grown).candidate.ns, shift);
   }

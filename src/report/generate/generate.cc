@@ -504,8 +504,8 @@ void AddKernels(const Report& report, const ExperimentData& data, GenerationVari
   std::ranges::stable_sort(variant.kernels, std::ranges::greater(), &StepKernel::tokens);
 }
 
-void CompareSides(const Report& report, std::size_t baseline, std::size_t candidate,
-                  GenerationReport& generation) {
+void CompareVariants(const Report& report, std::size_t baseline, std::size_t candidate,
+                     GenerationReport& generation) {
   GenerationPair pair;
   pair.baseline = baseline;
   pair.candidate = candidate;
@@ -549,7 +549,7 @@ std::optional<GenerationReport> MakeGenerationReport(const Report& report) {
   GenerationReport result;
   result.report = &report;
   std::map<std::size_t, std::size_t> variant_by_experiment;                   // keyed by experiment
-  std::map<std::size_t, std::vector<std::size_t>> decode_steps, experiments;  // keyed by side
+  std::map<std::size_t, std::vector<std::size_t>> decode_steps, experiments;  // keyed by variant
   for (std::size_t e = 0; e < report.experiments.size(); ++e) {
     const ExperimentData& data = PlaceData(report, e);
     if (!data.place || data.place->test.empty()) continue;
@@ -580,7 +580,7 @@ std::optional<GenerationReport> MakeGenerationReport(const Report& report) {
     const bool is_compared = std::ranges::any_of(result.pairs, [&](const GenerationPair& pair) {
       return pair.baseline == a->second && pair.candidate == b->second;
     });
-    if (!is_compared) CompareSides(report, a->second, b->second, result);
+    if (!is_compared) CompareVariants(report, a->second, b->second, result);
   }
   return result;
 }

@@ -94,7 +94,7 @@ class LadderBuilder {
     for (const auto& [name, level_experiments] : levels) {
       LadderLevel level;
       level.name = name;
-      const ExperimentData& data = DataOf(level_experiments.experiments.front());
+      const ExperimentData& data = ExperimentDataAt(level_experiments.experiments.front());
       level.isa = data.isa;
       for (const std::string& feature : level_experiments.visible) {
         if (below == nullptr || !below->contains(feature)) level.adds.push_back(feature);
@@ -112,7 +112,7 @@ class LadderBuilder {
         if (experiment.latency.n > 0) {
           ladder_.experiments[t][l] = i;
         } else if (ladder_.levels[l].error.empty()) {
-          const std::string& error = DataOf(i).error;
+          const std::string& error = ExperimentDataAt(i).error;
           ladder_.levels[l].error = error.empty() ? "it has no times" : error;
         }
       }
@@ -149,13 +149,13 @@ class LadderBuilder {
     });
     FinishRows();
     FindThreadDependentLevels();
-    FindBest();
+    FindBestSetting();
     SetPortableShare();
     return std::move(ladder_);
   }
 
  private:
-  const ExperimentData& DataOf(std::size_t experiment) const {
+  const ExperimentData& ExperimentDataAt(std::size_t experiment) const {
     return report_.run.experiments[report_.experiments[experiment].index];
   }
   const ReportExperiment& ExperimentAt(const LadderSetting& setting) const {
@@ -350,7 +350,7 @@ class LadderBuilder {
     return SpeedupRatio(CompareLatencies(MakePair(from, to)).latency).value_or(0);
   }
 
-  void FindBest() {
+  void FindBestSetting() {
     std::vector<LadderSetting> settings;
     ForEachSetting([&](const LadderSetting& here) { settings.push_back(here); });
     if (settings.size() < 2 || report_.emulated) return;

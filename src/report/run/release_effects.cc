@@ -37,8 +37,8 @@ struct SimpleEffect {
 
 // The sum of two effects, each times its factor. The unit is the launch, in which all four experiments were
 // interleaved.
-TimeComparison Combine(const CompareOptions& options, const SimpleEffect& a, double a_factor,
-                       const SimpleEffect& b, double b_factor) {
+TimeComparison CombineEffects(const CompareOptions& options, const SimpleEffect& a, double a_factor,
+                              const SimpleEffect& b, double b_factor) {
   TimeComparison sum;
   for (const SimpleEffect* effect : {&a, &b}) {
     const stats::Verdict verdict = effect->latency.verdict;
@@ -81,9 +81,9 @@ std::optional<ReleaseEffects> FindReleaseEffects(const Report& report, std::size
   const CompareOptions options = MakeCompareOptions(report.run);
   return ReleaseEffects{.new_export = *new_export,
                         .new_runtime = *new_runtime,
-                        .exporter = Combine(options, exporter_before, 0.5, exporter_after, 0.5),
-                        .runtime = Combine(options, runtime_before, 0.5, runtime_after, 0.5),
-                        .interaction = Combine(options, runtime_after, 1, runtime_before, -1)};
+                        .exporter = CombineEffects(options, exporter_before, 0.5, exporter_after, 0.5),
+                        .runtime = CombineEffects(options, runtime_before, 0.5, runtime_after, 0.5),
+                        .interaction = CombineEffects(options, runtime_after, 1, runtime_before, -1)};
 }
 
 }  // namespace etprof

@@ -176,11 +176,11 @@ TEST(DevicesJson, MatchesTheReport) {
   const nlohmann::json& on = json["models"][0]["experiments"][1];
   EXPECT_EQ(on["label"], "on");
   EXPECT_TRUE(on["devices"][0]["against_first"].is_null());
-  const nlohmann::json& against = on["devices"][1]["against_first"];
-  EXPECT_EQ(against["device"], "local");
-  EXPECT_EQ(against["paired"], false);
-  EXPECT_EQ(against["verdict"], "slower");
-  EXPECT_LT(against["ratio_low"].get<double>(), against["ratio"].get<double>());
+  const nlohmann::json& speedup = on["devices"][1]["against_first"];
+  EXPECT_EQ(speedup["device"], "local");
+  EXPECT_EQ(speedup["paired"], false);
+  EXPECT_EQ(speedup["verdict"], "slower");
+  EXPECT_LT(speedup["ratio_low"].get<double>(), speedup["ratio"].get<double>());
   EXPECT_EQ(on["devices"][2]["against_first"]["verdict"], "emulated");
   EXPECT_TRUE(on["devices"][2]["against_first"]["ratio"].is_null());
   EXPECT_TRUE(on["devices"][2]["median_low_ms"].is_null());

@@ -28,9 +28,9 @@ std::string VariantName(const GenerationVariant& variant, const GenerationReport
   return several ? fmt::format("{}, {}", variant.name, CountedText(variant.threads, "thread")) : variant.name;
 }
 
-// The test of a side compared with its baseline; null if it is in no pair.
-const TimeComparison* FindQuantity(const GenerationReport& generation, std::size_t variant,
-                                   const std::string& test) {
+// The comparison of a variant's test with the baseline; null if the variant is in no pair.
+const TimeComparison* FindTestComparison(const GenerationReport& generation, std::size_t variant,
+                                         const std::string& test) {
   for (const GenerationPair& pair : generation.pairs) {
     if (pair.candidate != variant) continue;
     if (test == kFirstTokenTest) return pair.first_token ? &pair.first_token->time_comparison : nullptr;
@@ -46,7 +46,7 @@ void AddSpeedupColumns(const GenerationReport& generation, Table& table) {
 }
 void AddSpeedup(const GenerationReport& generation, std::size_t variant, const std::string& test, Row& row) {
   if (generation.pairs.empty()) return;
-  const TimeComparison* const time_comparison = FindQuantity(generation, variant, test);
+  const TimeComparison* const time_comparison = FindTestComparison(generation, variant, test);
   row.Add(CellOrBlank<Speedup>(time_comparison), CellOrBlank<Interval>(time_comparison));
 }
 

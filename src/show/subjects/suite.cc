@@ -120,10 +120,10 @@ class SuiteDocument {
     return table;
   }
 
-  static Cell UnsureVerdict(stats::Verdict verdict) { return Cell(etprof::GetName(verdict), Tone::kUnsure); }
+  static Cell VerdictCell(stats::Verdict verdict) { return Cell(etprof::GetName(verdict), Tone::kUnsure); }
 
   static Cell StatusCell(const SuiteCellReport& cell) {
-    if (cell.Contended()) return UnsureVerdict(stats::Verdict::kContended);
+    if (cell.Contended()) return VerdictCell(stats::Verdict::kContended);
     if (cell.status == SuiteCellStatus::kMeasured) return {};
     return Cell(etprof::GetName(cell.status),
                 cell.status == SuiteCellStatus::kFailed ? Tone::kBad : Tone::kUnsure);
@@ -159,7 +159,7 @@ class SuiteDocument {
       if (pair == nullptr) return StatusCell(cell);
       const stats::Verdict verdict = pair->latency.verdict;
       if (verdict == stats::Verdict::kEmulated || verdict == stats::Verdict::kContended)
-        return UnsureVerdict(verdict);
+        return VerdictCell(verdict);
       return Cell(Speedup{pair->latency});
     });
   }
@@ -281,7 +281,7 @@ class SuiteDocument {
         const TimeComparison* const latency = i > 0 ? &cell.pairs[i - 1].latency : nullptr;
         table.AddRow(
             cell.model, cell.device, setting.label,
-            setting.latency_ns ? Cell(Time{*setting.latency_ns}) : UnsureVerdict(stats::Verdict::kContended),
+            setting.latency_ns ? Cell(Time{*setting.latency_ns}) : VerdictCell(stats::Verdict::kContended),
             latency != nullptr ? Cell(Speedup{*latency}) : Cell(""),
             latency != nullptr ? Cell(Interval{*latency}) : Cell(""),
             latency != nullptr ? etprof::GetName(latency->verdict) : "", SqnrCell(setting),
@@ -324,7 +324,7 @@ class SuiteDocument {
          {Right("latency"),
           [](const SettingOfCell& row) {
             if (row.setting.latency_ns) return Cell(Time{*row.setting.latency_ns});
-            return row.cell.status == SuiteCellStatus::kMeasured ? UnsureVerdict(stats::Verdict::kContended)
+            return row.cell.status == SuiteCellStatus::kMeasured ? VerdictCell(stats::Verdict::kContended)
                                                                  : StatusCell(row.cell);
           }},
          {Right("interval").WithDropPriority(4),
@@ -378,10 +378,9 @@ class SuiteDocument {
     std::ranges::stable_sort(all, std::greater(), [](const OperatorOfCell& row) { return row.op->self_ns; });
     if (all.size() > kMaxSuiteOperators) all.resize(kMaxSuiteOperators);
     for (const auto& [cell, op] : all) {
-      table.AddRow(
-          op->name, cell->model, cell->dtype, cell->device,
-          cell->Contended() ? UnsureVerdict(stats::Verdict::kContended) : Cell(Duration{op->self_ns}),
-          Share{op->share});
+      table.AddRow(op->name, cell->model, cell->dtype, cell->device,
+                   cell->Contended() ? VerdictCell(stats::Verdict::kContended) : Cell(Duration{op->self_ns}),
+                   Share{op->share});
     }
     return table;
   }

@@ -17,22 +17,22 @@ struct PartJson {
   const show::Part& source;
 
   template <typename T>
-  static const T* As(const PartJson& json) {
+  static const T* GetIf(const PartJson& json) {
     return std::get_if<T>(&json.source);
   }
   static std::optional<show::Table> MakeTable(const PartJson& json) {
-    const auto* const table = As<show::Table>(json);
+    const auto* const table = GetIf<show::Table>(json);
     return table != nullptr ? std::optional(PrintedTable(*table)) : std::nullopt;
   }
 
   static constexpr const char* kSchemaName = "part";
   static void Describe(auto& v) {
-    v("paragraph", &As<show::Paragraph>, {.meaning = "plain text", .omit_if_empty = true});
+    v("paragraph", &GetIf<show::Paragraph>, {.meaning = "plain text", .omit_if_empty = true});
     v("table", &MakeTable, {.meaning = "of cells", .omit_if_empty = true});
-    v("list", &As<show::List>, {.meaning = "of sentences", .omit_if_empty = true});
-    v("facts", &As<show::Facts>,
+    v("list", &GetIf<show::List>, {.meaning = "of sentences", .omit_if_empty = true});
+    v("facts", &GetIf<show::Facts>,
       {.meaning = "what is the same in all of the subject", .omit_if_empty = true});
-    v("chart", &As<show::Chart>, {.meaning = "series of values", .omit_if_empty = true});
+    v("chart", &GetIf<show::Chart>, {.meaning = "series of values", .omit_if_empty = true});
   }
 };
 
