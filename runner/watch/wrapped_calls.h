@@ -38,7 +38,7 @@ class WrappedCalls {
 #endif
   static constexpr std::size_t kFloatRegisters = 8;
 
-  // T for each index of a pack.
+  // Repeats T for each index of a pack.
   template <typename T, std::size_t>
   using Repeat = T;
 

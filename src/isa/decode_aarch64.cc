@@ -12,7 +12,7 @@ constexpr bool Is(std::uint32_t word, std::uint32_t mask, std::uint32_t value) {
 }
 
 constexpr DecodedWord kNoLevel{};  // an instruction without a level, or an invalid encoding
-DecodedWord VectorInstruction(CodeLevel level) { return {level, true}; }
+DecodedWord VectorInstruction(CodeLevel level) { return {.level = level, .vector = true}; }
 // A NEON instruction, which works on a vector or on one element.
 DecodedWord Neon(bool vector, CodeLevel level = CodeLevel::kNeon) { return {level, vector}; }
 

@@ -73,7 +73,7 @@ class GraphBuilder {
     std::vector<OperatorTensor> tensors;
     for (const std::size_t value : values) {
       const auto& tensor = method_.values[value].tensor;
-      if (tensor) tensors.push_back({tensor->type, tensor->shape, false});
+      if (tensor) tensors.push_back({.type = tensor->type, .shape = tensor->shape, .constant = false});
     }
     return tensors;
   }
@@ -185,7 +185,7 @@ class GraphBuilder {
       for (const std::uint32_t value_id : FindDataflow({xnn_node.index}, graph).read) {
         const XnnValue& value = *graph.Find(value_id);
         if (value.constant) {
-          new_node.constants.push_back({value.type, value.shape, true});
+          new_node.constants.push_back({.type = value.type, .shape = value.shape, .constant = true});
           continue;
         }
         const auto writer = written.find(value_id);
@@ -201,7 +201,7 @@ class GraphBuilder {
         const XnnValue* value = graph.Find(value_id);
         if (value == nullptr) continue;
         written[value_id] = {node, new_node.outputs.size()};
-        new_node.outputs.push_back({value->type, value->shape, false});
+        new_node.outputs.push_back({.type = value->type, .shape = value->shape, .constant = false});
       }
       new_node.work = ComputeWork(std::vector<std::size_t>{xnn_node.index}, graph);
       new_node.kleidiai = FindKleidiaiUsage(xnn_node, graph);

@@ -74,8 +74,10 @@ struct DocumentJson {
     v("sections",
       [](J json) {
         std::vector<SectionJson> sections;
-        for (const show::Section& section : json.source.sections) sections.push_back({section, false});
-        for (const show::Section& section : json.source.appendix) sections.push_back({section, true});
+        for (const show::Section& section : json.source.sections)
+          sections.push_back({.source = section, .appendix = false});
+        for (const show::Section& section : json.source.appendix)
+          sections.push_back({.source = section, .appendix = true});
         return sections;
       },
       {.meaning = "from top to bottom"});
