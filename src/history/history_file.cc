@@ -189,7 +189,7 @@ Artifact ReadArtifact(const Statement& row, int first) {
   return {row.Text(first), row.Text(first + 1), row.Text(first + 2)};
 }
 
-// Query for ReadLaunches; {} stands for SinceVersion2("traced_ns").
+// Query for ReadLaunches; {} stands for ColumnSinceVersion2("traced_ns").
 constexpr const char* kSelectLaunches =
     "SELECT launch, latency_ns, clean_runs, runs, log_relative, {} FROM launch WHERE result = ?1 ORDER BY "
     "launch";
@@ -456,11 +456,11 @@ std::vector<HistoryResult> HistoryFile::ReadResults(std::int64_t run) {
                              "result.series JOIN artifact ON artifact.id = result.artifact WHERE run = ?1 "
                              "ORDER BY result.id",
                              kArtifactColumns, kSeriesColumns));
-  Statement launches(database_, fmt::format(kSelectLaunches, SinceVersion2("traced_ns")));
+  Statement launches(database_, fmt::format(kSelectLaunches, ColumnSinceVersion2("traced_ns")));
   Statement operators(database_,
                       fmt::format("SELECT key, name, self_ns, {} FROM operator_time JOIN operator ON "
                                   "operator.id = operator WHERE result = ?1 ORDER BY operator",
-                                  SinceVersion2("by_launch")));
+                                  ColumnSinceVersion2("by_launch")));
   const auto read_operator = [&] {
     return HistoryOperator{operators.Text(0), operators.Text(1), operators.Integer(2),
                            ParseNanoseconds(operators.Text(3))};
@@ -567,7 +567,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
                              "JOIN artifact ON artifact.id = result.artifact WHERE series = ?1 "
                              "ORDER BY result.time DESC, result.measured_at DESC, result.id DESC LIMIT ?2",
                              kRunColumns, kMachineColumns, kArtifactColumns));
-  Statement launches(database_, fmt::format(kSelectLaunches, SinceVersion2("traced_ns")));
+  Statement launches(database_, fmt::format(kSelectLaunches, ColumnSinceVersion2("traced_ns")));
   Statement reference(
       database_,
       fmt::format("SELECT {}, result.id FROM result JOIN series ON series.id = result.series "
@@ -625,7 +625,7 @@ void HistoryFile::ReadNamedOperators(const HistoryFilter& filter, TrendData& tre
                  fmt::format("SELECT self_ns, operator_runs, {} FROM operator_time "
                              "JOIN result ON result.id = result JOIN operator ON operator.id = operator "
                              "WHERE result = ?1 AND (instr(lower(name), lower(?2)) > 0 OR key = ?2)",
-                             SinceVersion2("by_launch")));
+                             ColumnSinceVersion2("by_launch")));
   for (TrendPoint& point : trend.points) {
     double sum = 0, runs = 0;
     bool by_launch = true;
@@ -648,7 +648,7 @@ void HistoryFile::ReadNamedOperators(const HistoryFilter& filter, TrendData& tre
 void HistoryFile::ReadOperators(TrendData& trend) {
   Statement find(database_, fmt::format("SELECT operator, self_ns, operator_runs, {} FROM operator_time "
                                         "JOIN result ON result.id = result WHERE result = ?1 ORDER BY 1",
-                                        SinceVersion2("by_launch")));
+                                        ColumnSinceVersion2("by_launch")));
   struct Row {
     std::size_t point = 0;
     double self = 0, runs = 0;

@@ -126,7 +126,7 @@ class HistoryFile {
   void ReadNamedOperators(const HistoryFilter& filter, TrendData& trend);
   void ReadOperators(TrendData& trend);
   // Returns SQL for a column that files of version 1 lack.
-  const char* SinceVersion2(const char* column) const { return version_ < 2 ? "NULL" : column; }
+  const char* ColumnSinceVersion2(const char* column) const { return version_ < 2 ? "NULL" : column; }
 
   std::filesystem::path file_;
   Database database_;

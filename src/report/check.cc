@@ -418,7 +418,7 @@ class CheckAssembler {
               "measure both now, or give what is known of this machine with `--drift`",
               100 * MakeCompareOptions(report_.run).drift);
         }
-        if (is_open && !item.MayBeDecidedWith(std::numeric_limits<double>::infinity())) {
+        if (is_open && !item.MayBeDecidedByLaunches(std::numeric_limits<double>::infinity())) {
           item.inconclusive_reason = fmt::format(
               "the threads had to wait for a processor, which makes the change uncertain by ±{:.2g}% however "
               "long "
@@ -519,7 +519,7 @@ class CheckAssembler {
 
 }  // namespace
 
-bool CheckItem::MayBeDecidedWith(double launches) const {
+bool CheckItem::MayBeDecidedByLaunches(double launches) const {
   return MoreLaunchesMayDecideClaim({estimate, limit}, verdict, launches);
 }
 

@@ -85,7 +85,7 @@ struct CheckItem {
 
   bool IsCounted() const { return kind == Kind::kInstructions || kind == Kind::kCache; }
   // MoreLaunchesMayDecideClaim (profile/compare/gate.h) for this claim.
-  bool MayBeDecidedWith(double launches) const;
+  bool MayBeDecidedByLaunches(double launches) const;
 
   static constexpr const char* kSchemaName = "check";
   static void Describe(auto& v) {

@@ -110,7 +110,7 @@ bool MoreLaunchesMayDecide(const CheckReport& check, double launches) {
   if (check.error) return false;
   return std::ranges::any_of(check.pairs, [&](const CheckPair& pair) {
     return std::ranges::any_of(pair.items,
-                               [&](const CheckItem& item) { return item.MayBeDecidedWith(launches); });
+                               [&](const CheckItem& item) { return item.MayBeDecidedByLaunches(launches); });
   });
 }
 
@@ -140,7 +140,7 @@ void AddInconclusiveReasons(double launches, CheckReport& check) {
   for (CheckPair& pair : check.pairs) {
     for (CheckItem& item : pair.items) {
       const bool is_undecided = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
-      if (is_undecided && item.inconclusive_reason.empty() && !item.MayBeDecidedWith(launches))
+      if (is_undecided && item.inconclusive_reason.empty() && !item.MayBeDecidedByLaunches(launches))
         item.inconclusive_reason =
             fmt::format("the change is too close to the limit for about {:.0f} launches", launches);
     }

@@ -25,7 +25,7 @@ struct TimelineTimes {
   std::optional<Phase> phase = {};       // absent: the event is outside of complete runs
 
   Nanoseconds SinceStart() const { return start - origin; }
-  Nanoseconds UntilEnd() const { return end - origin; }
+  Nanoseconds EndFromOrigin() const { return end - origin; }
   Nanoseconds Duration() const { return end - start; }
   PercentShare Share() const { return {Duration(), whole}; }
 };
@@ -43,7 +43,7 @@ struct TimelineRow : TimelineEventInfo, TimelineTimes {
        .or_null = true});
     v("start_us", &T::SinceStart,
       {.meaning = "since the first event of the file (loading included), exact", .scale = 1e3});
-    v("end_us", &T::UntilEnd, {.meaning = "since the same event, exact", .scale = 1e3});
+    v("end_us", &T::EndFromOrigin, {.meaning = "since the same event, exact", .scale = 1e3});
     v("duration_ms", &T::Duration, {.meaning = "`end_us - start_us`, exact", .scale = 1e6});
     v("pct_total", &T::Share,
       {.meaning = "percent of the run's `Method::execute`. Spans are nested, so this does not add up; "

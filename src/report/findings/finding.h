@@ -62,7 +62,7 @@ struct GroupShift {
 struct BottleneckShift {
   static constexpr std::string_view kKind = "bottleneck_shift";
   GroupShift from, to;                  // largest groups of the baseline and the candidate
-  GroupShift grown = {};                // the group whose share grew most
+  GroupShift grown_most = {};           // the group whose share grew most
   std::vector<GroupShift> groups = {};  // groups that take time
   bool Moved() const { return from.group != to.group; }
 };
@@ -73,7 +73,7 @@ struct Bottleneck {
   TimePart time = {};
   std::int64_t operators = 0;
   UpperBound bound = {};
-  std::optional<OperatorTime> costliest = {};  // the most expensive operator, if there are several
+  std::optional<OperatorTime> most_expensive = {};  // absent: there is only one operator
   TypeTimes types = {};
 };
 

@@ -244,13 +244,13 @@ class Finder {
     finding::BottleneckShift shift{
         make_shift(LargestGroup(baseline)), make_shift(LargestGroup(candidate)), {}, {}};
     // The bottleneck moves to the group whose share grew most.
-    shift.grown = shift.to;
+    shift.grown_most = shift.to;
     for (const OperatorGroup group : kAllOperatorGroups) {
       finding::GroupShift group_shift = make_shift(group);
-      if (share_growth(group_shift) > share_growth(shift.grown)) shift.grown = group_shift;
+      if (share_growth(group_shift) > share_growth(shift.grown_most)) shift.grown_most = group_shift;
       if (group_shift.baseline.ns != 0 || group_shift.candidate.ns != 0) shift.groups.push_back(group_shift);
     }
-    if (!shift.Moved() && share_growth(shift.grown) < 0.05) return;
+    if (!shift.Moved() && share_growth(shift.grown_most) < 0.05) return;
     const auto find_time_comparison = [&](const finding::GroupShift& group_shift) {
       const auto row = std::ranges::find_if(comparison.groups, [&](const DeltaRow& delta) {
         return delta.name == OperatorGroupName(group_shift.group);
@@ -259,9 +259,9 @@ class Finder {
     };
     const auto growth =
         shift.Moved() ? MinRelativeGrowth(find_time_comparison(shift.to), find_time_comparison(shift.from))
-                      : MinRelativeGrowth(find_time_comparison(shift.grown), comparison.latency);
+                      : MinRelativeGrowth(find_time_comparison(shift.grown_most), comparison.latency);
     if (!growth || *growth <= 1) return;
-    Add((shift.Moved() ? shift.to : shift.grown).candidate.ns, shift);
+    Add((shift.Moved() ? shift.to : shift.grown_most).candidate.ns, shift);
   }
 
   void AddSlower(const Comparison& comparison, const ReportExperiment& candidate) {
@@ -334,11 +334,11 @@ class Finder {
     // A bound of 20x adds no information to the share.
     if (found.time.share() < kMaxShareWithBound) found.bound = FindUpperBound(found.time, experiment);
     // The rows are in decreasing order, so the first of the group is its most expensive operator.
-    const auto costliest = std::ranges::find_if(experiment.operators, [&](const OperatorRow& row) {
+    const auto most_expensive = std::ranges::find_if(experiment.operators, [&](const OperatorRow& row) {
       return is_in_group(experiment.profile->operators[row.op]);
     });
-    if (found.operators > 1 && costliest != experiment.operators.end())
-      found.costliest = {costliest->op, costliest->mean_self};
+    if (found.operators > 1 && most_expensive != experiment.operators.end())
+      found.most_expensive = {most_expensive->op, most_expensive->mean_self};
     Add(found.time.ns, found);
   }
 

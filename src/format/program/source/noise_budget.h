@@ -52,14 +52,14 @@ struct QuantizedValue {
 struct OutputBudget {
   std::string method;
   std::int64_t output = 0;
-  std::int64_t inputs = 0;               // number of inputs over which the noise is summed
-  bool held_out = false;                 // no value was calibrated on these inputs
-  std::optional<double> sqnr_db;         // with all values quantized, in an emulation
-  std::optional<double> device_sqnr_db;  // measured with the .pte on these inputs
-  std::optional<double> interaction;     // share of the noise that no single value causes
-  std::int64_t half_noise_values = 0;    // number of values that cause half of the noise
-  bool concentrated = false;             // at most three values cause half of the noise
-  std::vector<QuantizedValue> values;    // by descending noise
+  std::int64_t inputs = 0;                  // number of inputs over which the noise is summed
+  bool held_out = false;                    // no value was calibrated on these inputs
+  std::optional<double> sqnr_db;            // with all values quantized, in an emulation
+  std::optional<double> device_sqnr_db;     // measured with the .pte on these inputs
+  std::optional<double> interaction;        // share of the noise that no single value causes
+  std::int64_t values_with_half_noise = 0;  // number of values that cause half of the noise
+  bool concentrated = false;                // at most three values cause half of the noise
+  std::vector<QuantizedValue> values;       // by descending noise
 
   static constexpr const char* kSchemaName = "output_budget";
   static void Describe(auto& v) {
@@ -76,7 +76,7 @@ struct OutputBudget {
     v("interaction", &O::interaction,
       {.meaning = "share of the noise that single values do not add up to; null: there is no noise",
        .min = kNoMinimum});
-    v("values_of_half", &O::half_noise_values, {.meaning = "values that have half of the noise"});
+    v("values_of_half", &O::values_with_half_noise, {.meaning = "values that have half of the noise"});
     v("concentrated", &O::concentrated,
       {.meaning = "whether they are at most three; else the noise is diffuse"});
     v("values", &O::values, {.meaning = "those with the most noise first"});

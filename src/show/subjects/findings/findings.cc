@@ -115,7 +115,7 @@ class FindingFormatter {
   }
 
   FindingTexts operator()(const finding::BottleneckShift& shift) const {
-    const auto& [from, to, grown, groups] = shift;
+    const auto& [from, to, grown_most, groups] = shift;
     FindingTexts texts;
     if (shift.Moved()) {
       texts.text = FormatText("The bottleneck moved from {} ({} of {}) to {} ({} of {}).",
@@ -123,12 +123,13 @@ class FindingFormatter {
                               OperatorGroupName(to.group), Share{to.candidate.share()}, experiment_.label);
     } else {
       // An overhead may be larger than the largest group of operators.
-      const char* const rank =
-          grown.candidate.ns > to.candidate.ns ? "still the largest group of operators" : "still the largest";
+      const char* const rank = grown_most.candidate.ns > to.candidate.ns
+                                   ? "still the largest group of operators"
+                                   : "still the largest";
       texts.text = FormatText("{} grew from {} of an inference in {} to {} in {}. {} is {}, at {}.",
-                              OperatorGroupName(grown.group), Share{grown.baseline.share()}, Baseline().label,
-                              Share{grown.candidate.share()}, experiment_.label, OperatorGroupName(to.group),
-                              rank, Share{to.candidate.share()});
+                              OperatorGroupName(grown_most.group), Share{grown_most.baseline.share()},
+                              Baseline().label, Share{grown_most.candidate.share()}, experiment_.label,
+                              OperatorGroupName(to.group), rank, Share{to.candidate.share()});
     }
     for (const finding::GroupShift& group : groups) {
       texts.evidence.push_back(FormatText("{}: {} ({}) before, {} ({}) after", OperatorGroupName(group.group),
@@ -145,9 +146,9 @@ class FindingFormatter {
     Text text = FormatText("{}: {}, {}.{}", OperatorGroupName(bottleneck.group),
                            GroupTimeText(bottleneck.group, bottleneck.time),
                            CountedText(bottleneck.operators, "operator"), UpperBoundText(bottleneck.bound));
-    if (bottleneck.costliest)
-      text += FormatText(" Most expensive: {}, {}.", NameWithLayer(bottleneck.costliest->op),
-                         Time{bottleneck.costliest->ns});
+    if (bottleneck.most_expensive)
+      text += FormatText(" Most expensive: {}, {}.", NameWithLayer(bottleneck.most_expensive->op),
+                         Time{bottleneck.most_expensive->ns});
     return {
         text, EvidenceLines(bottleneck.types),
         "share = mean self time of the group / mean Method::execute of the same traced runs; upper bound = "
@@ -219,16 +220,17 @@ class FindingFormatter {
       delegable.ns += type.ns;
     }
     if (delegable.operators > 0) {
-      const TypeTime& costliest = not_delegated.delegable.front();
-      text += FormatText(
-          " XNNPACK has kernels for {} ({}, {}) and took none here. {}.",
-          not_delegated.operators == 1                     ? "it"
-          : delegable.operators == not_delegated.operators ? "all of them"
-                                                           : std::to_string(delegable.operators) + " of them",
-          names(not_delegated.delegable, 1), Time{delegable.ns},
-          costliest.not_delegated.empty() ? fmt::format("Data type, shape, or the partitioner kept {} out",
-                                                        delegable.operators == 1 ? "it" : "them")
-                                          : costliest.type + ": " + costliest.not_delegated.front());
+      const TypeTime& most_expensive = not_delegated.delegable.front();
+      text += FormatText(" XNNPACK has kernels for {} ({}, {}) and took none here. {}.",
+                         not_delegated.operators == 1 ? "it"
+                         : delegable.operators == not_delegated.operators
+                             ? "all of them"
+                             : std::to_string(delegable.operators) + " of them",
+                         names(not_delegated.delegable, 1), Time{delegable.ns},
+                         most_expensive.not_delegated.empty()
+                             ? fmt::format("Data type, shape, or the partitioner kept {} out",
+                                           delegable.operators == 1 ? "it" : "them")
+                             : most_expensive.type + ": " + most_expensive.not_delegated.front());
     }
     return {text, std::move(evidence),
             std::string(kNotDelegatedFormula) + "; what XNNPACK can take is its partitioner's list"};
