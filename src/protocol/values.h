@@ -43,7 +43,7 @@ struct OperatorValue {
   OperatorPlace place;
   std::string name;
   std::int64_t index = 0;  // among all values of the run
-  std::string problem;     // why it cannot be read; empty: it can
+  std::string problem;     // the reason why it cannot be read; empty: it can be read
   std::string dtype;       // type of a kernel's output, as safetensors names it; empty: the .pte has it
   std::int64_t bytes = 0;  // 0: it was not read
   std::string sha256;      // hash of all bytes of the value

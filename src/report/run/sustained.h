@@ -75,7 +75,7 @@ struct Sustained {
   }
 };
 
-// Describes the last launch. Absent if its bursts have no times of the device's clock.
+// Summarizes the last launch. Absent if its bursts have no times of the device's clock.
 std::optional<Sustained> SummarizeSustained(const ExperimentData& data);
 
 // Condenses the points to at most `count` equal ranges of time for a chart: medians of the points in each
