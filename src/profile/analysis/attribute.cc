@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
@@ -60,6 +61,7 @@ struct RunLocation {
   std::uint32_t first = 0;    // event of the block with which the run begins
   std::uint32_t variant = 0;  // index into Runs::variants
   std::uint32_t number = 0;   // number among all complete runs of the file, from 0
+  bool is_first = false;      // the first run of all, or the first after a Method::init
 };
 
 // Runs whose events are equal except for their times, represented by the first of these runs.
@@ -132,8 +134,27 @@ LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<R
   return contents;
 }
 
+// Marks the first run, and the first run after each Method::init, whose ends are `inits`. A merged file has
+// the loading blocks of all processes before their runs, so times decide.
+void MarkFirstRuns(const Trace& trace, const std::vector<Nanoseconds>& inits, Runs& runs) {
+  const auto start = [&](std::size_t run) {
+    const RunLocation& location = runs.locations[run];
+    const std::uint32_t execute = location.first + runs.variants[location.variant].segment.count - 1;
+    return trace.start[trace.blocks[location.block].first_event + execute];
+  };
+  std::vector<std::size_t> by_time(runs.locations.size());
+  std::iota(by_time.begin(), by_time.end(), std::size_t{0});
+  std::ranges::stable_sort(by_time, {}, start);
+  if (!runs.locations.empty()) runs.locations.front().is_first = true;
+  for (const Nanoseconds init : inits) {
+    const auto next = std::ranges::lower_bound(by_time, init, {}, start);
+    if (next != by_time.end()) runs.locations[*next].is_first = true;
+  }
+}
+
 Runs FindRuns(const Trace& trace) {
   Runs runs;
+  std::vector<Nanoseconds> inits;
   VariantsByKey variants_by_key;
   std::vector<LayoutContents> contents;
   for (std::uint32_t layout = 0; layout < trace.layouts.size(); ++layout)
@@ -145,6 +166,8 @@ Runs FindRuns(const Trace& trace) {
       runs.locations.push_back({index, layout_contents.first_events[i], layout_contents.variants[i],
                                 static_cast<std::uint32_t>(runs.locations.size())});
     runs.initialized += layout_contents.initialized;
+    if (layout_contents.init_event >= 0)
+      inits.push_back(trace.end[block.first_event + static_cast<std::size_t>(layout_contents.init_event)]);
     if (layout_contents.incomplete) {
       runs.health.Add("run_incomplete", HealthEntry::Severity::kDataLoss,
                       "a block without Method::execute: the run was stopped in the middle and is excluded", 1,
@@ -160,6 +183,7 @@ Runs FindRuns(const Trace& trace) {
         std::max(duration(layout_contents.load_event), duration(layout_contents.init_event));
     if (load >= 0 && !runs.load_method) runs.load_method = load;
   }
+  MarkFirstRuns(trace, inits, runs);
   return runs;
 }
 
@@ -470,7 +494,9 @@ class Attributor {
     for (std::size_t run = 0; run < profile_.runs.size(); ++run) {
       RunLabel label;
       label.round = -1;
-      label.phase = run == 0 ? Phase::kFirst : run < first_steady ? Phase::kWarmup : Phase::kSteady;
+      label.phase = run == 0 || locations_[run].is_first ? Phase::kFirst
+                    : run < first_steady                 ? Phase::kWarmup
+                                                         : Phase::kSteady;
       profile_.runs[run].label = label;
     }
   }
@@ -585,7 +611,9 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
     if (is_new) methods.emplace_back();
     methods[entry->second].push_back(location);
   }
-  if (!single_method && methods.size() == 1) {
+  // Processes that initialize one method each, and run it, need no warning.
+  if (!single_method && methods.size() == 1 &&
+      runs.initialized > std::ranges::count(runs.locations, true, &RunLocation::is_first)) {
     runs.health.Add(
         "methods_alike", HealthEntry::Severity::kDataLoss,
         "methods were initialized, and all runs look alike: if they are of different ones, the tables mix "

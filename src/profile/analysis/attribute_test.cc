@@ -395,6 +395,19 @@ TEST(AttributeMethods, ReportsMethodsThatLookAlike) {
   EXPECT_EQ(AttributeMethods(trace, options)[0].health.GetCount("methods_alike"), 0);
 }
 
+// A merged file of several processes has their loading blocks before all runs.
+TEST(AttributeMethods, FindsTheFirstRunOfEachProcess) {
+  TraceBuilder builder;
+  for (const int process : {0, 1})
+    builder.Block("Default").Framework(-1, "Method::init", 1 + process * 4000, 2 + process * 4000);
+  for (int run = 0; run < 8; ++run) AddRun(builder, 1000 + run * 1000);
+  const Trace trace = builder.Take();
+  const std::vector<Profile> profiles = AttributeMethods(trace, {});
+  ASSERT_EQ(profiles.size(), 1U);
+  EXPECT_EQ(profiles[0].RunsInPhase(Phase::kFirst), (std::vector<std::size_t>{0, 4}));
+  EXPECT_EQ(profiles[0].health.GetCount("methods_alike"), 0);
+}
+
 TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {
   const auto make_trace = [](int methods) {
     TraceBuilder builder;

@@ -205,10 +205,10 @@ struct Profile {
 };
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
-// order). If `labels` is empty, the first run of the file is kFirst, and the warm-up is derived from the
-// latencies (stats/stability.h), with at least `min_warmup` runs. Irregular traces do not throw; they are
-// reported in Profile::health. Only a trace whose runs have nothing in common throws (Error, kBadInput),
-// since its table would be quadratic in the file.
+// order). If `labels` is empty, the first run of the file and the first after each Method::init are kFirst,
+// and the warm-up is derived from the latencies (stats/stability.h), with at least `min_warmup` runs.
+// Irregular traces do not throw; they are reported in Profile::health. Only a trace whose runs have nothing
+// in common throws (Error, kBadInput), since its table would be quadratic in the file.
 struct AttributeOptions {
   std::string experiment;
   std::string model_id;
