@@ -9,6 +9,7 @@
 #include "format/delegates/delegate.h"
 #include "format/program/xnn/delegable.h"
 #include "format/program/xnn/memory_estimate.h"
+#include "format/xnnpack/operator_name.h"
 #include "profile/analysis/join/align_nodes.h"
 #include "profile/analysis/join/neighbours.h"
 #include "profile/analysis/join/source_places.h"
@@ -142,6 +143,13 @@ class Joiner {
     const XnnGraph& graph = program_.xnn_graphs[*delegate.graph];
     std::vector<std::string> stems =
         MapEach(operators, [&](std::size_t op) { return OperatorStem(profile_.operators[op].name); });
+    if (const auto quantized = FindQuantizedOperator(operators); quantized && !HasQuantizedValues(graph)) {
+      result_.problem = fmt::format(
+          "{} ran in instruction {}, whose values are not quantized in the program: it is not the one that "
+          "ran",
+          profile_.operators[*quantized].name, first.key.instruction);
+      return;
+    }
     std::optional<Alignment> alignment = AlignNodes(graph, stems);
     if (!alignment) return set_reason("its delegate has too many operators to be aligned with the graph");
     const ProgramTensor::Shape shapes = ShapeDynamism(*instruction, method_);
@@ -153,6 +161,23 @@ class Joiner {
     }
     PlaceInsertedOperators(operators);
     aligned_calls_.push_back({instruction, &graph, operators, std::move(stems), std::move(*alignment)});
+  }
+
+  // The first operator whose name has a quantized data type: "QS8", "QD8", "QC8W", "PQS8".
+  std::optional<std::size_t> FindQuantizedOperator(const std::vector<std::size_t>& operators) const {
+    const auto is_quantized = [&](std::size_t op) {
+      const auto name = xnnpack::ParseOperatorName(profile_.operators[op].name);
+      return name && std::ranges::any_of(name->data_types, [](const std::string& type) {
+               return type.starts_with('Q') || type.starts_with("PQ");
+             });
+    };
+    const auto found = std::ranges::find_if(operators, is_quantized);
+    return found == operators.end() ? std::nullopt : std::optional(*found);
+  }
+
+  static bool HasQuantizedValues(const XnnGraph& graph) {
+    return std::ranges::any_of(graph.values,
+                               [](const XnnValue& value) { return value.quantization.has_value(); });
   }
 
   void SetOperatorSource(const std::vector<AlignedOperator>& aligned, std::size_t i, const XnnGraph& graph,

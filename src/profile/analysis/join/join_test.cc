@@ -340,8 +340,14 @@ TEST(JoinProgram, RejectsAnotherProgram) {
   Profile another_delegate = MakeDelegateProfile({"Add (ND) #1"});
   another_delegate.operators[2].backend = "VulkanBackend";
   const ProgramJoin delegate_join = JoinProgram(another_delegate, program, program.methods[0], nullptr);
-  ExpectGoldenMessages("profile/join_with_another_program",
-                       {{"another kernel", join.problem}, {"another delegate", delegate_join.problem}});
+  const Profile quantized = MakeDelegateProfile({"Add (ND, QS8) #1"});
+  const ProgramJoin type_join = JoinProgram(quantized, program, program.methods[0], nullptr);
+  ExpectGoldenMessages("profile/join_with_another_program", {{"another kernel", join.problem},
+                                                             {"another delegate", delegate_join.problem},
+                                                             {"another data type", type_join.problem}});
+  Program quantized_program = program;
+  quantized_program.xnn_graphs[0].values[0].quantization = XnnQuantization{};
+  EXPECT_EQ(JoinProgram(quantized, quantized_program, quantized_program.methods[0], nullptr).problem, "");
 }
 
 }  // namespace
