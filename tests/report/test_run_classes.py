@@ -60,6 +60,9 @@ def test_a_growing_context_is_shown_by_stretches():
         assert run_class["latency_ms"]["p50"] == pytest.approx(np.median(class_durations), abs=1e-9)
     medians = [run_class["latency_ms"]["p50"] for run_class in classes]
     assert medians == sorted(medians)
+    shown = program.run("analyze", FOLDER / "growing.etdump").stdout
+    assert "thermal throttling" not in shown
+    assert "work that differs between runs" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("name", ["prefill_decode", "growing"])

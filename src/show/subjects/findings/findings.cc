@@ -388,8 +388,12 @@ class FindingFormatter {
             "2009)"};
   }
 
-  // Causes that the trace contradicts are not named: a slower machine slows all operators.
+  static constexpr const char* kOtherWork =
+      "A slower machine would slow all operators by similar factors. Likely cause: work that differs between "
+      "runs, such as inputs of other sizes.";
+  // Causes that the trace contradicts are not named: a slower machine slows all operators by similar factors.
   Text CauseOfChangeText(const finding::ConfinedOperators& operators, bool slower) const {
+    if (operators.empty() && !experiment_.run_classes.empty()) return kOtherWork;
     if (operators.empty()) {
       return slower ? "Likely cause: thermal throttling or another process."
                     : "Likely cause: a rising clock, or another process that ended.";
@@ -434,12 +438,13 @@ class FindingFormatter {
   }
 
   FindingTexts operator()(const finding::LatencyLevels& levels) const {
-    return {FormatText("Latency is bimodal: {} in {} of the {}s, {} in the others. Likely cause: two clock "
-                       "frequencies or a shared CPU.",
-                       Time{levels.low_ns}, Share{1 - levels.share_high}, SampleUnit(levels.over_bursts),
-                       Time{levels.high_ns}),
-            EvidenceLines(levels.conditions),
-            "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
+    return {
+        FormatText("Latency is bimodal: {} in {} of the {}s, {} in the others. {}", Time{levels.low_ns},
+                   Share{1 - levels.share_high}, SampleUnit(levels.over_bursts), Time{levels.high_ns},
+                   experiment_.run_classes.empty() ? "Likely cause: two clock frequencies or a shared CPU."
+                                                   : kOtherWork),
+        EvidenceLines(levels.conditions),
+        "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
   }
 
   FindingTexts operator()(const finding::Contended& contended) const {

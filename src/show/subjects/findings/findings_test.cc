@@ -503,6 +503,12 @@ Report MakeReportWithConditions() {
   return MakeReportWithBursts(MakeRisingFactors(), conditions);
 }
 
+// The same report of runs that do different work.
+Report OfOtherWork(Report report) {
+  report.experiments[0].run_classes.resize(2);
+  return report;
+}
+
 // 26 bursts, then 14 that take 1.4 times as long.
 std::vector<double> MakeThrottledFactors() {
   std::vector<double> factors;
@@ -801,6 +807,10 @@ TEST(Findings, TextsNameNumbersCausesAndRemedies) {
   add("fp16", PrintFinding<Fp16ComputedAsFp32>(MakeReportOfFp16()));
   add("slower operators", PrintFinding<SlowerOperators>(MakeReportWithTwoSlowerOperators()));
   add("latency trend", PrintFinding<LatencyTrend>(MakeReportWithBursts(MakeRisingFactors())));
+  add("latency trend, of runs of other work",
+      PrintFinding<LatencyTrend>(OfOtherWork(MakeReportWithBursts(MakeRisingFactors()))));
+  add("latency levels, of runs of other work",
+      PrintFinding<LatencyLevels>(OfOtherWork(MakeReportWithBursts({1, 1, 1.4}))));
   add("latency trend, with conditions", PrintFinding<LatencyTrend>(MakeReportWithConditions()));
   add("latency levels", PrintFinding<LatencyLevels>(MakeReportWithBursts({1, 1, 1.4})));
   add("latency step", PrintFinding<LatencyStep>(MakeReportWithBursts(MakeThrottledFactors())));
