@@ -39,6 +39,16 @@ def test_breakdowns_add_up(name):
     assert {row[column]: int(Decimal(row["total_ms"]) * 1_000_000) for row in rows} == expected
 
 
+@pytest.mark.parametrize("by", ["delegate", "kernel", "category"])
+def test_breakdowns_of_a_pair_add_up(by):
+    pair = report("compare", *VARIANTS)["comparisons"][0]
+    rows = table("compare", *VARIANTS, "--by", by, "--csv")
+    for variant in ("baseline", "candidate"):
+        total = sum(float(row[variant]) for row in rows if row[variant])
+        mean = pair["whole"][f"{variant}_total_ns"] / pair[f"{variant}_runs"] / 1e6
+        assert total == pytest.approx(mean, rel=1e-9), variant
+
+
 def test_operators_are_what_analyze_shows_without_a_name():
     (experiment,) = report("analyze", FILE)["experiments"]
     rows = table("analyze", FILE, "--csv")

@@ -62,17 +62,18 @@ std::string RelativeModuleName(const std::string& path, const std::string& paren
   return path;
 }
 
-// Adds rows for the time outside of modules: overheads, unattributed time, and truncated time.
-void AddTimeOutsideModules(const BreakdownSubject& subject, ModelParts& parts) {
-  const auto modules = static_cast<std::ptrdiff_t>(parts.size());
+// Adds rows for the time outside of the named parts: overheads, unattributed time, and truncated time.
+void AddTimeOutside(const BreakdownSubject& subject, Breakdown ReportExperiment::*breakdown,
+                    ModelParts& parts) {
+  const auto named = static_cast<std::ptrdiff_t>(parts.size());
   for (const ReportExperiment* const variant : {subject.baseline, subject.candidate}) {
     if (variant == nullptr) continue;
-    for (const AdditiveRow& row : variant->by_layer.rows) {
+    for (const AdditiveRow& row : (variant->*breakdown).rows) {
       const bool is_outside =
           row.name == kNotAttributed || row.name == OperatorGroupName(OperatorGroup::kFrameworkOverhead) ||
           row.name == OperatorGroupName(OperatorGroup::kDelegateOverhead) || row.name == "Clipped";
       if (!is_outside || row.total == 0) continue;
-      auto found = std::ranges::find(parts.begin() + modules, parts.end(), row.name, &ModelPart::name);
+      auto found = std::ranges::find(parts.begin() + named, parts.end(), row.name, &ModelPart::name);
       if (found == parts.end()) {
         parts.push_back({.name = row.name, .operators = static_cast<std::size_t>(row.operators)});
         found = parts.end() - 1;
@@ -114,7 +115,7 @@ ModelParts MakeLayerParts(const BreakdownSubject& subject) {
            .time_comparison = layer.row.time_comparison});
     }
   }
-  AddTimeOutsideModules(subject, parts);
+  AddTimeOutside(subject, &ReportExperiment::by_layer, parts);
   return parts;
 }
 
@@ -135,6 +136,7 @@ ModelParts MakeFlatParts(const BreakdownSubject& subject, BreakdownBy by) {
                        .candidate = row.candidate_total,
                        .time_comparison = row.time_comparison});
     }
+    if (deltas != nullptr) AddTimeOutside(subject, GetBreakdownInfo(by).breakdown, parts);
   }
   std::erase_if(parts, [](const ModelPart& part) { return part.baseline == 0 && part.candidate == 0; });
   std::ranges::stable_sort(parts, std::ranges::greater(), &ModelPart::candidate);
