@@ -103,8 +103,8 @@ std::string PercentText(double share) {
   if (!std::isfinite(percent)) return kUndefined;
   if (percent > 0 && percent < 0.05) return "<0.1%";
   if (percent >= 99.5 && percent < 100) return ">99%";
-  if (std::fabs(percent) >= 9.95 || percent == 0) return fmt::format("{:.0f}%", percent);
-  return fmt::format("{:.1f}%", percent);
+  const double size = std::fabs(percent);
+  return fmt::format("{}{:.{}f}%", percent < 0 ? "−" : "", size, size >= 9.95 || size == 0 ? 0 : 1);
 }
 
 std::string RatioText(double ratio) {
@@ -140,9 +140,9 @@ VerdictTexts MakeVerdictTexts(const TimeComparison& time_comparison) {
   if (time_comparison.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
   if (time_comparison.too_short) return {"too short for a clock of whole microseconds", ""};
   if (!time_comparison.estimate) {
-    if (time_comparison.baseline_ns && time_comparison.candidate_ns && *time_comparison.candidate_ns > 0)
-      return {RatioText(*time_comparison.baseline_ns / *time_comparison.candidate_ns).append(kNoInterval),
-              ""};
+    const double baseline = time_comparison.baseline_ns.value_or(0);
+    const double candidate = time_comparison.candidate_ns.value_or(0);
+    if (baseline > 0 && candidate > 0) return {RatioText(baseline / candidate).append(kNoInterval), ""};
     return {kUndefined, ""};
   }
   const stats::RatioEstimate& estimate = *time_comparison.estimate;
@@ -269,7 +269,7 @@ std::string HeaderText(const Report& report, const std::string& title) {
   if (report.run.device) {
     if (device.empty()) device = report.run.device->platform;
     if (report.run.device->cores > 0)
-      device += fmt::format("{}{} cores", device.empty() ? "" : ", ", report.run.device->cores);
+      device += (device.empty() ? "" : ", ") + CountedText(report.run.device->cores, "core");
   }
   add(device);
   if (report.run.power_mode) add("power mode " + report.run.power_mode->name);

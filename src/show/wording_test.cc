@@ -84,6 +84,8 @@ TEST(VerdictWording, StateMissingIntervals) {
   time_comparison.candidate_ns = 1e6;
   EXPECT_EQ(MakeVerdictTexts(time_comparison).verdict, "2.00x, too few independent runs for an interval");
   EXPECT_EQ(MakeVerdictTexts(TimeComparison{}).verdict, kUndefined);
+  time_comparison.baseline_ns = 0;
+  EXPECT_EQ(MakeVerdictTexts(time_comparison).verdict, kUndefined);
 }
 
 StartupCost Cost(double low, double high, stats::Verdict verdict) {
@@ -149,6 +151,8 @@ TEST(Numbers, HaveSensibleDigits) {
   EXPECT_EQ(PercentText(0.997), ">99%");
   EXPECT_EQ(PercentText(1), "100%");
   EXPECT_EQ(PercentText(0), "0%");
+  EXPECT_EQ(PercentText(-0.1), "−10%");
+  EXPECT_EQ(PercentText(-0.012), "−1.2%");
   EXPECT_EQ(PercentText(NAN), kUndefined);
   EXPECT_EQ(RatioText(1.837), "1.84x");
   EXPECT_EQ(RatioText(12.34), "12.34x");

@@ -18,7 +18,7 @@ constexpr const char* kUnknown = "not known";
 std::string DeviceText(const RunData& run) {
   if (!run.device) return "";
   const DeviceProperties& device = *run.device;
-  return fmt::format("{} {}, {} cores", device.platform, device.cpu_model, device.cores);
+  return fmt::format("{} {}, {}", device.platform, device.cpu_model, CountedText(device.cores, "core"));
 }
 
 // The model of an experiment: the name of its file; "" if only the names of traces hint at it.
