@@ -29,6 +29,7 @@ struct Variants {
   const TimeComparison* latency = nullptr;
 
   const ReportExperiment& Subject() const { return candidate != nullptr ? *candidate : baseline; }
+  bool HasTracer() const { return baseline.tracer && (candidate == nullptr || candidate->tracer); }
   std::string TracerRow() const {
     const std::string name = TracerRowName(baseline);
     return candidate != nullptr && name == kTracingOverhead ? TracerRowName(*candidate) : name;
@@ -79,7 +80,7 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
   }
   if (small_count >= 2) times.push_back(rest);
   times.push_back(total);
-  const bool has_tracer = variants.baseline.tracer && (!pair || variants.candidate->tracer);
+  const bool has_tracer = variants.HasTracer();
   if (has_tracer) {
     times.push_back({.name = variants.TracerRow(),
                      .baseline = *variants.baseline.tracer,
@@ -164,13 +165,21 @@ std::vector<SelfTime> MakeSelfTimes(const Breakdown& breakdown) {
 }
 
 std::string LegendText(const Report& report, const Variants& variants) {
-  std::string runs = std::to_string(variants.baseline.common_runs);
-  if (variants.candidate != nullptr) runs += " and " + std::to_string(variants.candidate->common_runs);
+  const auto steady = [](const ReportExperiment& experiment) {
+    return experiment.steady_runs > 0 ? "traced steady run" : "traced run";
+  };
+  std::string runs = CountedText(variants.baseline.common_runs, steady(variants.baseline));
+  if (variants.candidate != nullptr)
+    runs = fmt::format("{} and {}", variants.baseline.common_runs,
+                       CountedText(variants.candidate->common_runs, steady(*variants.candidate)));
+  std::string text = fmt::format("Means over {} within Tukey's fences. Each column adds up as printed", runs);
+  if (variants.HasTracer())
+    text += fmt::format(": \"{}\" leads from the traced total to the median latency", variants.TracerRow());
+  text += '.';
+  if (variants.candidate == nullptr) return text;
   const std::string undefined = UndefinedText(report);
-  return fmt::format(
-      "Means over {} traced steady runs within Tukey's fences. Each column adds up as printed: \"{}\" leads "
-      "from the traced total to the median latency. \"same\": no difference larger than the margin.{}{}",
-      runs, variants.TracerRow(), undefined.empty() ? "" : " ", undefined);
+  return fmt::format("{} \"same\": no difference larger than the margin.{}{}", text,
+                     undefined.empty() ? "" : " ", undefined);
 }
 
 void AddSelfTimes(const Report& report, const Variants& variants, std::vector<SelfTime> groups,
