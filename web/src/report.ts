@@ -39,13 +39,19 @@ export function callNumbers(experiment: Experiment | undefined): (key: string | 
 const REPORT_ID = "etprof-report";
 const DOCUMENT_ID = "etprof-document";
 
+// Makes the escapes of unsafe characters in JSON readable ("\u202e"), as a terminal shows them: control characters, and
+// bidirectional marks, which would change the order of the text around a name.
+export function showUnsafeCharacters(json: string): string {
+  return json.replace(/(?<!\\)((?:\\\\)*)\\u(00[0189][\da-f]|007f|061c|200[ef]|202[89a-e]|206[6-9])/g, "$1\\\\u$2");
+}
+
 // Reads the value in an element of the page: base64 of gzip of JSON.
 export async function unpack<T>(page: globalThis.Document, id: string): Promise<T> {
   const element = page.getElementById(id);
   if (!element?.textContent) throw new Error("this page holds nothing: etprof report writes one that does");
   const bytes = Uint8Array.from(atob(element.textContent.trim()), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text()) as T;
+  return JSON.parse(showUnsafeCharacters(await new Response(stream).text())) as T;
 }
 
 // The data of the page: a document and, if it describes a report, that report.

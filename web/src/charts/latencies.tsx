@@ -19,6 +19,12 @@ export function latencyRange(fastest: number, p90: number, slowest: number): { s
   return { start, end, last: Math.max(end, Math.min(slowest, start + (end - start) / kMinSliderShare)) };
 }
 
+// The points of a stepped curve: the share of runs that take at most a given time. The curve rises from 0 at the fastest run,
+// so that runs that all take equally long have one, too.
+export function latencyCurve({ ms, share }: Experiment["latency_ecdf"]): (number | undefined)[][] {
+  return [[ms[0], 0], ...ms.map((time, i) => [time, share[i]])];
+}
+
 // Draws the empirical distribution of latencies: the share of runs that take at most a given time.
 function Latencies({ report }: { report: Report }) {
   const experiments = report.experiments.filter((e) => e.latency_ecdf.ms.length > 0);
@@ -45,7 +51,7 @@ function Latencies({ report }: { report: Report }) {
         step: "end",
         lineStyle: { type: kDashes[Math.floor(i / kColors.light.length) % kDashes.length] },
         showSymbol: false,
-        data: e.latency_ecdf.ms.map((ms, i) => [ms, e.latency_ecdf.share[i]]),
+        data: latencyCurve(e.latency_ecdf),
       })),
     };
   }, [report]);
@@ -154,6 +160,7 @@ function Bursts({ report }: { report: Report }) {
 }
 
 export function LatencyCharts({ report }: { report: Report }) {
+  if (report.experiments.every((e) => e.latency_ecdf.ms.length === 0)) return null;
   return (
     <>
       <p class="quiet">Steady-state runs. A curve further left is faster. A long flat end to the right is a slow tail; the slider below the chart shows its far end.</p>

@@ -250,7 +250,7 @@ export function RooflineView({ report }: { report: Report }) {
     { id: "bytes", title: "Bytes", hint: "each tensor moved once", value: (r) => r.bytes, text: (r) => bytes(r.bytes), unit: "B", numeric: true },
   ];
   return (
-    <Section title={`Roofline of ${experiment.label}`} note="How far each operator is from the machine's limits. A larger point takes more time. The further a point is below its roof, the larger its potential speedup. Colors are operator groups. Outlined points are the other variant.">
+    <Section title={`Roofline of ${experiment.label}`} note={`How far each operator is from the machine's limits. A larger point takes more time. The further a point is below its roof, the larger its potential speedup. Colors are operator groups.${other ? ` Outlined points are ${other}.` : ""}`}>
       <div class="choices">
         <Choice label="Experiment" value={selectedIndex} options={withRoofline.map((entry, i) => ({ value: i, text: entry.experiment.label }))} onChange={(next) => {
           setSelectedIndex(next);

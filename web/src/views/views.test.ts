@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { type Comparison, type Delta, type Experiment, type Layer, variantNames, type Report, type Roofline } from "../report";
+import { type Comparison, type Delta, type Experiment, type Layer, variantNames, type Report, type Roofline, showUnsafeCharacters } from "../report";
 import { tickCount } from "../chart";
 import { pieces, strength } from "../charts/modules";
 import { baselineMean, stackRows, stepColor, steps } from "../charts/breakdown";
-import { latencyRange } from "../charts/latencies";
+import { latencyCurve, latencyRange } from "../charts/latencies";
 import { contentsEntries, sectionInView, splitCode } from "./document";
 import { selfTimeChange, isClipped, makeRows, candidateShare } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
@@ -247,6 +247,20 @@ it("the latency range starts just below the fastest run, for any speed of the mo
   expect(latencyRange(1, 1.2, 2.5).last).toBe(2.5); // the axis is not cut if there is room
   const one = latencyRange(0.0163, 0.0163, 0.0163); // a single run
   expect(one.end).toBeGreaterThan(one.start);
+});
+
+it("runs that take equally long have a curve", () => {
+  expect(latencyCurve({ ms: [0.5], share: [1] })).toEqual([
+    [0.5, 0],
+    [0.5, 1],
+  ]);
+});
+
+it("unsafe characters of names are shown as their codes", () => {
+  const name = "a\u202eb\u001b\n\\u202e";
+  const json = '["a\\u202eb\\u001b\\n\\\\u202e"]';
+  expect(JSON.parse(json)).toEqual([name]);
+  expect(JSON.parse(showUnsafeCharacters(json))).toEqual(["a\\u202eb\\u001b\n\\u202e"]);
 });
 
 it("an axis has as many ticks as fit", () => {
