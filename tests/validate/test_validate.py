@@ -270,6 +270,7 @@ DAMAGE = {
     "another CSV with a short row": (lambda run: (run / "one" / "other.csv").write_text("a,b\n1\n"), {"csv"}, "one/other.csv"),
     "a file that was not finished": (lambda run: (run / "report.md.12.0.tmp").write_text("x"), {"finished"}, "report.md.12.0.tmp"),
     "parts that were not merged": (lambda run: (run / "one" / "launches").mkdir() or (run / "one" / "launches" / "x").touch(), {"finished"}, "one/launches"),
+    "a folder instead of the page": (lambda run: (run / "report.html").unlink() or (run / "report.html").mkdir(), {"files"}, "report.html"),
     "a measurement that was killed": (lambda run: change(run / "manifest.json", '"status": "complete"', '"status": "running"'), {"finished"}, "manifest.json"),
 }  # fmt: skip
 

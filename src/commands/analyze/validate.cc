@@ -39,8 +39,9 @@ Validation ValidateRun(const std::string& folder) {
     OutputFolders folders;
     folders.report = run.folder;
     folders.timeline = validator.analyzed_with_timeline();
-    if (const std::filesystem::path file = run.folder / kReportPage; Exists(file)) {
-      RequireRegularFile(file);
+    std::error_code ignored;
+    if (const std::filesystem::path file = run.folder / kReportPage;
+        std::filesystem::is_regular_file(file, ignored)) {
       std::ifstream page(file, std::ios::binary);
       folders.title = ReadTitle(page);
     }
