@@ -50,6 +50,10 @@ _HEALTH_KEYS: dict[str, type] = {
 _NANOSECONDS_PER_TICK = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _native_module() -> Any:
     try:
         from etprof import _native
@@ -136,7 +140,7 @@ class Etdump:
         return len(self._trace)
 
     def __repr__(self) -> str:
-        return f"<Etdump {self.path}: {len(self)} events in {len(self.block_names)} blocks>"
+        return f"<Etdump {self.path}: {_counted(len(self), 'event')} in {_counted(len(self.block_names), 'block')}>"
 
     @cached_property
     def start_ns(self) -> np.ndarray:
@@ -360,7 +364,7 @@ class Profile:
     def __repr__(self) -> str:
         runs = self.run_total_ns[self._steady]
         median = f", median {np.median(runs) / 1e6:.4g} ms" if runs.size else ""
-        return f"<Profile: {len(self.operators)} operators, {runs.size} steady runs{median}>"
+        return f"<Profile: {_counted(len(self.operators), 'operator')}, {_counted(runs.size, 'steady run')}{median}>"
 
     def _repr_html_(self) -> str:
         columns = self._statistics.columns

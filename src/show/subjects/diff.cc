@@ -165,14 +165,14 @@ Document MakeDiffDocument(const ProgramDiff& diff, const std::string& baseline, 
     }
     if (method.renamed > 0) {
       document.notes.push_back(
-          {fmt::format("{}: {} operators are the same, in a module with another name or number", method.name,
-                       method.renamed)});
+          {fmt::format("{}: {} the same, in a module with another name or number", method.name,
+                       CountedText(method.renamed, "operator is", "operators are"))});
     }
     if (method.unknown_weights > 0) {
       document.notes.push_back(
-          {fmt::format("{}: it is not known whether the weights of {} operators are equal. The files "
-                       "identify only the contents of XNNPACK's weights",
-                       method.name, method.unknown_weights)});
+          {fmt::format("{}: it is not known whether the weights of {} are equal. The files identify only the "
+                       "contents of XNNPACK's weights",
+                       method.name, CountedText(method.unknown_weights, "operator"))});
     }
   }
   for (const std::string& warning : warnings) document.notes.push_back({warning, "warning"});

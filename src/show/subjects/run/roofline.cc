@@ -78,9 +78,11 @@ RooflineChart MakeRooflineChart(const Roofline& roofline) {
 }
 
 Text RooflineText(const Roofline& roofline) {
-  Text text = FormatText("{} operators take {}. At their rooflines they would take {} ({}).",
-                         Count{roofline.rows.size()}, Time{roofline.covered_ns}, Time{roofline.ceiling_ns},
-                         Share{roofline.ceiling_ns / roofline.covered_ns});
+  Text text = FormatText("{} {}. At {} would take {} ({}).",
+                         CountedText(roofline.rows.size(), "operator takes", "operators take"),
+                         Time{roofline.covered_ns},
+                         roofline.rows.size() == 1 ? "its roofline it" : "their rooflines they",
+                         Time{roofline.ceiling_ns}, Share{roofline.ceiling_ns / roofline.covered_ns});
   if (roofline.not_covered_ns >= 0.005 * roofline.covered_ns) {
     text += FormatText(" Not modeled: {} (operators with unknown work, or without a roof).",
                        Time{roofline.not_covered_ns});
