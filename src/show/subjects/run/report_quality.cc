@@ -77,7 +77,9 @@ std::string MedianRunsText(const ReportExperiment& experiment) {
   const stats::Distribution& all = experiment.latency_of_all;
   std::vector<std::string> parts;
   if (experiment.latency.n == 0) {
-    parts.emplace_back("no times");
+    parts.emplace_back(experiment.profile && experiment.traced_runs == 0
+                           ? "no times: the trace has no complete run (Method::execute)"
+                           : "no times");
   } else if (experiment.latency_from_trace && experiment.steady_runs == 0) {
     const bool only_first = experiment.first_runs == experiment.latency.n;
     if (experiment.latency.n == 1) {
