@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -12,7 +13,8 @@
 namespace etprof {
 namespace {
 
-Error DamagedError(const std::filesystem::path& file, std::string_view reason) {
+Error DamagedError(const std::filesystem::path& file, std::string reason) {
+  std::ranges::replace(reason, '\n', ' ');  // SQLite's message has the place in a line of its own
   return Error(ExitCode::kBadInput, fmt::format("is damaged: {}", reason))
       .InFile(file.string())
       .Remedy("restore it from a copy, or add the runs again to a new file");
