@@ -150,6 +150,17 @@ def test_json_on_stdout_is_what_the_file_holds(tmp_path):
     assert printed["experiments"] == stored["experiments"]
 
 
+def test_only_etdumps_near_the_folder_are_its_own(tmp_path):
+    """Otherwise, analyzing a home folder would write tables next to every ETDump in it."""
+    deep = tmp_path / "checkout" / "tests" / "data"
+    deep.mkdir(parents=True)
+    (deep / "a.etdump").write_bytes((program.DATA / ETDUMPS[0]).read_bytes())
+    assert program.run("analyze", tmp_path).returncode == 3
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [deep / "a.etdump"]
+    assert program.run("analyze", tmp_path / "checkout").returncode == 0
+    assert (deep / "a_robust_stats.json").exists()
+
+
 def test_a_bare_etdump_leaves_no_file_behind(tmp_path):
     etdump = tmp_path / "a.etdump"
     etdump.write_bytes((program.DATA / ETDUMPS[0]).read_bytes())

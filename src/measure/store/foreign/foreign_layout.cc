@@ -35,6 +35,10 @@ std::string TraceStem(const std::filesystem::path& file) {
   return "";
 }
 
+// Folders below a results directory in which traces are searched: "mac/sme2_on" at most. A folder of other
+// things, such as "/", is no results directory, and its traces are not analyzed.
+constexpr int kMaxFolders = 2;
+
 // The traces below the folder, sorted by path, without those of earlier runs and without parts.
 std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> found;
@@ -46,7 +50,7 @@ std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folde
     const std::string name = path.filename().string();
     std::error_code ignored;
     if (iterator->is_directory(ignored)) {
-      if (name == "previous" || name == "launches" || iterator.depth() > 6)
+      if (name == "previous" || name == "launches" || iterator.depth() >= kMaxFolders)
         iterator.disable_recursion_pending();
     } else if (iterator->is_regular_file(ignored) && !TraceStem(path).empty()) {
       const std::filesystem::path etdump = path.parent_path() / (TraceStem(path) + ".etdump");
