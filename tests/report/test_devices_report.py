@@ -52,6 +52,8 @@ def test_the_report_is_in_the_common_folder_of_the_runs(runs):
     completed = program.run("report", *runs)
     assert completed.returncode == 0, completed.stderr
     assert (runs[0].parent / "devices_report.md").exists() and (runs[0].parent / "devices_report.json").exists()
+    # Nothing says on how many devices the ETDumps were recorded.
+    assert (runs[0].parent / "devices_report.md").read_text().startswith("# toy\\_cnn: 2 runs\n")
     # The files of the runs do not change, and --json writes no file.
     assert {path.suffix for folder in runs for path in folder.iterdir()} == {".etdump"}
     (runs[0].parent / "devices_report.md").unlink()
