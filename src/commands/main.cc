@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -96,6 +97,8 @@ std::pair<std::string, std::string> RewriteParserMessage(const std::string& mess
     return {fmt::format("the file of `{} {}` does not exist", parts[0], parts[1]), "check the path"};
   if (const auto parts = SplitAround(message, {": At Most 1 "}); !parts.empty())
     return {fmt::format("`{}` is given more than once", parts[0]), ""};
+  if (const auto parts = SplitAround(message, {": At Most ", " required but received "}); !parts.empty())
+    return {fmt::format("`{}` takes at most {} values, and {} are given", parts[0], parts[1], parts[2]), ""};
   if (const auto parts = SplitAround(message, {" not expected: "}); !parts.empty()) {
     // CLI11 lists the unexpected arguments in reverse order: "DIR -o".
     const std::vector<std::string_view> arguments = SplitAt(parts[1], ' ');
@@ -203,6 +206,7 @@ void CheckOptionValues(const CLI::App& command) {
           .InFile(file)
           .Remedy("name another file");
     }
+    if (option->get_type_name() == "FILE" && IsFolder(file)) throw CannotWrite(file, EISDIR);
     RequireReplaceable(file);
     used_files.push_back(file);
   }

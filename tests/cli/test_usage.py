@@ -1,5 +1,6 @@
 """Messages for invalid command lines."""
 
+import json
 import os
 import re
 import shlex
@@ -73,6 +74,48 @@ def test_an_option_given_twice():
     assert run_refused("bisect", "--good", "a", "--good", "b", "--", "make", "--bad") == (
         "error: `--good` is given more than once\nhint: See `etprof bisect --help`.\n"
     )
+
+
+def test_nan_is_not_a_number():
+    for option, low, high in (
+        ("--margin", "0.000001", "1"),
+        ("--max-seconds", "0.1", "1000000"),
+        ("--wait-minutes", "0", "10000"),
+    ):
+        assert run_refused("profile", program.DATA / "toy_cnn.pte", option, "nan") == (
+            f"error: `{option} nan` is not a number from {low} to {high}\nhint: See `etprof profile --help`.\n"
+        )
+
+
+def test_too_many_arguments():
+    assert run_refused("check", "a.pte", "b.pte", "c.pte").startswith(
+        "error: `path` takes at most 2 values, and 3 are given\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["--junit={}", "--html={}", "--github-summary={}", "--github-summary={}/no/file"])
+def test_an_output_that_cannot_be_written_is_known_before_it_measures(option, tmp_path):
+    models = [program.DATA / "toy_cnn.pte", "--candidate", "threads=2", "--output-root", tmp_path / "out"]
+    completed = program.run("check", *models, option.format(tmp_path))
+    assert completed.returncode == 4
+    assert "cannot be written: " in completed.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_model_is_known_before_wheels_are_fetched(tmp_path, monkeypatch):
+    monkeypatch.setenv("ETPROF_DEVICE_DIR", str(tmp_path))
+    completed = program.run("versions", "missing.pte", "--versions", "1.4.1,1.5.1")
+    assert completed.returncode == 3
+    assert completed.stderr.startswith("error: `") and "missing.pte`: no such file\n" in completed.stderr
+
+
+def test_a_plan_of_a_suite_without_a_time_limit_has_no_upper_bound(tmp_path):
+    suite = {"models": [str(program.DATA / "toy_cnn.pte")], "launches": 2}
+    file = tmp_path / "s.json"
+    for limit, text in (({}, "no upper bound"), ({"max_minutes": 2}, "at most 2 min")):
+        file.write_text(json.dumps(suite | limit))
+        plan = program.run("suite", file, "--dry-run").stdout
+        assert f"\n{text.capitalize()}" in plan and f"1 cell, {text}\n" in plan
 
 
 @pytest.mark.parametrize("command", ["analyze", "report", "trace", "validate", "inspect", "kernels", "profile", "isa"])

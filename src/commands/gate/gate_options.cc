@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <tuple>
@@ -20,13 +21,26 @@
 
 namespace etprof {
 
+namespace {
+
+Error CannotAppend(const std::string& github_summary, int error) {
+  return Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(error))
+      .InFile(github_summary)
+      .Remedy("name another file with `--github-summary=FILE`");
+}
+
+}  // namespace
 CheckOutputs CheckOutputs::WithSummaryFile() const {
-  if (github_summary != "true") return *this;
-  const std::string file = EnvironmentVariable("GITHUB_STEP_SUMMARY");
+  if (github_summary.empty()) return *this;
+  const std::string file =
+      github_summary == "true" ? EnvironmentVariable("GITHUB_STEP_SUMMARY") : github_summary;
   if (file.empty()) {
     throw Error(ExitCode::kUsage, "`--github-summary` needs GITHUB_STEP_SUMMARY, which is not set")
         .Remedy("name a file: `--github-summary=FILE`");
   }
+  const bool is_folder = IsFolder(file);
+  if (is_folder || !IsFolder(std::filesystem::absolute(file).parent_path()))
+    throw CannotAppend(file, is_folder ? EISDIR : ENOENT);
   return {junit, file};
 }
 
@@ -38,11 +52,7 @@ void CheckOutputs::Write(const show::TestSuite& suite, const show::Document& doc
   std::ofstream out(github_summary, std::ios::app | std::ios::binary);
   RenderDocumentMarkdown(document, 2, out);
   out.close();
-  if (!out) {
-    throw Error(ExitCode::kDeviceFailed, std::string("cannot be written: ") + std::strerror(errno))
-        .InFile(github_summary)
-        .Remedy("name another file with `--github-summary=FILE`");
-  }
+  if (!out) throw CannotAppend(github_summary, errno);
   if (EnvironmentVariable("GITHUB_ACTIONS") != "true") return;
   std::ostringstream annotations;
   RenderGithubAnnotations(suite, EnvironmentVariable("GITHUB_WORKSPACE"), annotations);

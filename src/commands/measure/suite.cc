@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -466,7 +468,6 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
   auto& totals = std::get<show::Facts>(parts.front());
   auto& table = std::get<show::Table>(parts.back());
   double longest_seconds = 0;
-  bool is_bounded = true;
   std::size_t total_unplanned = 0;
   std::vector<show::Paragraph> problems;
   for (const std::string& name : SelectedDevices(suite, options)) {
@@ -497,8 +498,8 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
         ++unplanned;
       }
       if (!device) ++unplanned;
-      device_seconds += planned.max_seconds.value_or(0);
-      is_bounded = is_bounded && (planned.max_seconds || !planned.min_seconds);
+      device_seconds +=
+          planned.max_seconds.value_or(planned.min_seconds ? std::numeric_limits<double>::infinity() : 0);
       const auto seconds = [](const std::optional<double>& value) {
         return value ? show::Cell(show::Duration{1e9 * *value}) : show::Cell();
       };
@@ -510,19 +511,21 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
     longest_seconds = std::max(longest_seconds, device_seconds);
     total_unplanned += unplanned;
     const std::string cells_text = CountedText(count, "cell");
-    totals.Add(name, unplanned == 0
-                         ? fmt::format("{}, at most {}", cells_text, FormatEstimatedSeconds(device_seconds))
+    const std::string bound = std::isfinite(device_seconds)
+                                  ? "at most " + FormatEstimatedSeconds(device_seconds)
+                                  : "no upper bound";
+    totals.Add(name, unplanned == 0 ? fmt::format("{}, {}", cells_text, bound)
                      : unplanned == count
                          ? fmt::format("{}; how long they take is not known", cells_text)
-                         : fmt::format("{}, at most {} for {} of them", cells_text,
-                                       FormatEstimatedSeconds(device_seconds), count - unplanned));
+                         : fmt::format("{}, {} for {} of them", cells_text, bound, count - unplanned));
   }
   document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
-  document.answers = {{is_bounded ? fmt::format("At most {}", FormatEstimatedSeconds(longest_seconds))
-                                  : std::string("No upper bound: launches were given, and no time"),
-                       total_unplanned == 0 ? "the devices measure side by side"
-                                            : fmt::format("without {} that cannot be planned",
-                                                          CountedText(total_unplanned, "cell"))}};
+  document.answers = {
+      {std::isfinite(longest_seconds) ? fmt::format("At most {}", FormatEstimatedSeconds(longest_seconds))
+                                      : std::string("No upper bound: launches were given, and no time"),
+       total_unplanned == 0
+           ? "the devices measure side by side"
+           : fmt::format("without {} that cannot be planned", CountedText(total_unplanned, "cell"))}};
   if (suite.max_minutes) {
     totals.Add("time", fmt::format("{:g} min on each device; what cells leave goes to the "
                                    "least certain ones",

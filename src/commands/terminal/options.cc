@@ -144,6 +144,12 @@ void AddValueCheck(const MemberInfo& info, bool is_integer, CLI::Option& option)
   if (!info.max) return;
   const double min = info.min.value_or(0), max = *info.max;
   option.check(is_integer ? CLI::Range(static_cast<int>(min), static_cast<int>(max)) : CLI::Range(min, max));
+  // CLI::Range accepts NaN, which is neither below nor above a bound.
+  option.check([min, max](const std::string& text) {
+    double value = 0;
+    const bool is_nan = CLI::detail::lexical_cast(text, value) && std::isnan(value);
+    return is_nan ? fmt::format("Value {} not in range {:f} to {:f}", text, min, max) : std::string();
+  });
 }
 
 std::string OptionName(std::string_view key) {
