@@ -218,6 +218,25 @@ void RecoverInMemory(RunData& run) {
   }
 }
 
+namespace {
+
+// LoadRunDirectory omits missing files. Puts the names of those with results back, so that the manifest still
+// names them and `etprof validate` reports them. Returns whether there are such files. A latency file is
+// missed only if a launch has rows in it.
+bool RestoreMissingNames(const ExperimentData& named, ExperimentData& data) {
+  const bool etdump_missing = data.etdump.empty() && !named.etdump.empty();
+  const bool latencies_missing =
+      data.latency_csv.empty() && !named.latency_csv.empty() && !data.launches.empty();
+  if (etdump_missing) {
+    data.etdump = named.etdump;
+    data.etdump_runs = named.etdump_runs;
+  }
+  if (latencies_missing) data.latency_csv = named.latency_csv;
+  return etdump_missing || latencies_missing;
+}
+
+}  // namespace
+
 bool RecoverRunDirectory(const std::filesystem::path& folder) {
   RunData run = LoadRunDirectory(folder, /*include_unlisted_etdumps=*/false);
   const auto make_error = [&](const std::string& problem) {
@@ -235,15 +254,22 @@ bool RecoverRunDirectory(const std::filesystem::path& folder) {
   }
   const RunDirectory directory = RunDirectory::Open(run.folder);
   // Read again under the lock, since another process may have written the directory meanwhile.
-  run = LoadRunDirectory(folder, /*include_unlisted_etdumps=*/false);
-  bool changed = false;
-  for (ExperimentData& data : run.experiments) {
-    changed = DropUnknownLatencies(run.folder, ExperimentStem(data), data.launches) || changed;
+  run = LoadRunDirectory(folder, / * include_unlisted_etdumps = * / false);
+  RunData named;
+  named.folder = run.folder;
+  ReadManifestFile(named);
+  bool changed = run.status == RunData::Status::kRunning, files_missing = false;
+  for (std::size_t i = 0; i < run.experiments.size() && i < named.experiments.size(); ++i) {
+    ExperimentData& data = run.experiments[i];
+    const bool latencies_changed = DropUnknownLatencies(run.folder, ExperimentStem(data), data.launches);
+    changed = changed || latencies_changed;
     if (!Exists(data.latency_csv)) data.latency_csv.clear();  // all its rows were removed
+    files_missing = RestoreMissingNames(named.experiments[i], data) || files_missing;
     changed = MergeParts(run.folder, ExperimentStem(data), data) || changed;
   }
   if (run.status == RunData::Status::kRunning) run.status = RunData::Status::kInterrupted;
-  changed = directory.WriteManifest(run) || changed;
+  // The manifest has the medians of a missing latency file, so write it only if something was recovered.
+  if (changed || !files_missing) changed = directory.WriteManifest(run) || changed;
   for (const ExperimentData& data : run.experiments)
     changed = RemoveParts(run.folder, ExperimentStem(data), data) || changed;
   return changed;
