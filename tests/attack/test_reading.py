@@ -42,6 +42,7 @@ def run_reader(bench, reader: str, folder: Path) -> subprocess.CompletedProcess:
         "log",
         "xnntrace_log",
         "counters",
+        ".lock",
     ],
 )
 @pytest.mark.parametrize("kind", ["pipe", "sparse"])

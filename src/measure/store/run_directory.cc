@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,10 +46,18 @@ bool SameJson(const std::string& a, const std::string& b) {
          (a.size() == b.size() && nlohmann::json::parse(a, nullptr, false) == nlohmann::json::parse(b));
 }
 
+// The folder that create_directories(folder) would create first; empty: `folder` exists.
+std::filesystem::path TopmostMissingFolder(std::filesystem::path folder) {
+  std::filesystem::path missing;
+  for (; !folder.empty() && !Exists(folder); folder = folder.parent_path()) missing = folder;
+  return missing;
+}
+
 }  // namespace
 
 RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
   std::error_code error;
+  const std::filesystem::path created = TopmostMissingFolder(folder);
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder)) {
     throw FolderError(folder,
@@ -57,6 +66,10 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
   }
   const std::filesystem::path path = folder / kLockFile;
   Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
+  struct stat status {};
+  if (lock ? ::fstat(lock.number(), &status) == 0 && !S_ISREG(status.st_mode)
+           : errno == EISDIR || errno == ELOOP)
+    throw FolderError(path, "is not a regular file", "remove it");
   if (!lock) {
     throw FolderError(folder, fmt::format("cannot be written: {}", std::strerror(errno)),
                       "choose another --output-root");
@@ -76,6 +89,8 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
     throw FolderError(folder, fmt::format("another etprof (process {}) is measuring into it", holder),
                       "wait for it, or choose another --output-root");
   }
+  // Another process removed the file, as ~RunDirectory does, after it was opened here.
+  if (::fstat(lock.number(), &status) == 0 && status.st_nlink == 0) return Open(folder);
   const std::string pid = fmt::format("{}\n", ::getpid());
   if (::ftruncate(lock.number(), 0) != 0 || ::pwrite(lock.number(), pid.data(), pid.size(), 0) < 0)
     throw FolderError(folder, fmt::format("cannot be written: {}", std::strerror(errno)), "free some space");
@@ -85,7 +100,21 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
     if (entry.symlink_status(error).type() == std::filesystem::file_type::directory)
       RemoveStaleTemporaries(entry.path());
   }
-  return RunDirectory(folder, std::move(lock));
+  return RunDirectory(folder, created, std::move(lock));
+}
+
+RunDirectory::~RunDirectory() {
+  if (!lock_ || created_.empty()) return;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename() != kLockFile) return;
+  }
+  if (error) return;
+  std::filesystem::remove(folder_ / kLockFile, error);
+  // Removes only empty folders.
+  for (std::filesystem::path path = folder_; std::filesystem::remove(path, error) && path != created_;)
+    path = path.parent_path();
 }
 
 bool RunDirectory::IsFileOfRun(const std::filesystem::path& file, const std::string& name) const {

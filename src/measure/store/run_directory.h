@@ -15,6 +15,9 @@ class RunDirectory {
   // Creates the folder if needed and locks it. Throws Error (kDeviceFailed) if another etprof process holds
   // the lock (the message has its PID), or if the folder is not writable.
   static RunDirectory Open(const std::filesystem::path& folder);
+  // Removes the folders that Open created if nothing was written into them.
+  ~RunDirectory();
+  RunDirectory(RunDirectory&&) = default;
 
   const std::filesystem::path& folder() const { return folder_; }
 
@@ -30,10 +33,11 @@ class RunDirectory {
   bool WriteManifest(const RunData& run) const;
 
  private:
-  RunDirectory(std::filesystem::path folder, Descriptor lock)
-      : folder_(std::move(folder)), lock_(std::move(lock)) {}
+  RunDirectory(std::filesystem::path folder, std::filesystem::path created, Descriptor lock)
+      : folder_(std::move(folder)), created_(std::move(created)), lock_(std::move(lock)) {}
   std::filesystem::path folder_;
-  // The lock file stays: if it were removed, two processes could lock two files with its name.
+  std::filesystem::path created_;  // the topmost folder that Open created; empty: none
+  // The lock file of a results directory stays, so that two processes cannot lock two files with its name.
   Descriptor lock_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ namespace {
 const std::string kHash(64, '0');
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class RunDirectoryTest : public testing::Test {
@@ -315,6 +317,64 @@ TEST_F(RunDirectoryTest, RecoverLeavesCompleteRunUnchanged) {
   const std::string written = ReadTextFile(folder / "manifest.json");
   EXPECT_FALSE(RecoverRunDirectory(folder));
   EXPECT_EQ(ReadTextFile(folder / "manifest.json"), written);
+}
+
+TEST_F(RunDirectoryTest, RecoverKeepsTheNamesOfMissingFiles) {
+  RunData run = MakeRun(folder);
+  for (ExperimentData& data : run.experiments) {
+    for (const Launch& launch : data.launches) AppendLatencies(data.latency_csv, launch, false);
+    data.etdump = folder / data.name / ("toy_" + data.name + "_t1.etdump");
+    CopyEtdump(data.etdump.lexically_relative(folder).string());
+  }
+  RunDirectory::Open(folder).WriteManifest(run);
+  std::filesystem::remove_all(folder / "a");
+  const std::string written = ReadTextFile(folder / "manifest.json");
+  EXPECT_FALSE(RecoverRunDirectory(folder));
+  EXPECT_EQ(ReadTextFile(folder / "manifest.json"), written);
+  // A killed measurement of which a file is missing.
+  run.status = RunData::Status::kRunning;
+  RunDirectory::Open(folder).WriteManifest(run);
+  EXPECT_TRUE(RecoverRunDirectory(folder));
+  const nlohmann::json recovered = ParseJson(ReadTextFile(folder / "manifest.json"));
+  EXPECT_EQ(recovered.at("status"), "interrupted");
+  EXPECT_EQ(recovered.at("results").at(0).at("etdump"), "a/toy_a_t1.etdump");
+  EXPECT_EQ(recovered.at("results").at(0).at("latency_csv"), "a/toy_a_t1_latency.csv");
+}
+
+TEST_F(RunDirectoryTest, RemovesCreatedFoldersIfNothingWasWritten) {
+  RunDirectory::Open(folder / "new" / "x");
+  EXPECT_FALSE(std::filesystem::exists(folder / "new"));
+  std::filesystem::create_directories(folder / "mine");
+  RunDirectory::Open(folder / "mine" / "x");
+  EXPECT_FALSE(std::filesystem::exists(folder / "mine" / "x"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "mine"));
+  RunDirectory::Open(folder / "mine");
+  EXPECT_TRUE(std::filesystem::exists(folder / "mine"));
+  {
+    const RunDirectory directory = RunDirectory::Open(folder / "kept" / "x");
+    Write("kept/x/config.json", "{}");
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "kept/x/config.json"));
+}
+
+TEST_F(RunDirectoryTest, RejectsALockThatIsNotARegularFile) {
+  const std::filesystem::path lock = folder / ".lock";
+  const auto message = [&]() -> std::string {
+    try {
+      RunDirectory::Open(folder);
+    } catch (const Error& error) {
+      return error.Message();
+    }
+    return "";
+  };
+  ASSERT_EQ(::mkfifo(lock.c_str(), 0600), 0);
+  EXPECT_THAT(message(), HasSubstr(".lock: is not a regular file"));
+  std::filesystem::remove(lock);
+  std::filesystem::create_symlink("elsewhere", lock);
+  EXPECT_THAT(message(), HasSubstr(".lock: is not a regular file"));
+  std::filesystem::remove(lock);
+  std::filesystem::create_directory(lock);
+  EXPECT_THAT(message(), HasSubstr(".lock: is not a regular file"));
 }
 
 // The paths and contents of all files below a folder.
