@@ -280,5 +280,11 @@ def test_bad_input(bench, repository):
     assert "does not compile" in broken.stderr
     ends = ["--good", "nothing", "--bad", "HEAD", "--repository", repository.folder]
     assert bench.run("bisect", *ends, "--built-model", "x", "--", "true").returncode == USAGE
+    for outside in ("/x", "../x", "a/../../x"):
+        refused = bench.run("bisect", *ends, "--built-model", outside, "--", "true")
+        assert refused.returncode == USAGE and "is not in the checkout" in refused.stderr
+    versions = ["--good", "HEAD~1", "--bad", "HEAD", "--repository", repository.folder, "--built-model", "x"]
+    empty = bench.run("bisect", *versions, "--", "sh", "-c", ": > x")
+    assert empty.returncode == BAD_INPUT and "left an empty x" in empty.stderr
     assert bench.run("bisect", *ends, "--built-model", "x").returncode == USAGE
     assert bench.run("bisect", *ends, "--", "true").returncode == USAGE

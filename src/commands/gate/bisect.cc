@@ -269,6 +269,10 @@ class BisectionRun {
         problem = fmt::format("`{}` left no {}", options_.command.front(), *built);
         return std::nullopt;
       }
+      if (std::filesystem::is_empty(file, error)) {
+        problem = fmt::format("`{}` left an empty {}", options_.command.front(), *built);
+        return std::nullopt;
+      }
       *target = CopyBuiltFile(file, folder);
       version.digest += Sha256HexOfFile(*target);
     }
@@ -358,6 +362,14 @@ Bisection Bisect(const BisectOptions& options, WorkflowProgress& progress) {
   if (options.built_model.empty() && options.built_runner.empty()) {
     throw Error(ExitCode::kUsage, "it is not given what the command builds")
         .Remedy("name it, relative to the checkout: `--built-model FILE` or `--built-runner FILE`");
+  }
+  for (const std::string& built : {options.built_model, options.built_runner}) {
+    const std::filesystem::path path = std::filesystem::path(built).lexically_normal();
+    if (path.is_absolute() || (!path.empty() && *path.begin() == "..")) {
+      throw Error(ExitCode::kUsage, "is not in the checkout, where the command builds")
+          .InFile(built)
+          .Remedy("name what the command builds relative to the checkout");
+    }
   }
   if (options.built_model.empty() == options.model.empty()) {
     throw Error(ExitCode::kUsage, options.model.empty() ? "a built runner needs a model to run"
