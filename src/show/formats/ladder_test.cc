@@ -148,6 +148,9 @@ TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
   answers += GoldenState("all levels the same", RenderAnswers(same));
   cells.back().over_below->verdict = stats::Verdict::kContended;
   answers += GoldenState("a contended level", RenderAnswers(same));
+  for (LadderCell& cell : cells)
+    if (cell.over_below) cell.over_below->verdict = stats::Verdict::kContended;
+  answers += GoldenState("all levels contended", RenderAnswers(same));
   ExpectGolden("show/ladder_answers", answers);
 }
 

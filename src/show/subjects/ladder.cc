@@ -153,6 +153,8 @@ class LadderDocument {
     };
     const bool all_same =
         any_has(Verdict::kSame) && !any_has(Verdict::kInconclusive) && !any_has(Verdict::kContended);
+    const bool all_contended =
+        any(Verdict::kContended) && !any(Verdict::kSame) && !any(Verdict::kInconclusive);
     for (const Effect& effect : effects) {
       if (!effect.Has(Verdict::kSlower)) continue;
       const std::vector<std::size_t>& slower = effect.threads.at(Verdict::kSlower);
@@ -172,8 +174,9 @@ class LadderDocument {
       if (!others.empty()) text += ", then " + JoinWithAnd(others, kMaxNamedLevels);
       sentences.insert(sentences.begin(), text + ".");
     } else if (sentences.empty()) {
-      sentences.push_back(all_same ? fmt::format("No level changes latency by more than {}.", Margin())
-                                   : "No level changes latency significantly.");
+      sentences.push_back(all_same        ? fmt::format("No level changes latency by more than {}.", Margin())
+                          : all_contended ? "Contended: too few clean runs to compare levels."
+                                          : "No level changes latency significantly.");
     }
     return fmt::format("{}", fmt::join(sentences, " "));
   }
