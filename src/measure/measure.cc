@@ -287,7 +287,10 @@ class Measurement {
     std::map<std::filesystem::path, RunnerBinary> runner_binaries;
     std::map<std::filesystem::path, std::string> digests;
     const auto digest = [&](const std::filesystem::path& path) {
-      if (!digests.contains(path)) digests[path] = Sha256HexOfFile(path);
+      if (!digests.contains(path)) {
+        write_times_[path] = LastWriteTime(path);
+        digests[path] = Sha256HexOfFile(path);
+      }
       return digests[path];
     };
     for (const Unit& unit : plan_.units) {
@@ -550,6 +553,7 @@ class Measurement {
     hooks.now = [this] { return MeasuringSeconds(); };
     hooks.interrupted = [this] { return Interrupted(); };
     hooks.save = [this] {
+      RequireUnchangedFiles();
       load_watch_->AfterLaunch();
       run_.other_load_during = load_watch_->load();
       Save();
@@ -639,6 +643,28 @@ class Measurement {
     WithReconnection([&] { MeasurePeaks(setup, config_, seconds_left); });
   }
 
+  // Throws Error if a model or a runner was replaced, since the launches before and after ran different
+  // programs. Other devices have copies.
+  void RequireUnchangedFiles() {
+    if (device_.Name() != "local") return;
+    for (const ExperimentData& data : run_.experiments) {
+      for (const auto& [file, sha256] :
+           {std::pair(data.model, data.model_sha256), {data.runner, data.runner_sha256}}) {
+        const auto time = LastWriteTime(file);
+        if (!time || time == write_times_[file]) continue;
+        if (Sha256HexOfFile(file) != sha256) {
+          run_.warnings.push_back(
+              fmt::format("{} was replaced during the measurement: the last launches ran another program",
+                          file.filename().string()));
+          throw Error(ExitCode::kBadInput, "was replaced during the measurement")
+              .InFile(file.string())
+              .Remedy("measure again");
+        }
+        write_times_[file] = time;
+      }
+    }
+  }
+
   // Writes the launches that are not stored yet.
   void Save() {
     stored_launches_.resize(run_.experiments.size());
@@ -693,6 +719,8 @@ class Measurement {
   std::map<std::string, std::shared_ptr<SharedWorker>> shared_workers_;
   std::map<std::filesystem::path, UnpackedProgram>
       unpacked_programs_;  // programs in models that are bundled programs
+  // When the models and runners were written for the last time.
+  std::map<std::filesystem::path, std::optional<std::filesystem::file_time_type>> write_times_;
   RunData run_;
   VitalsReader vitals_{device_, plan_.units.size() <= kMaxExperimentsWithShell};
   std::optional<ConditionsWatch> conditions_watch_;  // set when the device is known

@@ -142,6 +142,25 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(bench):
     assert len({launch["index"] for launch in after}) == len(after)
 
 
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_model_that_is_replaced_during_the_measurement(bench, changed):
+    model = bench.folder / "net.pte"
+    shutil.copy(MODEL, model)
+    with held_worker(bench) as hold:
+        experiments = [bench.experiment("a", env=hold), bench.experiment("b")]
+        process = bench.start("run", bench.write(experiments, launches=6, model=str(model)))
+        wait_until(lambda: (bench.out / "manifest.json").exists() and len(read_launches(bench, "a")) >= 2)
+        copy = bench.folder / "copy.pte"
+        copy.write_bytes(MODEL.read_bytes() + bytes(changed))
+        copy.replace(model)
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == (BAD_INPUT if changed else DONE), err
+    assert ("was replaced during the measurement" in err) == changed
+    assert bench.manifest()["status"] == ("failed" if changed else "complete")
+    assert changed == any("was replaced" in warning for warning in bench.manifest()["warnings"])
+    assert not (changed and out)
+
+
 def test_a_resumed_kernel_log_run_restarts_its_log(bench):
     hold = bench.folder / "hold"
     hold.touch()
