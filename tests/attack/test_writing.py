@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from measure_bench import held_worker
+from measure_bench import MODEL, held_worker
 from program import wait_until
 
 READERS = ("analyze", "report", "report --all", "report --json", "trace", "check", "compare", "kernels", "validate")
@@ -138,6 +138,20 @@ def test_tables_of_etdumps_from_elsewhere_go_into_the_run_directory(bench):
     assert completed.returncode == 0, completed.stderr
     assert snapshot(outside_folder) == before
     assert (bench.out / "mine_exec_ops_stats.csv").read_text() != "my own table"
+
+
+def test_etdumps_of_others_below_the_run_directory_are_left_alone(bench):
+    bench.out.mkdir()
+    for folder in ("data", "data/deep"):
+        (bench.out / folder).mkdir()
+        shutil.copy(MODEL.with_name("toy_cnn.t1.etdump"), bench.out / folder / "mine.etdump")
+    before = snapshot(bench.out / "data")
+    assert bench.run("run", bench.write([bench.experiment("a")], launches=2)).returncode == 0
+    assert bench.run("analyze", bench.out).returncode == 0
+    assert snapshot(bench.out / "data") == before
+    assert [each["name"] for each in json.loads((bench.out / "analysis_summary.json").read_text())["experiments"]] == [
+        "a"
+    ]
 
 
 def test_a_full_disk_before_the_first_manifest_doubles_nothing(bench):

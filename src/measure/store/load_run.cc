@@ -170,8 +170,6 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool include_unlis
   for (ExperimentData& data : run.experiments) CheckExperiment(data, run.problems);
   if (!manifest_json.contains("etprof_version")) {
     CompleteForeignRun(manifest_json, run, include_unlisted_etdumps);
-  } else if (include_unlisted_etdumps) {
-    AddForeignTraces(run);
   }
   ReadOrReport(run.problems, [&] { run.peaks = LoadPeaks(run.folder); });
   ReadOrReport(run.problems, [&] { run.values = LoadValues(run.folder); });
