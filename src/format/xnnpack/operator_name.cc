@@ -1,7 +1,5 @@
 #include "format/xnnpack/operator_name.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -63,8 +61,6 @@ bool NeedsSme(const OperatorName& name) {
     return IsPackedType(type) && Lower(type).starts_with("p");
   });
 }
-
-std::string OperatorName::DataTypes() const { return fmt::format("{}", fmt::join(data_types, ", ")); }
 
 std::optional<OperatorName> ParseOperatorName(std::string_view name) {
   OperatorName parsed;

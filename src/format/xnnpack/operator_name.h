@@ -17,9 +17,6 @@ struct OperatorName {
       data_types;    // types of input, output and weights, if they differ: "PQS8", "QS8", "QC8W"
   std::string kind;  // kind of the microkernel: "IGEMM", "DWConv", "Reduce2"; empty: not in the name
   std::optional<std::uint32_t> number;  // number among the operators of the same name in the delegate, from 1
-
-  // The types, separated by commas: "PQS8, QS8, QC8W".
-  std::string DataTypes() const;
 };
 
 // Absent if the name has another form: neither parentheses nor a number, or nothing before them (ATen's

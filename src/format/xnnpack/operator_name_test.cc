@@ -15,7 +15,6 @@ TEST(ParseOperatorName, ParsesAllParts) {
   EXPECT_EQ(name->type, "Convolution");
   EXPECT_EQ(name->layout, "NHWC");
   EXPECT_THAT(name->data_types, ElementsAre("PQS8", "QS8", "QC8W"));
-  EXPECT_EQ(name->DataTypes(), "PQS8, QS8, QC8W");
   EXPECT_EQ(name->kind, "IGEMM");
   EXPECT_EQ(name->number, 12U);
 }

@@ -690,8 +690,8 @@ inline constexpr const char* kNames<RunData::Status>[] = {"unknown", "running", 
 // Reads a complete or incomplete results directory: a partial run, the kit's layouts, or only *.etdump files
 // somewhere below `folder` (each becomes an experiment named after its folder or file). Missing and invalid
 // files are listed in `problems`. Throws Error (kBadInput) only if `folder` is not a folder, or has neither
-// an ETDump nor a manifest. Without `with_bare_files`, or with a manifest of etprof, ETDumps that the
-// manifest does not name are ignored.
+// an ETDump nor a manifest. Without `include_unlisted_etdumps`, or with a manifest of etprof,
+// ETDumps that the manifest does not name are ignored.
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool include_unlisted_etdumps = true);
 
 // Merges the ETDump parts that a killed measurement left, in memory only (MergePartsInMemory). Unreadable

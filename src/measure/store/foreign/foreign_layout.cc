@@ -137,11 +137,6 @@ class ForeignTraceAdder {
       const auto matching = std::ranges::find_if(run_.experiments, [&](const ExperimentData& e) {
         return e.name == data.name && e.threads == data.threads && e.etdump.empty();
       });
-      const bool has_parts = matching != run_.experiments.end() &&
-                             std::ranges::any_of(matching->launches, [](const Launch& launch) {
-                               return !launch.etdump_part.empty();
-                             });
-      if (has_parts) continue;  // an analysis wrote this timeline from the ETDumps of a killed measurement
       if (matching != run_.experiments.end() && matching->launches.empty()) {
         matching->etdump = path;
         if (matching->log.empty()) matching->log = data.log;
