@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kMetadataKey = "__metadata__";
 constexpr std::uint64_t kHeaderLengthBytes = 8;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference implementation's limit
 
@@ -26,7 +27,7 @@ Error InvalidFile(const std::filesystem::path& path, std::uint64_t offset, std::
 }
 
 std::uint64_t ParseCount(const json& value) {
-  if (!value.is_number_unsigned()) throw std::invalid_argument("a size or offset is not a count");
+  if (!value.is_number_unsigned()) throw std::invalid_argument("has a size or offset that is not a count");
   return value.get<std::uint64_t>();
 }
 
@@ -39,31 +40,33 @@ TensorBytes ReadTensor(const json& entry, ByteView data, Range& range) {
   TensorBytes tensor;
   tensor.dtype = entry.at("dtype").get<std::string>();
   const std::uint64_t element_bytes = ElementSize(tensor.dtype);
-  if (element_bytes == 0) throw std::invalid_argument(fmt::format("unknown dtype '{}'", tensor.dtype));
+  if (element_bytes == 0)
+    throw std::invalid_argument(fmt::format("has the unknown dtype `{}`", tensor.dtype));
   std::uint64_t bytes = element_bytes;
   const json& shape = entry.at("shape");
-  if (!shape.is_array()) throw std::invalid_argument("\"shape\" is not an array");
+  if (!shape.is_array()) throw std::invalid_argument("has a shape that is not an array");
   for (const json& size : shape) {
     const std::uint64_t extent = ParseCount(size);
     if (extent > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()) ||
         (extent != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / extent)) {
-      throw std::invalid_argument("the shape is too large");
+      throw std::invalid_argument("has a shape that is too large");
     }
     bytes *= extent;
     tensor.shape.push_back(static_cast<std::int64_t>(extent));
   }
   const json& offsets = entry.at("data_offsets");
   if (!offsets.is_array() || offsets.size() != 2)
-    throw std::invalid_argument("\"data_offsets\" is not a pair");
+    throw std::invalid_argument("has data_offsets that are not a pair");
   range.begin = ParseCount(offsets[0]);
   range.end = ParseCount(offsets[1]);
   if (range.begin > range.end || range.end > data.size()) {
-    throw std::invalid_argument(fmt::format("its bytes [{}, {}) are not within the {} bytes of data",
-                                            range.begin, range.end, data.size()));
+    throw std::invalid_argument(
+        fmt::format("has the bytes [{}, {}), which are not within the {} bytes of data", range.begin,
+                    range.end, data.size()));
   }
   if (range.end - range.begin != bytes) {
     throw std::invalid_argument(
-        fmt::format("it has {} bytes where its dtype and shape need {}", range.end - range.begin, bytes));
+        fmt::format("has {} bytes where its dtype and shape need {}", range.end - range.begin, bytes));
   }
   tensor.bytes = data.subspan(range.begin, bytes);
   return tensor;
@@ -89,10 +92,13 @@ Safetensors ReadSafetensors(const std::filesystem::path& path) {
   if (!header.is_object())
     throw InvalidFile(path, kHeaderLengthBytes, "is not a safetensors file: its header is not a JSON object");
 
+  const auto damaged_header = [&](const std::string& name, const char* problem) {
+    return InvalidFile(path, kHeaderLengthBytes, fmt::format("has a damaged header: `{}` {}", name, problem));
+  };
   std::vector<Range> ranges;
   for (const auto& [name, entry] : header.items()) {
     try {
-      if (name == "__metadata__") {
+      if (name == kMetadataKey) {
         for (const auto& [key, value] : entry.get<std::map<std::string, std::string>>())
           result.metadata[key] = value;
         continue;
@@ -100,17 +106,19 @@ Safetensors ReadSafetensors(const std::filesystem::path& path) {
       Range range{0, 0, name};
       result.tensors.emplace(name, ReadTensor(entry, data, range));
       if (range.begin != range.end) ranges.push_back(std::move(range));
-    } catch (const json::exception& error) {
-      throw InvalidFile(path, kHeaderLengthBytes, fmt::format("tensor '{}': {}", name, error.what()));
+    } catch (const json::exception&) {
+      throw damaged_header(name, name == kMetadataKey ? "is not an object of texts"
+                                                      : "lacks a valid dtype, shape, or data_offsets");
     } catch (const std::invalid_argument& error) {
-      throw InvalidFile(path, kHeaderLengthBytes, fmt::format("tensor '{}': {}", name, error.what()));
+      throw damaged_header(name, error.what());
     }
   }
   std::ranges::sort(ranges, {}, &Range::begin);
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].begin < ranges[i - 1].end) {
-      throw InvalidFile(path, kHeaderLengthBytes + length + ranges[i].begin,
-                        fmt::format("tensors '{}' and '{}' overlap", ranges[i - 1].name, ranges[i].name));
+      throw InvalidFile(
+          path, kHeaderLengthBytes + length + ranges[i].begin,
+          fmt::format("has a damaged header: `{}` and `{}` overlap", ranges[i - 1].name, ranges[i].name));
     }
   }
   return result;
@@ -120,7 +128,7 @@ void WriteSafetensors(const std::filesystem::path& path,
                       const std::vector<std::pair<std::string, TensorBytes>>& tensors,
                       const std::map<std::string, std::string>& metadata) {
   json header = json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  if (!metadata.empty()) header[kMetadataKey] = metadata;
   std::uint64_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
     header[name] = {{"dtype", tensor.dtype},

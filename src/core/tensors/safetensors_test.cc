@@ -79,6 +79,9 @@ TEST_F(SafetensorsTest, ReportsOneProblemOfAnInvalidFile) {
   add(R"({"a":1})", 0);
   add(R"({"__metadata__":{"k":1}})", 0);
   add(R"({"a":{"dtype":"F32","shape":[1]}})", 4);
+  add(R"({"a":{"dtype":1,"shape":[1],"data_offsets":[0,4]}})", 4);
+  add(R"({"a":{"dtype":"F32","shape":1,"data_offsets":[0,4]}})", 4);
+  add(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4);
   add(R"({"a":{"dtype":"F31","shape":[1],"data_offsets":[0,4]}})", 4);
   add(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})", 4);
   add(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 8);
