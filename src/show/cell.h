@@ -86,10 +86,8 @@ struct Value {
   std::string text = {};
   TimeComparison time_comparison = {};    // only for a speedup or its interval
   std::optional<double> efficiency = {};  // efficiency of a speedup; absent: not a scaling comparison
-  // For a time in a text that is one of several parts: all parts (ns), and the index of this part. The parts
-  // add up as printed, as in their table. The unit is omitted, since the whole follows: "0.565 of 1.086 ms".
-  std::vector<double> parts = {};
-  std::size_t part = 0;
+  // For a time in a text whose unit follows with the next time: "0.565 of 1.086 ms".
+  bool unit_follows = false;
 
   // The name of a speedup's verdict; "" for other values.
   std::string Verdict() const { return kind == CellKind::kSpeedup ? GetName(time_comparison.verdict) : ""; }
@@ -113,10 +111,7 @@ using Amount = PlainValue<CellKind::kAmount>;
 using Share = PlainValue<CellKind::kShare>;
 using Ratio = PlainValue<CellKind::kRatio>;
 struct PartTime : Value {
-  PartTime(std::vector<double> parts_ns, std::size_t index) : Value(Time(parts_ns[index])) {
-    parts = std::move(parts_ns);
-    part = index;
-  }
+  explicit PartTime(double ns) : Value(Time(ns)) { unit_follows = true; }
 };
 struct TimeBounds : Value {
   TimeBounds(double low_ns, double high_ns) : Value{CellKind::kInterval, {}, low_ns, high_ns, "ns"} {}

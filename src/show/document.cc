@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
-#include <numeric>
-
 #include "core/units.h"
 #include "core/views.h"
 #include "report/report.h"
@@ -28,14 +24,7 @@ std::string TextInScale(const Value& value, const TimeScale& scale) {
   if (value.kind == CellKind::kInterval && !value.unit.empty())
     return fmt::format("[{}, {}] {}", scale.Number(*value.low), scale.Number(*value.high), scale.unit);
   if (value.kind != CellKind::kTime) return ToText(value);
-  if (value.parts.empty()) return scale.Text(*value.value);
-  // Parts with equal remainders are rounded up in the order of a table by decreasing time.
-  std::vector<std::size_t> order(value.parts.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return value.parts[i]; });
-  const auto sorted_parts = MapEach(order, [&](std::size_t i) { return value.parts[i]; });
-  const auto position = static_cast<std::size_t>(std::ranges::find(order, value.part) - order.begin());
-  return scale.FormatUnits(RoundToUnits({sorted_parts}, scale)[position], *value.value);
+  return value.unit_follows ? scale.Number(*value.value) : scale.Text(*value.value);
 }
 
 }  // namespace

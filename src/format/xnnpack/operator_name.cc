@@ -1,6 +1,5 @@
 #include "format/xnnpack/operator_name.h"
 
-
 #include <algorithm>
 #include <array>
 

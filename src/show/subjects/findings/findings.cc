@@ -26,7 +26,7 @@ constexpr std::size_t kMaxEvidenceLines = 5;
 
 // "0.833 of 1.526 ms (55%)"
 Text TimePartText(const TimePart& part) {
-  return FormatText("{} of {} ({})", PartTime{{part.ns}, 0}, Time{part.whole_ns}, Share{part.share()});
+  return FormatText("{} of {} ({})", PartTime{part.ns}, Time{part.whole_ns}, Share{part.share()});
 }
 
 Text UpperBoundText(const finding::UpperBound& bound) {
@@ -143,9 +143,9 @@ class FindingFormatter {
   }
 
   FindingTexts operator()(const finding::Bottleneck& bottleneck) const {
-    Text text = FormatText("{}: {}, {}.{}", OperatorGroupName(bottleneck.group),
-                           GroupTimeText(bottleneck.group, bottleneck.time),
-                           CountedText(bottleneck.operators, "operator"), UpperBoundText(bottleneck.bound));
+    Text text =
+        FormatText("{}: {}, {}.{}", OperatorGroupName(bottleneck.group), TimePartText(bottleneck.time),
+                   CountedText(bottleneck.operators, "operator"), UpperBoundText(bottleneck.bound));
     if (bottleneck.most_expensive)
       text += FormatText(" Most expensive: {}, {}.", NameWithLayer(bottleneck.most_expensive->op),
                          Time{bottleneck.most_expensive->ns});
@@ -257,8 +257,8 @@ class FindingFormatter {
     }
     const bool mostly = parts.size() > 1 && parts.front().first >= data_moved.time.ns / 2;
     Text text = FormatText("{}: {}, {}{}.", OperatorGroupName(OperatorGroup::kDataMovement),
-                           GroupTimeText(OperatorGroup::kDataMovement, data_moved.time),
-                           mostly ? "mostly " : "", mostly ? texts.front() : JoinTexts(texts));
+                           TimePartText(data_moved.time), mostly ? "mostly " : "",
+                           mostly ? texts.front() : JoinTexts(texts));
     if (data_moved.boundary_operators > 0) {
       text += FormatText(" {} ({}) {} at a delegate boundary.",
                          CountedText(data_moved.boundary_operators, "operator"), Time{data_moved.boundary_ns},
@@ -275,8 +275,7 @@ class FindingFormatter {
     const Text tracing = FormatText(" Up to {} of it may be tracing overhead.", Time{overhead.tracing_ns});
     const bool packs = experiment_.steady_runs == 0 && experiment_.first_runs > 0;
     return {
-        FormatText("Delegate overhead: {} in {}, excluding operators.{}{}",
-                   GroupTimeText(OperatorGroup::kDelegateOverhead, overhead.time),
+        FormatText("Delegate overhead: {} in {}, excluding operators.{}{}", TimePartText(overhead.time),
                    CountedText(overhead.calls, "call"), overhead.tracing_ns > 0 ? tracing : Text(),
                    packs ? " A first inference packs weights in it; steady ones do not." : ""),
         {FormatText("{} per call", Duration{overhead.time.ns / static_cast<double>(overhead.calls)})},
@@ -581,16 +580,6 @@ class FindingFormatter {
   }
 
   const ReportExperiment& Baseline() const { return report_.experiments[pair_->baseline]; }
-
-  // "0.565 of 1.086 ms (52%)", with the digits of the group's row in the table of self times, whose rows add
-  // up as printed.
-  Text GroupTimeText(OperatorGroup group, const TimePart& part) const {
-    std::vector<double> parts;
-    for (const AdditiveRow& row : experiment_.groups.rows)
-      parts.push_back(MeanPerRun(row.total, experiment_.groups.runs));
-    return FormatText("{} of {} ({})", PartTime{std::move(parts), static_cast<std::size_t>(group)},
-                      Time{part.whole_ns}, Share{part.share()});
-  }
 
   // "GEMM #1 (blocks.0.mlp)": names repeat in every delegate.
   std::string NameWithLayer(std::size_t op) const {

@@ -132,8 +132,8 @@ Report MakeReportOfFirstRun() {
   return MakeRunsReport(runs);
 }
 
-// Rounded alone, the groups' times would not add up to the whole: a finding has the digits of the table of
-// self times, which adds up as printed.
+// Rounded alone, the groups' times do not add up to the whole. A finding has the rounded times, which its
+// evidence and the table of operators have, too.
 Report MakeReportWithRoundedGroups() {
   std::vector<example::Inference> runs(8);
   for (example::Inference& run : runs)
@@ -781,10 +781,10 @@ TEST(Findings, TextsNameNumbersCausesAndRemedies) {
   add("bottleneck shift, an overhead is larger than all groups",
       PrintFinding<BottleneckShift>(MakeReportWithLargestOverhead()));
   add("bottleneck", PrintFinding<Bottleneck>(pair));
-  add("bottleneck, with the digits of its table", PrintFinding<Bottleneck>(MakeReportWithRoundedGroups()));
+  add("bottleneck, with the digits of its evidence", PrintFinding<Bottleneck>(MakeReportWithRoundedGroups()));
   add("upper bounds", PrintFinding<UpperBounds>(pair));
   add("data movement", PrintFinding<DataMoved>(pair));
-  add("data movement, with the digits of its table", PrintFinding<DataMoved>(MakeReportWithRoundedGroups()));
+  add("data movement, with the digits of its parts", PrintFinding<DataMoved>(MakeReportWithRoundedGroups()));
   add("data movement, one of two operators at a boundary",
       PrintFinding<DataMoved>(MakeReportWithInnerTranspose()));
   add("not delegated, XNNPACK could take it", PrintFinding<NotDelegated>(pair));

@@ -172,10 +172,12 @@ std::string LegendText(const Report& report, const Variants& variants) {
   if (variants.candidate != nullptr)
     runs = fmt::format("{} and {}", variants.baseline.common_runs,
                        CountedText(variants.candidate->common_runs, steady(*variants.candidate)));
-  std::string text = fmt::format("Means over {} within Tukey's fences. Each column adds up as printed", runs);
+  std::string text = fmt::format(
+      "Means over {} within Tukey's fences. Each column adds up as printed, so last digits may differ by one "
+      "from the same times elsewhere.",
+      runs);
   if (variants.HasTracer())
-    text += fmt::format(": \"{}\" leads from the traced total to the median latency", variants.TracerRow());
-  text += '.';
+    text += fmt::format(" \"{}\" leads from the traced total to the median latency.", variants.TracerRow());
   if (variants.candidate == nullptr) return text;
   const std::string undefined = UndefinedText(report);
   return fmt::format("{} \"same\": no difference larger than the margin.{}{}", text,
