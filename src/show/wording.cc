@@ -178,6 +178,11 @@ std::string UndefinedText(const Report& report) {
   return reasons.empty() ? "" : fmt::format("{}: {}.", kUndefined, fmt::join(reasons, " or "));
 }
 
+std::string AddUndefinedText(std::string paragraph, const Report& report) {
+  const std::string undefined = UndefinedText(report);
+  return undefined.empty() ? paragraph : paragraph + " " + undefined;
+}
+
 std::string SpeedupOrDash(const TimeComparison& time_comparison) {
   if (time_comparison.verdict == stats::Verdict::kContended)
     return std::string(GetName(time_comparison.verdict));

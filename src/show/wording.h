@@ -49,6 +49,8 @@ std::string RatioText(double ratio);    // "1.84x", with more digits where this 
 // The meaning of "—" in columns of speedups: "—: inconclusive.", "—: emulated."; "" if nothing is compared,
 // or if every comparison is contended, since each row then says so.
 std::string UndefinedText(const Report& report);
+// Appends that meaning to a paragraph.
+std::string AddUndefinedText(std::string paragraph, const Report& report);
 // "1.84x faster", "1.31x slower"; never "1.00x": "slower by less than 0.001%".
 std::string RatioPhrase(double ratio, const char* comparative);
 std::string RelativeText(double relative);  // a half-width: 0.0042 -> "0.42%"

@@ -53,6 +53,7 @@ TEST(VerdictWording, NeverPrintOneTimesSlower) {
 TEST(VerdictWording, ExplainUndefinedSpeedups) {
   Report report;
   EXPECT_EQ(UndefinedText(report), "");
+  EXPECT_EQ(AddUndefinedText("A paragraph.", report), "A paragraph.");
   const auto add = [&](stats::Verdict verdict) {
     report.comparisons.emplace_back().comparison.latency.verdict = verdict;
   };
@@ -60,6 +61,7 @@ TEST(VerdictWording, ExplainUndefinedSpeedups) {
   EXPECT_EQ(UndefinedText(report), "");  // each row says "contended"
   add(stats::Verdict::kSame);            // operators of this pair may be inconclusive
   EXPECT_EQ(UndefinedText(report), "—: inconclusive.");
+  EXPECT_EQ(AddUndefinedText("A paragraph.", report), "A paragraph. —: inconclusive.");
   report.comparisons.clear();
   add(stats::Verdict::kEmulated);
   EXPECT_EQ(UndefinedText(report), "—: emulated.");

@@ -475,9 +475,11 @@ class LadderDocument {
     Section section{
         "ISA ladder by level" + (one_count ? "" : ", " + CountedText(ladder_.threads[t], "thread")),
         Visibility::kPage,
-        {Paragraph{fmt::format("Speedups are over the level below unless a heading says otherwise, "
-                               "paired by launch. \"same\": within {}. {}",
-                               Margin(), UndefinedText(report_))}}};
+        {Paragraph{
+            AddUndefinedText(fmt::format("Speedups are over the level below unless a heading says otherwise, "
+                                         "paired by launch. \"same\": within {}.",
+                                         Margin()),
+                             report_)}}};
     if (!one_count) section.parts.emplace_back(MakeLevelsTable(t));
     const auto add = [&](const char* id, const char* title, const char* what,
                          const std::vector<LadderRow>& rows, Visibility visibility) {

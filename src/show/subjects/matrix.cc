@@ -87,10 +87,11 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
   if (!matrix.interleaved) section.AddText(kNotInterleaved);
   section.AddText(
       matrix.threads
-          ? "Next to each time: the speedup, and the efficiency (speedup over the ratio of the threads; 100% "
-            "is perfect). " +
-                UndefinedText(report) + " ≈: too few independent runs for an interval."
-          : "Next to each time: the speedup. " + UndefinedText(report),
+          ? AddUndefinedText("Next to each time: the speedup, and the efficiency (speedup over the ratio of "
+                             "the threads; 100% is perfect).",
+                             report) +
+                " ≈: too few independent runs for an interval."
+          : AddUndefinedText("Next to each time: the speedup.", report),
       Visibility::kPage);
   Table table = MakeMatrixTable(report, matrix, "", "self time");
   for (const MatrixRow& row : matrix.groups) AddMatrixRow(row, row.name, Visibility::kDefault, table);

@@ -83,9 +83,9 @@ Section MakeLevelSpeedupsSection(const Report& report, const LevelSpeedups& leve
   section.AddUnlessEmpty(std::move(stops));
   section.parts.emplace_back(MakeLevelSpeedupsTable(level_speedups));
   section.AddText(
-      "Speedup at each number of threads. No longer: the first number of threads from which on the "
-      "verdict is same or slower, where fewer threads were faster. " +
-          UndefinedText(report),
+      AddUndefinedText("Speedup at each number of threads. No longer: the first number of threads from which "
+                       "on the verdict is same or slower, where fewer threads were faster.",
+                       report),
       Visibility::kPage);
   return section;
 }

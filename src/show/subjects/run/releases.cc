@@ -151,9 +151,9 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
       "Wheels, not an app's own build. Memory: the peak, less what the process held before it "
       "loaded the model, which is above all the libraries.");
   section.AddText(
-      "The false discovery rate of the latencies is controlled over all releases. Outputs: "
-      "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32. " +
-          UndefinedText(report),
+      AddUndefinedText("The false discovery rate of the latencies is controlled over all releases. Outputs: "
+                       "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32.",
+                       report),
       Visibility::kPage);
   return {std::move(section)};
 }
