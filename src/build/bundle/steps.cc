@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <sstream>
 
-#include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/text.h"
 #include "device/device.h"
@@ -33,6 +34,15 @@ std::string FindErrorLine(const std::string& text) {
     last = line;
   }
   return last.empty() ? "it does not say why" : last;
+}
+
+Error& SetStepRemedy(Error& error, const std::string& remedy) {
+  const auto has_reason = [&](int reason) {
+    return error.problem().find(std::strerror(reason)) != std::string::npos;
+  };
+  return error.Remedy(has_reason(ENOSPC) || has_reason(EDQUOT)
+                          ? "free some space, also in the folder for temporary files"
+                          : remedy);
 }
 
 StepOutput RunStep(const std::vector<std::string>& command, const std::string& action,

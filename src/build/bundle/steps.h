@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
+
 namespace etprof {
 
 // Callbacks of the steps of a build.
@@ -28,6 +30,9 @@ struct StepOutput {
 StepOutput RunStep(const std::vector<std::string>& command, const std::string& action,
                    const std::function<bool()>& interrupted = {}, const std::filesystem::path& log = {},
                    const std::function<void(std::string_view)>& on_line = {});
+
+// Sets the remedy of a failed step: to free space if the disk is full, else `remedy`.
+Error& SetStepRemedy(Error& error, const std::string& remedy);
 
 // The line in a failed program's output that shows the reason.
 std::string FindErrorLine(const std::string& text);

@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+
+#include "build/bundle/wheel.h"
 #include "core/error.h"
+#include "core/file/file.h"
 #include "core/golden_testing.h"
 
 namespace etprof {
@@ -32,6 +37,27 @@ TEST(Steps, ErrorsNameTheActionAndTheReason) {
   ExpectGoldenMessages("build/step_errors",
                        {{"failure", error({"sh", "-c", script}, "build it")},
                         {"missing program", error({"etprof-no-such-program"}, "be there")}});
+}
+
+// A failed download names the network only if the disk is not full.
+TEST(Steps, RemedyOfAFailedDownloadFitsItsReason) {
+  const std::string folder = testing::TempDir() + "etprof_failed_download_" + std::to_string(::getpid());
+  const std::string pip = folder + "/pip";
+  const auto remedy = [&](const std::string& reason) -> std::string {
+    WriteFileAtomically(pip, "#!/bin/sh\necho 'ERROR: " + reason + "' >&2\nexit 1\n");
+    std::filesystem::permissions(pip, std::filesystem::perms::owner_all);
+    try {
+      FetchWheel(pip, "executorch==1.5.1", {}, folder + "/wheel", {});
+    } catch (const Error& error) {
+      return error.remedy();
+    }
+    return "no error";
+  };
+  ExpectGoldenMessages("build/download_remedies", remedy,
+                       {"Could not install packages due to an OSError: [Errno 28] No space left on device",
+                        "Could not install packages due to an OSError: [Errno 122] Disk quota exceeded",
+                        "No matching distribution found for executorch==1.5.1"});
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Steps, EndsTheProgramWhenInterrupted) {

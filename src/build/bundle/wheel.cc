@@ -36,7 +36,7 @@ fs::path WheelFolder(const fs::path& checkout) { return checkout / "build" / "wh
 
 void FetchWheel(const std::string& python, const std::string& requirement,
                 const std::vector<std::string>& pip_options, const fs::path& folder,
-                const std::function<bool()>& interrupted) {
+                const std::function<bool()>& interrupted, const std::string& remedy) {
   fs::create_directories(folder);
   std::vector<std::string> download = {python,      "-m",
                                        "pip",       "download",
@@ -55,7 +55,7 @@ void FetchWheel(const std::string& python, const std::string& requirement,
     }
   } catch (Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
-    throw error.Remedy("check pip and the network");
+    throw SetStepRemedy(error, remedy);
   }
   throw Error(ExitCode::kDeviceFailed, "pip fetched no wheel of " + requirement).Remedy("check pip");
 }
@@ -90,14 +90,9 @@ fs::path FetchAarch64Wheel(const fs::path& checkout, const std::string& version,
   progress.report(fmt::format("fetching {} for aarch64 Linux (18 MB)", requirement));
   const fs::path partial = folder.string() + ".partial";
   fs::remove_all(partial);
-  try {
-    FetchWheel(CheckoutPython(checkout).string(), requirement, {"--platform", "manylinux_2_28_aarch64"},
-               partial, progress.interrupted);
-  } catch (Error& error) {
-    if (error.exit_code() == ExitCode::kInterrupted) throw;
-    throw error.Remedy(
-        fmt::format("check pip and the network, or unpack that wheel into {}", folder.string()));
-  }
+  FetchWheel(CheckoutPython(checkout).string(), requirement, {"--platform", "manylinux_2_28_aarch64"},
+             partial, progress.interrupted,
+             fmt::format("check pip and the network, or unpack that wheel into {}", folder.string()));
   fs::remove_all(folder);
   fs::rename(partial, folder);
   if (!Exists(package / "lib")) {

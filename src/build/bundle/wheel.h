@@ -12,10 +12,11 @@ namespace etprof {
 
 // Fetches a wheel by pip (as configured) and unpacks it into `folder`, which gets .../executorch.
 // `pip_options` are options of `pip download` that choose the platform. Throws Error (kDeviceFailed, or
-// kInterrupted as RunStep).
+// kInterrupted as RunStep), whose remedy is `remedy` unless the disk is full.
 void FetchWheel(const std::string& python, const std::string& requirement,
                 const std::vector<std::string>& pip_options, const std::filesystem::path& folder,
-                const std::function<bool()>& interrupted);
+                const std::function<bool()>& interrupted,
+                const std::string& remedy = "check pip and the network");
 
 // Unpacks a wheel into `folder`. Throws Error (kDeviceFailed, or kInterrupted as RunStep).
 void UnpackWheel(const std::string& python, const std::filesystem::path& wheel,

@@ -215,7 +215,8 @@ void UnpackGivenWheel(const std::string& wheel, const std::string& release, cons
     UnpackWheel(PythonProgram(CheckoutRoot()), wheel, folder, interrupted);
   } catch (Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
-    throw error.InFile(wheel).Remedy("fetch or build the wheel again; unpacked, it takes 80 MB of the cache");
+    throw SetStepRemedy(error.InFile(wheel),
+                        "fetch or build the wheel again; unpacked, it takes 80 MB of the cache");
   }
   if (ReleaseName(wheel) != release)
     throw Error(ExitCode::kBadInput, "was changed while it was read").InFile(wheel).Remedy("repeat");
