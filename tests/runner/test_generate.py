@@ -417,6 +417,14 @@ def test_check_measures_two_language_models(etprof, decoder, tmp_path):
     require_no_failure(measured, ["pp16", "pp40", "tg8", "tg8 @ d96"])
 
 
+def test_check_of_equal_models_of_several_methods(etprof, token_model, tmp_path):
+    model = token_model("multimodal")
+    other = shutil.copy(model, tmp_path / "other.pte")
+    shutil.copy(f"{model}.inputs", f"{other}.inputs")
+    same = run_check(etprof, model, other, "--generate", code=0)
+    assert "nothing was measured" in same["notes"][0]
+
+
 @pytest.mark.parametrize(
     ("options", "code", "problem"),
     [

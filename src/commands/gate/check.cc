@@ -33,18 +33,24 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerLanguageModelPair = 120;
+constexpr const char* kTokensOption = "--tokens";
 
 // --- measured now ----------------------------------------------------------------------------------------
 
 // Makes the checks of a measurement for experiments that are not measured. Throws Error (kBadInput)
-// for programs that cannot be read or lack the method, and as CheckForDevice and CheckMasks.
-void RequireMeasurable(const Config& config, Device& device) {
-  for (const ExperimentConfig& experiment : config.experiments) {
-    const Program program = ReadProgramFile(experiment.model);
-    if (FindMethod(program, experiment.method) != nullptr) continue;
-    throw Error(ExitCode::kBadInput, fmt::format("has no method `{}`", experiment.method))
-        .InFile(experiment.model.string())
-        .Remedy(fmt::format("name one of: {}", fmt::join(MapEach(program.methods, &Method::name), ", ")));
+// for programs that cannot be read or lack the method, and as MakeGenerateConfig, CheckForDevice, and
+// CheckMasks.
+void RequireMeasurable(const Config& config, const CheckOptions& options, Device& device) {
+  if (options.generate) {
+    MakeGenerateConfig(config, options.tests, kTokensOption);
+  } else {
+    for (const ExperimentConfig& experiment : config.experiments) {
+      const Program program = ReadProgramFile(experiment.model);
+      if (FindMethod(program, experiment.method) != nullptr) continue;
+      throw Error(ExitCode::kBadInput, fmt::format("has no method `{}`", experiment.method))
+          .InFile(experiment.model.string())
+          .Remedy(fmt::format("name one of: {}", fmt::join(MapEach(program.methods, &Method::name), ", ")));
+    }
   }
   const DeviceProperties properties = device.Properties();
   CheckForDevice(config, device.Name(), properties);
@@ -53,8 +59,7 @@ void RequireMeasurable(const Config& config, Device& device) {
 
 // Removes from the configuration the pairs whose variants are identical, and the experiments that are only in
 // such pairs. Returns the removed pairs, which need no measurement. Throws as RequireMeasurable.
-std::vector<CheckPair> RemoveEqualPairs(Config& config, Device& device, const CheckLimits& limits,
-                                        bool generate) {
+std::vector<CheckPair> RemoveEqualPairs(Config& config, const CheckOptions& options, Device& device) {
   const Plan plan = MakePlan(config);
   std::vector<CheckPair> equal_pairs;
   std::vector<PairConfig> remaining_pairs;
@@ -68,7 +73,7 @@ std::vector<CheckPair> RemoveEqualPairs(Config& config, Device& device, const Ch
     for (const std::string& name : {baseline.name, candidate.name})
       (is_equal ? equal_names : unequal_names).insert(name);
     if (is_equal) {
-      equal_pairs.push_back(MakeEqualPair(pair, candidate_unit.threads, limits, generate));
+      equal_pairs.push_back(MakeEqualPair(pair, candidate_unit.threads, options.limits, options.generate));
     } else {
       remaining_pairs.push_back({{baseline.name, baseline_unit.threads, pair.baseline_label},
                                  {candidate.name, candidate_unit.threads, pair.candidate_label},
@@ -79,7 +84,7 @@ std::vector<CheckPair> RemoveEqualPairs(Config& config, Device& device, const Ch
   Config unmeasured = config;
   std::erase_if(unmeasured.experiments,
                 [&](const ExperimentConfig& experiment) { return !equal_names.contains(experiment.name); });
-  RequireMeasurable(unmeasured, device);
+  RequireMeasurable(unmeasured, options, device);
   config.pairs = std::move(remaining_pairs);
   config.pairs_given = true;
   std::erase_if(config.experiments, [&](const ExperimentConfig& experiment) {
@@ -175,15 +180,13 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   CheckExternalData(config);
   const std::string model_id =
       inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
-  if (options.generate)
-    MakeGenerateConfig(config, options.tests, "--tokens");  // throws for models that it cannot measure
   std::vector<CheckPair> equal_pairs;
-  if (!config.launches) equal_pairs = RemoveEqualPairs(config, *device, options.limits, options.generate);
+  if (!config.launches) equal_pairs = RemoveEqualPairs(config, options, *device);
   if (config.pairs.empty() && !equal_pairs.empty())
     return MakeUnmeasuredOutcome(std::move(equal_pairs), model_id, options, unpaired);
   if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
   LimitTime(options, config);
-  if (options.generate) config = MakeGenerateConfig(config, options.tests, "--tokens");
+  if (options.generate) config = MakeGenerateConfig(config, options.tests, kTokensOption);
   const std::optional<int> launches = config.launches;
   MeasureOptions measure;
   if (!launches) measure.interim_confidence = 1 - (1 - ScheduleData().confidence) * kInterimShare;
