@@ -143,9 +143,10 @@ void AddDtypes(SuiteReport& suite) {
         cell.status != SuiteCellStatus::kMeasured)
       continue;
     TimeComparison latency;
-    latency.baseline_ns = first->latency_ns;
-    latency.candidate_ns = cell.latency_ns;
-    latency.estimate = stats::EstimateLaunchesWithDrift(first->launch_medians, cell.launch_medians,
+    const SuiteSetting &baseline = first->AsItIs(), &candidate = cell.AsItIs();
+    latency.baseline_ns = baseline.latency_ns;
+    latency.candidate_ns = candidate.latency_ns;
+    latency.estimate = stats::EstimateLaunchesWithDrift(baseline.launch_medians, candidate.launch_medians,
                                                         kVariantConfidence, CompareOptions().drift);
     if (first->emulated || cell.emulated) {
       latency.verdict = stats::Verdict::kEmulated;
@@ -231,10 +232,7 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
           CompareStartupCosts(compared, comparison.pairing == Pairing::kLaunches).peak_memory.estimate;
     }
   }
-  const SuiteSetting& unmodified_setting = cell.settings.front();
-  cell.latency_ns = unmodified_setting.latency_ns;
-  cell.interval = unmodified_setting.interval;
-  cell.launch_medians = unmodified_setting.launch_medians;
+
   cell.launches = unmodified.launches;
   if (!unmodified.profile) return;
   for (const OperatorRow& row : unmodified.operators) {

@@ -74,8 +74,9 @@ struct SuiteSetting {
   std::optional<double> load_ns = {};      // median over launches
   std::optional<LatencyInterval> load_interval = {};
   std::filesystem::path program = {};
-  std::string program_sha256 = {};                             // "": not known
-  std::vector<double> launch_medians = {}, launch_peaks = {};  // ns, bytes
+  std::string program_sha256 = {};  // "": not known
+  // ns, empty if contended; bytes.
+  std::vector<double> launch_medians = {}, launch_peaks = {};
   FrontierStatus frontier_status = FrontierStatus::kUnknown;
   std::string dominated_by = {};  // name of the fastest setting that dominates it
 
@@ -128,18 +129,21 @@ struct SuiteCellReport {
   SuiteCellStatus status = SuiteCellStatus::kPending;
   std::string reason;  // why the cell failed or was skipped; if measured, which part failed
   bool emulated = false;
-  std::string experiment;            // experiment of the unmodified model, to which the latency belongs
-  bool none_clean = false;           // none of its untraced runs was clean
-  std::optional<double> latency_ns;  // median; absent if contended
-  std::optional<LatencyInterval> interval;
-  std::vector<double> launch_medians;  // ns; clean medians of that experiment; empty if contended
-  int launches = 0;
+  std::string experiment;                     // experiment of the unmodified model
+  bool none_clean = false;                    // none of its untraced runs was clean
+  int launches = 0;                           // of that experiment
   double seconds = 0;                         // duration of the measurement
   double margin = 0, interim_confidence = 0;  // from ScheduleData
   std::vector<SuitePair> pairs;
   std::vector<SuiteSetting> settings;      // the model as it is, then in the order of the pairs
   std::vector<SettingPair> setting_pairs;  // pairs of settings that may be on a frontier
   std::vector<SuiteOperator> operators;    // by decreasing time
+
+  // The unmodified model; an empty setting if it was not measured.
+  const SuiteSetting& AsItIs() const {
+    static const SuiteSetting kNotMeasured;
+    return settings.empty() ? kNotMeasured : settings.front();
+  }
 
   // Returns whether all pairs have too few clean runs, or the only experiment has none.
   bool Contended() const {
@@ -160,9 +164,9 @@ struct SuiteCellReport {
       {.meaning = "why it failed or was skipped; of a measured one what of it failed", .or_null = true});
     v("emulated", &C::emulated, {.meaning = "the CPU was emulated: times are not meaningful"});
     v("experiment", &C::experiment, {.meaning = "that the latency is of", .or_null = true});
-    v("latency_ms", &C::latency_ns,
+    v("latency_ms", [](const C& cell) { return cell.AsItIs().latency_ns; },
       {.meaning = "median of the model as it is; null: contended", .min = 0, .scale = 1e6});
-    v("interval", &C::interval, {.meaning = "of the latency"});
+    v("interval", [](const C& cell) { return cell.AsItIs().interval; }, {.meaning = "of the latency"});
     v("launches", &C::launches, {.meaning = "of that experiment", .min = 0});
     v("seconds", &C::seconds, {.meaning = "that measuring took", .min = 0});
     v("pairs", &C::pairs, {.meaning = "variants against the model as it is"});

@@ -131,7 +131,8 @@ class SuiteDocument {
 
   Table MakeLatencyTable() const {
     return MakeProgramsTable("latency", [](const SuiteCellReport& cell) {
-      return cell.latency_ns ? Cell(Duration{*cell.latency_ns}) : StatusCell(cell);
+      const std::optional<double>& latency_ns = cell.AsItIs().latency_ns;
+      return latency_ns ? Cell(Duration{*latency_ns}) : StatusCell(cell);
     });
   }
 
@@ -430,8 +431,8 @@ class SuiteDocument {
       }
       if (cell.pairs.empty()) {
         table.AddRow(cell.model, cell.dtype, cell.device, cell.experiment, Cell(),
-                     OptionalCell<Duration>(cell.latency_ns), Cell(), Cell(), etprof::GetName(cell.status),
-                     Count{cell.launches}, cell.folder);
+                     OptionalCell<Duration>(cell.AsItIs().latency_ns), Cell(), Cell(),
+                     etprof::GetName(cell.status), Count{cell.launches}, cell.folder);
       }
     }
     return table;
