@@ -515,7 +515,7 @@ nlohmann::ordered_json ToJsonWithDigests(const ExperimentConfig& experiment, Fil
   if (!experiment.runner.empty()) item["runner_sha256"] = digests.Get(experiment.runner);
   if (!experiment.data.empty()) item["data_sha256"] = digests.Get(experiment.data);
   for (const std::string& library : experiment.load) item["load_sha256"].push_back(digests.Get(library));
-  if (IsWheel(experiment.executorch)) item["executorch_sha256"] = digests.Get(experiment.executorch);
+  if (IsWheel(experiment.executorch)) item["executorch_sha256"] = WheelSha256(experiment.executorch);
   for (const std::filesystem::path& path : InputFiles(experiment))
     item["inputs_sha256"].push_back(digests.Get(path));
   item.erase("label");

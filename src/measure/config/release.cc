@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "core/error.h"
+#include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/text/text.h"
 #include "measure/store/run_data.h"
@@ -36,12 +41,22 @@ std::string PublicRelease(const std::string& executorch) {
   return IsWheel(executorch) ? std::string(PublicVersion(ParseWheelName(executorch).version)) : executorch;
 }
 
+std::string WheelSha256(const std::string& wheel) {
+  static std::mutex mutex;  // devices are measured in threads
+  static std::map<std::pair<std::string, std::optional<std::filesystem::file_time_type>>, std::string>
+      digests;
+  const std::scoped_lock lock(mutex);
+  std::string& digest = digests[{wheel, LastWriteTime(wheel)}];
+  if (digest.empty()) digest = Sha256HexOfFile(wheel);
+  return digest;
+}
+
 std::string ReleaseName(const std::string& executorch) {
   if (!IsWheel(executorch)) return executorch;
   constexpr std::size_t kDigits = 8;
   const std::string version = ParseWheelName(executorch).version;
   return fmt::format("{}{}{}", version, version.find('+') == std::string::npos ? '+' : '.',
-                     Sha256HexOfFile(executorch).substr(0, kDigits));
+                     WheelSha256(executorch).substr(0, kDigits));
 }
 
 }  // namespace etprof

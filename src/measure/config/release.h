@@ -24,6 +24,10 @@ WheelName ParseWheelName(const std::filesystem::path& wheel);
 // label ("1.6.0.dev20261101").
 std::string PublicRelease(const std::string& executorch);
 
+// The SHA-256 of a wheel, in hexadecimal. It is computed once as long as the file is not written again, since
+// a wheel has many megabytes and commands need it several times. Throws as MappedFile::Open.
+std::string WheelSha256(const std::string& wheel);
+
 // A name that distinguishes a release from all others. For a wheel, this is the version with the first digits
 // of the file's SHA-256 as a local label (PEP 440): "1.6.0.dev20261101+cpu.3fa4c1d2". Throws as
 // ParseWheelName and MappedFile::Open.

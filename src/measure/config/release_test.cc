@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+
 #include "core/error.h"
 #include "core/file/file.h"
 
@@ -28,6 +30,13 @@ TEST(Release, AWheelIsNamedByVersionAndContents) {
   EXPECT_EQ(ReleaseName(fork), "1.5.1+cpu.ba7816bf");
   EXPECT_EQ(PublicRelease(fork), "1.5.1");
   EXPECT_EQ(ParseWheelName(fork).platform, "manylinux_2_28_x86_64");
+  // A wheel is read again only if it was written since.
+  const auto time = std::filesystem::last_write_time(nightly);
+  WriteFileAtomically(nightly, "");  // SHA-256: e3b0c442 98fc1c14 ...
+  std::filesystem::last_write_time(nightly, time);
+  EXPECT_EQ(ReleaseName(nightly), "1.6.0.dev20261101+ba7816bf");
+  std::filesystem::last_write_time(nightly, time + std::chrono::seconds(1));
+  EXPECT_EQ(ReleaseName(nightly), "1.6.0.dev20261101+e3b0c442");
   std::filesystem::remove(nightly);
   EXPECT_THROW(ReleaseName(nightly), Error);
   EXPECT_EQ(ResolveWheelPath("a/../b.whl"), std::filesystem::current_path() / "b.whl");
