@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/text.h"
+
 // Golden files of unit tests: tests/golden/unit/<name>.txt (name: "<stage>/<subject>") holds the whole text
 // that a test makes, such as a screen or the messages of a list of bad inputs. GOLDEN_UPDATE=1 writes the
 // files anew; read their difference before you keep it.
@@ -39,13 +41,6 @@ inline void ExpectGolden(std::string_view name, const std::vector<std::string>& 
 // A part of a golden text that shows several states of a screen: the text of one state below its headline.
 inline std::string GoldenState(std::string_view state, const std::string& text) {
   return std::string("== ").append(state) + " ==\n" + text + (text.ends_with('\n') ? "" : "\n");
-}
-
-// Replaces each `from`, such as the path of a temporary folder, in a text for a golden file.
-inline std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
 }
 
 // The messages of a table of cases, such as bad inputs: pairs of a case's name and its message.

@@ -6,6 +6,7 @@
 #include "commands/commands.h"
 #include "commands/reference/option_table.h"
 #include "commands/terminal/terminal.h"
+#include "core/text/text.h"
 
 // Scripts that complete etprof's command lines: commands, options, values of options, and paths where they
 // are expected. The scripts are self-contained and start no process.
@@ -14,17 +15,11 @@ namespace {
 
 using Paths = OptionFacts::Paths;
 
-std::string ReplaceAll(const std::string& text, char character, const std::string& replacement) {
-  std::string out;
-  for (const char c : text) out += c == character ? replacement : std::string(1, c);
-  return out;
-}
-
 // Puts a text into '...' for a POSIX shell.
-std::string Quoted(const std::string& text) { return "'" + ReplaceAll(text, '\'', "'\\''") + "'"; }
+std::string Quoted(const std::string& text) { return "'" + ReplaceAll(text, "'", "'\\''") + "'"; }
 // Puts a text into '...' for fish.
 std::string FishQuoted(const std::string& text) {
-  return "'" + ReplaceAll(ReplaceAll(text, '\\', "\\\\"), '\'', "\\'") + "'";
+  return "'" + ReplaceAll(ReplaceAll(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
 
 // Returns the first positional, by which all positionals of a command are completed.
@@ -97,7 +92,7 @@ std::string ZshChoices(const std::vector<std::string>& choices) {
 
 // Makes an entry of _describe's list, in which a colon ends the name.
 std::string ZshDescription(const std::string& name, const std::string& help) {
-  return Quoted(ReplaceAll(name, ':', "\\:") + ":" + help);
+  return Quoted(ReplaceAll(name, ":", "\\:") + ":" + help);
 }
 
 std::string FishNames(const OptionFacts& option) {

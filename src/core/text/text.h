@@ -17,6 +17,9 @@ std::string_view Trimmed(std::string_view text);
 // The last line that is not blank, without trailing blanks; empty if all lines are blank.
 std::string LastLine(std::string_view text);
 
+// Replaces each `from`, which is not empty, from left to right. Replacements are not searched again.
+std::string ReplaceAll(std::string text, std::string_view from, std::string_view to);
+
 // Converts A to Z to lower case; other bytes are unchanged.
 std::string Lower(std::string_view text);
 

@@ -27,6 +27,14 @@ TEST(Text, SplitAtKeepsEmptyParts) {
   EXPECT_THAT(SplitAt("", ','), ElementsAre(""));
 }
 
+TEST(Text, ReplaceAllDoesNotSearchReplacements) {
+  EXPECT_EQ(ReplaceAll("a'b'", "'", "'\\''"), "a'\\''b'\\''");
+  EXPECT_EQ(ReplaceAll("aaaa", "aa", "a"), "aa");
+  EXPECT_EQ(ReplaceAll("&amp;lt;", "&amp;", "&"), "&lt;");
+  EXPECT_EQ(ReplaceAll("/tmp/x and /tmp/x", "/tmp/x", ""), " and ");
+  EXPECT_EQ(ReplaceAll("", "a", "b"), "");
+}
+
 TEST(Text, LowerChangesAsciiLettersOnly) { EXPECT_EQ(Lower("QD8, F32 \xc3\x84[`"), "qd8, f32 \xc3\x84[`"); }
 
 TEST(Text, ParsesAWholeTextAsANumber) {

@@ -15,6 +15,7 @@
 
 #include "core/parallel.h"
 #include "core/text/escape.h"
+#include "core/text/text.h"
 #include "show/formats.h"
 #include "show/formats/json/json.h"
 #include "show/formats/page/gzip.h"
@@ -46,14 +47,8 @@ void WriteBase64(const std::string& bytes, std::ostream& out) {
 }
 
 // Reverts HtmlAttribute. "&amp;" comes last: decoded earlier, its ampersand could form another entity.
-std::string UnescapeAttribute(std::string text) {
-  constexpr std::pair<std::string_view, std::string_view> kEntities[] = {
-      {"&lt;", "<"}, {"&quot;", "\""}, {"&amp;", "&"}};
-  for (const auto& [entity, character] : kEntities) {
-    for (std::size_t found = 0; (found = text.find(entity, found)) != std::string::npos; ++found)
-      text.replace(found, entity.size(), character);
-  }
-  return text;
+std::string UnescapeAttribute(const std::string& text) {
+  return ReplaceAll(ReplaceAll(ReplaceAll(text, "&lt;", "<"), "&quot;", "\""), "&amp;", "&");
 }
 
 // Writes an element that holds the output of `write`, compressed; `attributes` are "" or begin with a space.
