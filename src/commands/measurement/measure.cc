@@ -402,7 +402,7 @@ void CheckExternalData(const Config& config) {
   }
 }
 
-RunData MeasureConfig(Config config, DeviceLock& lock, const MeasureRequest& request,
+RunData MeasureConfig(Config& config, DeviceLock& lock, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options) {
   UseRuntimes(lock.device(), config, MakeStepProgress(progress, 0));
   options.resume = options.resume || request.resume;

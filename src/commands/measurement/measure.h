@@ -163,9 +163,10 @@ std::vector<DeviceMeasurement> FindStoredRuns(const MeasureJobs& jobs, const Mea
 // these weights. Reads the programs, so call it once before measuring.
 void CheckExternalData(const Config& config);
 
-// Measures `config` on an open device after acquiring `lock`, which stays acquired. `config`, `request`, and
-// `progress` override the corresponding members of `options`.
-RunData MeasureConfig(Config config, DeviceLock& lock, const MeasureRequest& request,
+// Measures `config` on an open device after acquiring `lock`, which stays acquired. First sets the libraries
+// of ExecuTorch releases in `config`, unless they are set. `config`, `request`, and `progress` override the
+// corresponding members of `options`.
+RunData MeasureConfig(Config& config, DeviceLock& lock, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options);
 
 // A problem of a measurement on a device.
