@@ -332,12 +332,8 @@ class Measurement {
       run_.experiments.push_back(std::move(data));
     }
     run_.model_sha256 = run_.experiments[0].model_sha256;
-    // Each experiment has one launch, one after the other, so there are no pairs.
-    if (config_.sustained > 0) return;
-    for (const UnitPair& pair : plan_.pairs) {
-      run_.pairs.push_back({pair.baseline, pair.candidate, pair.label, pair.baseline_label,
-                            pair.candidate_label, std::nullopt});
-    }
+    // The experiments of a sustained run have one launch each, one after the other, so they are not paired.
+    if (config_.sustained <= 0) run_.pairs = plan_.pairs;
   }
 
   void RequireDifferentRunners() const {

@@ -527,7 +527,7 @@ CheckReport AssembleCheck(const Report& report, const CheckLimits& limits) {
   return CheckAssembler(report, limits).Run();
 }
 
-CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& limits, bool generate) {
+CheckPair MakeEqualPair(const ComparePair& pair, int threads, const CheckLimits& limits, bool generate) {
   CheckPair equal;
   equal.baseline_label = pair.baseline_label;
   equal.candidate_label = pair.candidate_label;

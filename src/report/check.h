@@ -268,7 +268,7 @@ CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
 // Makes the result for a pair whose variants have the same program, runner, and settings, so that nothing has
 // to be measured: the growth is 0, compared with each limit.
 // `generate`: the checks are those of a language model.
-CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& limits, bool generate);
+CheckPair MakeEqualPair(const ComparePair& pair, int threads, const CheckLimits& limits, bool generate);
 // Adds pairs from MakeEqualPair, which take part in the decision.
 void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check);
 

@@ -64,7 +64,7 @@ std::vector<CheckPair> RemoveEqualPairs(Config& config, const CheckOptions& opti
   std::vector<CheckPair> equal_pairs;
   std::vector<PairConfig> remaining_pairs;
   std::set<std::string> equal_names, unequal_names;
-  for (const UnitPair& pair : plan.pairs) {
+  for (const ComparePair& pair : plan.pairs) {
     const Unit &baseline_unit = plan.units[pair.baseline], &candidate_unit = plan.units[pair.candidate];
     const ExperimentConfig &baseline = config.experiments[baseline_unit.experiment],
                            &candidate = config.experiments[candidate_unit.experiment];

@@ -289,7 +289,7 @@ show::Table ExperimentsTable(const PlannedMeasurement& planned) {
 show::Section DeviceSection(const PlannedMeasurement& planned) {
   show::Facts facts{"plan", ""};
   const auto add = [&](const char* name, std::string text) { facts.Add(name, std::move(text)); };
-  for (const UnitPair& pair : planned.plan.pairs)
+  for (const ComparePair& pair : planned.plan.pairs)
     add("compare", fmt::format("{} (baseline) with {}", pair.baseline_label, pair.candidate_label));
   if (planned.plan.pairs.empty()) add("compare", "nothing: there is no pair");
   add("launches", LaunchesText(planned.forecast));

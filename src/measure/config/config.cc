@@ -394,8 +394,8 @@ Plan MakePlan(const Config& config) {
   };
   const auto add_pair = [&](std::size_t baseline, std::size_t candidate, const PairConfig& pair_config) {
     if (!is_timed(baseline) || !is_timed(candidate) || baseline == candidate) return;
-    UnitPair pair{baseline, candidate, pair_config.label, pair_config.baseline.label,
-                  pair_config.candidate.label};
+    ComparePair pair{baseline, candidate, pair_config.label, pair_config.baseline.label,
+                     pair_config.candidate.label};
     if (pair.baseline_label.empty()) pair.baseline_label = plan.units[baseline].label;
     if (pair.candidate_label.empty()) pair.candidate_label = plan.units[candidate].label;
     plan.pairs.push_back(pair);

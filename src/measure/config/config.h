@@ -11,6 +11,7 @@
 
 #include "core/units.h"
 #include "measure/config/config_keys.h"
+#include "measure/store/run_data.h"
 #include "protocol/messages.h"
 
 namespace etprof {
@@ -262,21 +263,9 @@ struct Unit {
   std::string label;  // unique among the units
   std::string stem;   // UnitStem
 };
-struct UnitPair {
-  std::size_t baseline = 0, candidate = 0;  // indices of units
-  std::string label, baseline_label, candidate_label;
-
-  static void Describe(auto& v) {
-    v("baseline", &UnitPair::baseline_label,
-      {.meaning = "label of the variant that the other is compared with"});
-    v("candidate", &UnitPair::candidate_label,
-      {.meaning = "label of the variant that is compared with the baseline"});
-    v("label", &UnitPair::label, {.meaning = "of the pair, as configured; empty: none"});
-  }
-};
 struct Plan {
   std::vector<Unit> units;
-  std::vector<UnitPair> pairs;  // pairs in which both variants are timed
+  std::vector<ComparePair> pairs;  // pairs of units in which both variants are timed
 };
 
 struct ConfigContext {

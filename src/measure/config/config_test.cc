@@ -62,7 +62,7 @@ TEST(Config, PairsWithTheFirstExperimentByDefault) {
   const Plan plan = MakePlan(Parse(R"({"model": "/m/a.pte", "threads": [1, 2], "experiments": [
     {"name": "a"}, {"name": "b"}, {"name": "c", "threads": 2}, {"name": "t", "mode": "xnntrace"}]})"));
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (const UnitPair& pair : plan.pairs) pairs.emplace_back(pair.baseline, pair.candidate);
+  for (const ComparePair& pair : plan.pairs) pairs.emplace_back(pair.baseline, pair.candidate);
   EXPECT_THAT(pairs, ElementsAre(std::pair(0, 2), std::pair(1, 3), std::pair(1, 4)));
 }
 

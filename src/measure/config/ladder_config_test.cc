@@ -24,7 +24,8 @@ TEST(LadderConfig, ComparesNeighborsAndEndsForEveryNumberOfThreads) {
   std::vector<std::string> pairs;
   const Plan plan = MakePlan(config);  // throws if labels or files collide
   ASSERT_EQ(plan.units.size(), 10u);
-  for (const UnitPair& pair : plan.pairs) pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
+  for (const ComparePair& pair : plan.pairs)
+    pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
   EXPECT_THAT(
       pairs, testing::ElementsAre("neon, 1 thread / dotprod, 1 thread", "dotprod, 1 thread / fp16, 1 thread",
                                   "fp16, 1 thread / bf16, 1 thread", "bf16, 1 thread / sme, 1 thread",
@@ -41,7 +42,8 @@ TEST(VersionsConfig, ComparesEachReleaseWithItsPredecessor) {
   const Config config = MakeVersionsConfig(base_experiment, {"1.4.1", "1.5.0", "1.4.0"});
   const Plan plan = MakePlan(config);
   std::vector<std::string> pairs;
-  for (const UnitPair& pair : plan.pairs) pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
+  for (const ComparePair& pair : plan.pairs)
+    pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
   EXPECT_THAT(pairs, testing::ElementsAre("ExecuTorch 1.4.1, 1 thread / ExecuTorch 1.5.0, 1 thread",
                                           "ExecuTorch 1.4.1, 2 threads / ExecuTorch 1.5.0, 2 threads",
                                           "ExecuTorch 1.5.0, 1 thread / ExecuTorch 1.4.0, 1 thread",
@@ -56,7 +58,7 @@ TEST(VersionsConfig, RunsBothExportsWithBothReleasesWhereTheyDiffer) {
   std::vector<std::string> experiments, pairs;
   for (const ExperimentConfig& experiment : config.experiments)
     experiments.push_back(experiment.executorch + ": " + experiment.label + " " + experiment.model.string());
-  for (const UnitPair& pair : MakePlan(config).pairs)
+  for (const ComparePair& pair : MakePlan(config).pairs)
     pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
   EXPECT_THAT(experiments,
               testing::ElementsAre("1: ExecuTorch 1 /1/net.pte", "2: ExecuTorch 2 /2/net.pte",

@@ -455,12 +455,22 @@ struct ExperimentData {
 // has. Empty: the runners differ, are not known, or do not have such presets.
 std::string SmeNotDifferentReason(const ExperimentData& baseline, const ExperimentData& candidate);
 
+// Two variants that are compared. A unit of a plan has the index of its experiment in RunData::experiments.
 struct ComparePair {
-  std::size_t baseline = 0, candidate = 0;                // indices into RunData::experiments
+  std::size_t baseline = 0, candidate = 0;
   std::string label = {};                                 // label of the pair as configured; may be empty
   std::string baseline_label = {}, candidate_label = {};  // "avx512 off", "avx512 on"
   // The difference between the outputs of the first launches (CompareOutputs).
   std::optional<OutputDifference> outputs = {};
+
+  // Describes a pair of a plan. Results store pairs as StoredPair.
+  static void Describe(auto& v) {
+    v("baseline", &ComparePair::baseline_label,
+      {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", &ComparePair::candidate_label,
+      {.meaning = "label of the variant that is compared with the baseline"});
+    v("label", &ComparePair::label, {.meaning = "of the pair, as configured; empty: none"});
+  }
 };
 
 struct RunData;
