@@ -354,17 +354,21 @@ struct WatchedThread {
   }
 };
 
-struct WatchedOperator {
-  OperatorPlace place;
-  std::string name;
+// The work of the threads on an operator: sums over its runs, in nanoseconds.
+struct ThreadTimes {
   std::int64_t runs = 0;
   std::int64_t time_ns = 0;
   std::int64_t parallel_ns = 0;  // the part in parallel regions
   std::int64_t regions = 0;      // number of parallel regions
-  std::vector<WatchedCalls> functions;
   std::vector<WatchedThread> threads;
   std::int64_t fastest_parallel_ns = 0;  // the smallest parallel_ns of a run
   std::int64_t fastest_alone_ns = 0;     // smallest time in tasks of runs with one task at a time; 0: none
+};
+
+struct WatchedOperator : ThreadTimes {
+  OperatorPlace place;
+  std::string name;
+  std::vector<WatchedCalls> functions;
 
   static constexpr const char* kSchemaName = "watched_operator";
   static void Describe(auto& v) {

@@ -17,14 +17,10 @@ WatchReply SmallWatch() {
   reply.threads = 2;
   reply.architecture = "aarch64";
   reply.functions = {{"kai_run_a", 4096, 4, "c0035fd6", "1f2003d5"}, {"", 8192, 0, "", ""}};
-  reply.operators = {{{0, 3, "backend", 2, 0},
+  reply.operators = {{{5, 900, 800, 5, {{7, 500, 400, 0, 5, 0, 0, 1}, {5, 300, 600, 90, 5, 0, 0, -1}}},
+                      {0, 3, "backend", 2, 0},
                       "Convolution (NHWC, PF32) IGEMM #1",
-                      5,
-                      900,
-                      800,
-                      5,
-                      {{0, false, {7, 5}}, {1, true, {7, 5}}},
-                      {{7, 500, 400, 0, 5, 0, 0, 1}, {5, 300, 600, 90, 5, 0, 0, -1}}}};
+                      {{0, false, {7, 5}}, {1, true, {7, 5}}}}};
   reply.timeline = {.begin_ns = 1'000, .spans = {{0, 10, 190, {{0, 12, 180, 150, 2}, {1, 40, 190, 90, 1}}}}};
   return reply;
 }

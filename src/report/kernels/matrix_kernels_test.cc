@@ -98,14 +98,10 @@ WatchData MakeWatchData(const Profile& profile, const std::string& function) {
   for (const Operator& op : profile.operators) {
     if (op.key.kind != SpanKind::kBackend) continue;
     protocol::WatchedOperator watched{
+        {1, 10, 10, 1, {{}}},
         {op.key.chain, op.key.instruction, "backend", op.key.ordinal, op.key.occurrence},
         op.name,
-        1,
-        10,
-        10,
-        1,
-        {{0, false, {1}}},
-        {{}}};
+        {{0, false, {1}}}};
     watch.reply.operators.push_back(watched);
   }
   return watch;

@@ -142,8 +142,7 @@ std::vector<WatchedRow> MakeWatchedRows(const WatchData& watch) {
     std::ranges::stable_sort(row.functions, {}, [](const ObservedFunction& function) {
       return std::tuple(function.is_task, -isa::CodeRank(function.code), -function.Calls());
     });
-    row.threads = {op.time_ns, op.parallel_ns,         op.regions,          op.threads,
-                   op.runs,    op.fastest_parallel_ns, op.fastest_alone_ns, {}};
+    row.threads = {op, {}};
     row.threads.cause = FindThreadCause(row.threads, reply.contended);
     rows.push_back(std::move(row));
   }

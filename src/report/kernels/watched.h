@@ -53,16 +53,8 @@ enum class ThreadCause {
 template <>
 inline constexpr const char* kNames<ThreadCause>[] = {"few_tasks", "one_thread", "slow_core", "shared_unit"};
 
-// The work of the threads on an operator. Sums over the runs of `WatchReply`, nanoseconds.
-struct ThreadUsage {
-  std::int64_t time_ns = 0, parallel_ns = 0;  // total time, and its part in parallel regions
-  std::int64_t regions = 0;                   // number of parallel regions
-  std::vector<protocol::WatchedThread> threads;
-  std::int64_t runs = 0;
-  std::int64_t fastest_parallel_ns = 0;  // smallest time of a run in parallel regions
-  // The smallest time in tasks of a run that executed one task at a time; 0: there was no such run.
-  std::int64_t fastest_alone_ns = 0;
-
+// The work of the threads on an operator, and why they do not make it faster.
+struct ThreadUse : protocol::ThreadTimes {
   std::int64_t Tasks() const;
   std::int64_t BusyNs() const;
   std::optional<double> Efficiency() const;    // busy time / (threads x parallel time); absent: no region

@@ -18,14 +18,10 @@ WatchData MakeWatched(std::int64_t parallel_ns, std::vector<WatchedThread> threa
   reply.architecture = "x86-64";
   // vfmadd231ps %ymm1,%ymm2,%ymm0; ret
   reply.functions = {{"", 0x1000, 6, "c4e26db8c1c3", ""}, {"", 0x2000, 1, "c3", ""}};
-  protocol::WatchedOperator op{{0, 3, "backend", 2, 0},
+  protocol::WatchedOperator op{{10, parallel_ns + 100, parallel_ns, regions, threads},
+                               {0, 3, "backend", 2, 0},
                                "Convolution (NHWC, F32) IGEMM #1",
-                               10,
-                               parallel_ns + 100,
-                               parallel_ns,
-                               regions,
-                               {},
-                               threads};
+                               {}};
   protocol::WatchedCalls kernel{0, false, {}}, task{1, true, {}};
   for (WatchedThread& thread : op.threads) {
     thread.waiting_ns = op.time_ns - thread.busy_ns;
