@@ -22,7 +22,6 @@
 #include "show/formats/json/json.h"
 #include "show/formats/report.h"
 #include "show/subjects.h"
-#include "validate/difference.h"
 
 namespace etprof {
 namespace {
@@ -79,19 +78,7 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
       {kReportPage, [&report, analysis](std::ostream& out) { RenderHtmlWithJson(report, analysis, out); }}};
 }
 
-bool HasContents(const fs::path& file, const Contents& contents) {
-  try {
-    return Exists(file) && !FirstDifferentLine(file, contents);
-  } catch (const Error&) {
-    return false;  // not a regular file, or unreadable
-  }
-}
-
 }  // namespace
-
-void WriteToDisk(const fs::path& file, const Contents& contents) {
-  if (!HasContents(file, contents)) WriteFileAtomically(file, contents);
-}
 
 void RefuseForeignReports(const fs::path& folder, const std::string& option) {
   const auto has_file = [&](const char* name) { return Exists(folder / name); };

@@ -105,6 +105,10 @@ std::string ReadTextFile(const std::filesystem::path& path);
 void WriteFileAtomically(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view contents);
 
+// As WriteFileAtomically, but a file that has these contents is left as it is, so its folder may be
+// read-only. Calls `write` once, and keeps neither contents in memory.
+void WriteFileIfChanged(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
+
 // The Error (kDeviceFailed) for a file that cannot be written, with the system's reason (an errno) and a
 // remedy.
 Error CannotWrite(const std::filesystem::path& path, int error);

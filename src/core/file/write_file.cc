@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <iostream>
 #include <mutex>
 #include <optional>
@@ -37,11 +39,23 @@ constexpr std::string_view kTemporaryPrefix = ".etprof-";
 constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr std::size_t kHeadBytes = 4096;  // the part of a file by which its kind is recognized
 
-// Writes to a descriptor, and remembers the first error.
+// Writes to a descriptor, and remembers the first error. The descriptor is opened at the first difference to
+// `old_contents`, whose beginning is then written first. So nothing is opened for equal contents.
 class DescriptorBuffer : public std::streambuf {
  public:
-  explicit DescriptorBuffer(int descriptor) : descriptor_(descriptor) {
+  // `open` returns a descriptor or throws. Without `old_contents`, it is called here.
+  explicit DescriptorBuffer(std::function<int()> open, std::optional<ByteView> old_contents = {})
+      : open_(std::move(open)), old_contents_(AsText(old_contents.value_or(ByteView()))) {
     setp(buffer_.data(), buffer_.data() + buffer_.size());
+    if (!old_contents) descriptor_ = open_();
+  }
+  // Writes what is buffered. Returns whether the contents differ from the old ones. Throws the exceptions of
+  // `open`.
+  bool Finish() {
+    sync();
+    if (!descriptor_ && !failure_ && equal_bytes_ < old_contents_.size()) Open();
+    if (failure_) std::rethrow_exception(failure_);
+    return descriptor_.has_value();
   }
   int error() const { return error_; }
   // The first kHeadBytes bytes that were written.
@@ -56,25 +70,47 @@ class DescriptorBuffer : public std::streambuf {
   int sync() override {
     const auto head_bytes = std::min(static_cast<std::size_t>(pptr() - pbase()), kHeadBytes - head_.size());
     head_.append(pbase(), head_bytes);
-    if (error_ == 0) error_ = WriteAll(descriptor_, {pbase(), pptr()});
+    const std::string_view written(pbase(), pptr());
+    if (!descriptor_ && !failure_) {
+      if (old_contents_.substr(equal_bytes_).starts_with(written)) {
+        equal_bytes_ += written.size();
+      } else {
+        Open();
+      }
+    }
+    if (descriptor_ && error_ == 0) error_ = WriteAll(*descriptor_, written);
     setp(buffer_.data(), buffer_.data() + buffer_.size());
-    return error_ == 0 ? 0 : -1;
+    return error_ == 0 && !failure_ ? 0 : -1;
   }
 
  private:
-  int descriptor_;
+  // Opens the descriptor, and writes the equal beginning.
+  void Open() {
+    try {
+      descriptor_ = open_();
+      error_ = WriteAll(*descriptor_, old_contents_.substr(0, equal_bytes_));
+    } catch (...) {
+      failure_ = std::current_exception();  // a stream does not pass on exceptions of its buffer
+    }
+  }
+
+  std::function<int()> open_;
+  std::string_view old_contents_;
+  std::size_t equal_bytes_ = 0;  // before the first difference
+  std::optional<int> descriptor_;
+  std::exception_ptr failure_;
   int error_ = 0;
   std::string head_;
   std::array<char, 1 << 16> buffer_;
 };
 
-// Returns the first bytes of the contents. Throws if anything could not be written.
-std::string WriteInto(Descriptor& descriptor, const fs::path& path,
-                      const std::function<void(std::ostream&)>& write) {
-  DescriptorBuffer buffer(descriptor.number());
+// Writes by `buffer`, and closes `descriptor`, which it writes to. Returns the first bytes of the contents;
+// absent if nothing was written, since the old contents are equal. Throws if anything could not be written.
+std::optional<std::string> WriteInto(DescriptorBuffer& buffer, Descriptor& descriptor, const fs::path& path,
+                                     const std::function<void(std::ostream&)>& write) {
   std::ostream stream(&buffer);
   write(stream);
-  stream.flush();
+  if (!buffer.Finish()) return std::nullopt;
   int error = buffer.error();
   if (error == 0 && !stream) error = EIO;
   if (const int close_error = descriptor.Close(); error == 0) error = close_error;
@@ -223,30 +259,40 @@ std::optional<pid_t> WriterProcess(std::string_view name) {
   return process && *process > 0 ? process : std::nullopt;
 }
 
-// Writes a temporary file next to `target` and renames it to `target`. Messages name `path`. Absent
-// `permissions` are the default ones. `check` gets the first bytes of the new contents and throws if they
-// must not replace the target.
+// Writes a temporary file next to `target` and renames it to `target`, unless the contents are
+// `old_contents`. Messages name `path`. Absent `permissions` are the default ones. `check` gets the first
+// bytes of the new contents and throws if they must not replace the target.
 void ReplaceFile(const fs::path& target, const fs::path& path, std::optional<mode_t> permissions,
                  const std::function<void(std::ostream&)>& write,
-                 const std::function<void(std::string_view head)>& check = {}) {
-  const fs::path folder = target.parent_path();
-  if (!folder.empty()) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw CannotWrite(folder, error.value());
-  }
-  RemoveStaleTemporariesOnce(folder);
+                 const std::function<void(std::string_view head)>& check = {},
+                 std::optional<ByteView> old_contents = {}) {
   const fs::path temporary = MakeTemporaryName(target);
-  TemporaryGuard guard(temporary);
-  Descriptor descriptor(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (!descriptor) throw CannotWrite(path, errno);
-  ::flock(descriptor.number(), LOCK_EX | LOCK_NB);  // RemoveStaleTemporaries does not remove a locked file
-  if (permissions) static_cast<void>(::fchmod(descriptor.number(), *permissions));
-  const std::string head = WriteInto(descriptor, path, write);
-  if (check) check(head);
+  std::optional<TemporaryGuard> guard;
+  Descriptor descriptor;
+  DescriptorBuffer buffer(
+      [&] {
+        const fs::path folder = target.parent_path();
+        if (!folder.empty()) {
+          std::error_code error;
+          fs::create_directories(folder, error);
+          if (error) throw CannotWrite(folder, error.value());
+        }
+        RemoveStaleTemporariesOnce(folder);
+        guard.emplace(temporary);
+        descriptor =
+            Descriptor(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+        if (!descriptor) throw CannotWrite(path, errno);
+        // RemoveStaleTemporaries does not remove a locked file.
+        ::flock(descriptor.number(), LOCK_EX | LOCK_NB);
+        if (permissions) static_cast<void>(::fchmod(descriptor.number(), *permissions));
+        return descriptor.number();
+      },
+      old_contents);
+  const std::optional<std::string> head = WriteInto(buffer, descriptor, path, write);
+  if (!head) return;
+  if (check) check(*head);
   if (::rename(temporary.c_str(), target.c_str()) != 0) throw CannotWrite(path, errno);
-  guard.Keep();
+  guard->Keep();
 }
 
 Error CannotReplace(const fs::path& path, const std::string& reason) {
@@ -336,6 +382,18 @@ void WriteFileAtomically(const fs::path& path, std::string_view contents) {
   WriteFileAtomically(path, [&](std::ostream& out) { out << contents; });
 }
 
+void WriteFileIfChanged(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  std::optional<MappedFile> old;
+  try {
+    old = MappedFile::Open(path, kMaxTableBytes);
+  } catch (const Error&) {
+    // The file is missing, or is replaced although it cannot be read.
+  }
+  if (!old) return WriteFileAtomically(path, write);
+  ReplaceFile(
+      path, path, std::nullopt, write, [&](std::string_view) { old->RequireUnchanged(); }, old->bytes());
+}
+
 void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>& write) {
   if (IsStdout(path)) {
     std::cout.flush();
@@ -346,7 +404,8 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
   if (const auto descriptor_number = DescriptorNumber(path)) {
     Descriptor descriptor(::fcntl(*descriptor_number, F_DUPFD_CLOEXEC, 3));
     if (!descriptor) throw CannotWrite(path, errno);
-    WriteInto(descriptor, path, write);
+    DescriptorBuffer buffer([&] { return descriptor.number(); });
+    WriteInto(buffer, descriptor, path, write);
     return;
   }
   struct stat status {};
@@ -357,7 +416,8 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
                                 ? ConnectTo(path)
                                 : Descriptor(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
     if (!descriptor) throw CannotWrite(path, errno);
-    WriteInto(descriptor, path, write);
+    DescriptorBuffer buffer([&] { return descriptor.number(); });
+    WriteInto(buffer, descriptor, path, write);
     return;
   }
   const fs::path target = FollowLinks(path);

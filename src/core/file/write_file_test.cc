@@ -101,6 +101,42 @@ TEST_F(WriteFile, WritesIntoPipesAndSockets) {
   EXPECT_TRUE(fs::is_socket(socket));
 }
 
+TEST_F(WriteFile, WritesOnlyChangedFilesAndRendersThemOnce) {
+  const fs::path file = folder_ / "table.csv";
+  const std::string old_text(300'000, 'x');  // longer than a buffer
+  const auto file_number = [&] {
+    struct stat status {};
+    return ::stat(file.c_str(), &status) == 0 ? status.st_ino : 0;
+  };
+  // Returns whether the file was replaced.
+  const auto write = [&](const std::string& text) {
+    int calls = 0;
+    const auto old_number = file_number();
+    WriteFileIfChanged(file, [&](std::ostream& out) {
+      ++calls;
+      out << text;
+    });
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(Contents(file), text);
+    return file_number() != old_number;
+  };
+  EXPECT_TRUE(write(old_text));
+  EXPECT_FALSE(write(old_text));
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_FALSE(write(old_text));
+  fs::permissions(folder_, fs::perms::owner_all);
+  for (const std::string& text : {old_text + "more", old_text, old_text.substr(1), std::string(),
+                                  std::string("y"), old_text.substr(0, 200'000) + "y"}) {
+    EXPECT_TRUE(write(text)) << text.size();
+    EXPECT_FALSE(write(text)) << text.size();
+  }
+  EXPECT_EQ(CountEntries(), 1U);
+  // A file that cannot be replaced keeps its contents.
+  EXPECT_THROW(WriteFileIfChanged(file, [](std::ostream&) { throw std::runtime_error("stop"); }),
+               std::runtime_error);
+  EXPECT_EQ(Contents(file), old_text.substr(0, 200'000) + "y");
+}
+
 TEST_F(WriteFile, WritesIntoDevicesAndOwnDescriptors) {
   WriteOutput("/dev/null", kWriteNew);
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
