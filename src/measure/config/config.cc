@@ -97,7 +97,7 @@ class Reader {
     defaults_ = config;
     ReadDuration(fields, "sustained", ParseSustained, kSustainedRemedy, config.sustained);
     if (!config.power_mode.empty())
-      fields.CheckValue("power_mode", "", [&] { FindPowerMode(config.power_mode); });
+      fields.CheckValue("power_mode", [&] { FindPowerMode(config.power_mode); });
 
     const Json* experiments = fields.Find("experiments");
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
@@ -119,16 +119,6 @@ class Reader {
   }
 
  private:
-  // Resolves a relative path to the configuration's folder if it exists only there, else to the current
-  // folder.
-  std::filesystem::path Resolve(const std::filesystem::path& path) const {
-    if (path.empty()) return {};  // treated as not given
-    if (path.is_absolute()) return path.lexically_normal();
-    const std::filesystem::path beside = std::filesystem::absolute(source_.file).parent_path() / path;
-    if (!Exists(path) && Exists(beside)) return beside.lexically_normal();
-    return std::filesystem::absolute(path).lexically_normal();
-  }
-
   static void ReadDuration(JsonFields& fields, const char* key, decltype(&ParsePeriod) parse,
                            const char* remedy, Nanoseconds& value) {
     const auto text = fields.Text(key);
@@ -141,9 +131,9 @@ class Reader {
   // Checks and converts settings beyond the types and ranges of their keys.
   void ConvertSettings(JsonFields& fields, ExperimentSettings& settings) const {
     for (std::filesystem::path* path : {&settings.model, &settings.runner, &settings.data})
-      *path = Resolve(*path);
-    for (std::string& library : settings.load) library = Resolve(library).string();
-    if (IsWheel(settings.executorch)) settings.executorch = Resolve(settings.executorch).string();
+      *path = source_.Resolve(*path);
+    for (std::string& library : settings.load) library = source_.Resolve(library).string();
+    if (IsWheel(settings.executorch)) settings.executorch = source_.Resolve(settings.executorch).string();
     if (auto devices = fields.Texts("device", false)) settings.devices = *std::move(devices);
     if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
     if (const Json* place = fields.Find("place")) ReadPlace(fields, *place, settings);
@@ -162,32 +152,15 @@ class Reader {
               ? affinity->get<std::string>()
               : CpusText(fields.Integers("cpu_affinity", 0, static_cast<int>(kMaxCpu)).value());
       if (!settings.cpu_affinity.empty())
-        fields.CheckValue("cpu_affinity", "", [&] { CheckCpus(settings.cpu_affinity); });
+        fields.CheckValue("cpu_affinity", [&] { CheckCpus(settings.cpu_affinity); });
     }
     ReadDuration(fields, "period", ParsePeriod, kPeriodRemedy, settings.period);
     if (fields.Find("device") != nullptr) CheckDevices(settings.devices, fields);
-    ReadEnvironment(fields, settings.environment);
-  }
-
-  static void ReadEnvironment(JsonFields& fields, std::map<std::string, std::string>& environment) {
-    const Json* object = fields.Find("env");
-    if (object == nullptr) return;
-    if (!object->is_object()) throw fields.KeyError("env", "must be an object of texts");
-    for (const auto& [name, value] : object->items()) {
-      if (!IsVariableName(name))
-        throw fields.KeyError(
-            "env", fmt::format("\"{}\" is not a name of a variable, which has letters, digits, and _", name));
-      if (!value.is_string() && !value.is_number())
-        throw fields.KeyError("env", fmt::format("{} must be a text", name));
-      environment[name] = value.is_string() ? value.get<std::string>() : value.dump();
-      if (environment[name].find('\0') != std::string::npos)
-        throw fields.KeyError("env", fmt::format("{} has a NUL character", name));
-    }
+    fields.AddVariables("env", settings.environment);
   }
 
   static void CheckDevices(const std::vector<std::string>& devices, const JsonFields& fields) {
-    for (const std::string& device : devices)
-      fields.CheckValue("device", "", [&] { CheckDeviceName(device); });
+    for (const std::string& device : devices) fields.CheckValue("device", [&] { CheckDeviceName(device); });
   }
 
   void ReadPlace(const JsonFields& fields, const Json& object, ExperimentSettings& settings) const {
@@ -223,7 +196,7 @@ class Reader {
     } else {
       inputs.kind =
           texts.size() == 1 && std::filesystem::path(texts[0]).extension() == ".inputs" ? "saved" : "files";
-      for (const std::string& text : texts) inputs.paths.push_back(Resolve(text).string());
+      for (const std::string& text : texts) inputs.paths.push_back(source_.Resolve(text).string());
     }
     return inputs;
   }

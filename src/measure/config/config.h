@@ -274,11 +274,10 @@ struct ConfigContext {
   bool runner_of_device = false;
 };
 
-// Reads a configuration file. Relative paths are relative to the current folder if such a file exists there,
-// else to the configuration's folder. Throws Error (kBadInput) with file, line if known, JSON path, and
-// remedy for: invalid JSON, unknown keys (with the nearest known key), wrong types, values out of range,
-// names that repeat, that are no file names, or that etprof's own files have, and sizes above the limits in
-// docs/reference/config.md.
+// Reads a configuration file. Paths are resolved by JsonFields::Source::Resolve. Throws Error (kBadInput)
+// with file, line if known, JSON path, and remedy for: invalid JSON, unknown keys (with the nearest known
+// key), wrong types, values out of range, names that repeat, that are no file names, or that etprof's own
+// files have, and sizes above the limits in docs/reference/config.md.
 Config ReadConfig(const std::filesystem::path& path, const ConfigContext& context);
 Config ParseConfig(const std::string& text, const std::filesystem::path& path, const ConfigContext& context);
 

@@ -173,6 +173,18 @@ TEST(Config, ReadsCommandsAsTextsAndLists) {
   EXPECT_EQ(config.experiments[0].environment.at("N"), "1");
 }
 
+TEST(Config, ResolvesPathsLikeSuites) {
+  const ExperimentConfig experiment =
+      Parse(R"({"model": "no/such.pte", "runner_path": "", "load": "/l/../m.so",
+    "experiments": [{"name": "a"}]})")
+          .experiments[0];
+  EXPECT_EQ(experiment.model, "/some/where/no/such.pte") << "in the folder of the configuration";
+  EXPECT_EQ(experiment.runner,
+            Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}]})").experiments[0].runner)
+      << "not given";
+  EXPECT_THAT(experiment.load, ElementsAre("/m.so"));
+}
+
 TEST(Config, KeepOnlyKeepsPairsAmongKeptExperiments) {
   Config config = Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
     "analysis": {"compare_pairs": [{"baseline": "a", "candidate": "b"}, {"baseline": "a", "candidate": "c"}]}})");

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/file/file.h"
 #include "core/json/json.h"
 #include "core/text/suggest.h"
+#include "device/device.h"
 #include "device/tool.h"
 
 namespace etprof {
@@ -79,6 +81,11 @@ nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* rem
   }
 }
 
+std::filesystem::path JsonFields::Source::Resolve(const std::filesystem::path& path) const {
+  if (path.empty()) return {};
+  return std::filesystem::absolute(Exists(path) ? path : file.parent_path() / path).lexically_normal();
+}
+
 JsonFields::JsonFields(const nlohmann::json& object, const Source& source, std::string path)
     : object_(object), source_(source), path_(std::move(path)) {
   if (!object_.is_object()) {
@@ -96,12 +103,11 @@ Error JsonFields::KeyError(const std::string& key, const std::string& problem) c
   return error;
 }
 
-void JsonFields::CheckValue(const std::string& key, const std::string& prefix,
-                            const std::function<void()>& check) const {
+void JsonFields::CheckValue(const std::string& key, const std::function<void()>& check) const {
   try {
     check();
   } catch (const Error& error) {
-    throw KeyError(key, prefix + error.problem()).Remedy(error.remedy());
+    throw KeyError(key, error.problem()).Remedy(error.remedy());
   }
 }
 
@@ -177,6 +183,21 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
     texts.push_back(item.get<std::string>());
   }
   return texts;
+}
+
+void JsonFields::AddVariables(const std::string& key, std::map<std::string, std::string>& variables) {
+  const nlohmann::json* const object = Find(key);
+  if (object == nullptr) return;
+  if (!object->is_object()) throw KeyError(key, "must be an object of texts");
+  for (const auto& [name, value] : object->items()) {
+    if (!IsVariableName(name))
+      throw KeyError(
+          key, fmt::format("\"{}\" is not a name of a variable, which has letters, digits, and _", name));
+    if (!value.is_string() && !value.is_number()) throw KeyError(key, fmt::format("{} must be a text", name));
+    std::string& text = variables[name] = value.is_string() ? value.get<std::string>() : value.dump();
+    if (text.find('\0') != std::string::npos)
+      throw KeyError(key, fmt::format("{} has a NUL character", name));
+  }
 }
 
 void JsonFields::RequireElements(const std::string& key, const MemberInfo& info) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -24,6 +25,10 @@ class JsonFields {
   struct Source {
     const std::string& text;
     std::filesystem::path file;
+
+    // Resolves a path in the file: relative to the current folder if such a file is there, else to the file's
+    // folder. An empty path counts as not given and stays empty.
+    std::filesystem::path Resolve(const std::filesystem::path& path) const;
   };
   JsonFields(const nlohmann::json& object, const Source& source, std::string path);
 
@@ -38,6 +43,10 @@ class JsonFields {
   // One string (with `split`: split at blanks, respecting quotes), or a list of strings.
   std::optional<std::vector<std::string>> Texts(const std::string& key, bool split);
 
+  // Adds the environment variables of an object, whose values are texts or numbers, and replaces those of the
+  // same name.
+  void AddVariables(const std::string& key, std::map<std::string, std::string>& variables);
+
   // Throws if a list is empty or has duplicates although `info` forbids that.
   void RequireElements(const std::string& key, const MemberInfo& info);
 
@@ -47,9 +56,8 @@ class JsonFields {
 
   // An Error (kBadInput) about the value of a key, with the file, line, and path.
   Error KeyError(const std::string& key, const std::string& problem) const;
-  // Calls `check`, and turns its Error into an Error about the key, with `prefix` before the problem.
-  void CheckValue(const std::string& key, const std::string& prefix,
-                  const std::function<void()>& check) const;
+  // Calls `check`, and turns its Error into an Error about the key.
+  void CheckValue(const std::string& key, const std::function<void()>& check) const;
   std::string Path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
  private:

@@ -25,8 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSuiteRemedy = "see docs/guides/suites.md";
-// Prefix of errors about values that the command line takes, too.
-constexpr const char* kErrorPrefix = "is wrong: ";
 constexpr std::size_t kMaxCells = 10'000;
 
 // The last part of a source as the name of a folder: "Net" for "models/net.py:Net".
@@ -56,19 +54,18 @@ class SuiteReader {
         throw fields.KeyError("dtypes", fmt::format("\"{}\" is not a data type", dtype));
     }
     CheckKeptOperators(fields, suite);
-    fields.CheckValue("devices", kErrorPrefix, [&] { CheckDeviceNames(suite.devices); });
-    fields.CheckValue("variants", kErrorPrefix, [&] { std::ranges::for_each(suite.variants, ParseVariant); });
+    fields.CheckValue("devices", [&] { CheckDeviceNames(suite.devices); });
+    fields.CheckValue("variants", [&] { std::ranges::for_each(suite.variants, ParseVariant); });
     suite.include = ReadRules("include", fields);
     suite.exclude = ReadRules("exclude", fields);
-    if (!suite.cpus.empty()) fields.CheckValue("cpus", kErrorPrefix, [&] { CheckCpus(suite.cpus); });
+    if (!suite.cpus.empty()) fields.CheckValue("cpus", [&] { CheckCpus(suite.cpus); });
     if (!suite.period.empty() && !ParsePeriod(suite.period)) {
       throw fields.KeyError("period", fmt::format("\"{}\" is not a duration", suite.period))
           .Remedy(kPeriodRemedy);
     }
-    if (!suite.power_mode.empty())
-      fields.CheckValue("power_mode", kErrorPrefix, [&] { FindPowerMode(suite.power_mode); });
-    if (const auto runner = fields.Text("runner_path")) suite.runner = Resolve(*runner);
-    for (std::string& library : suite.load) library = Resolve(library).string();
+    if (!suite.power_mode.empty()) fields.CheckValue("power_mode", [&] { FindPowerMode(suite.power_mode); });
+    if (const auto runner = fields.Text("runner_path")) suite.runner = source_.Resolve(*runner);
+    for (std::string& library : suite.load) library = source_.Resolve(library).string();
     if (const auto slowdown = fields.Text("max_slowdown")) {
       suite.max_slowdown = ParsePercent(*slowdown);
       if (!suite.max_slowdown || *suite.max_slowdown <= -1) {
@@ -76,24 +73,12 @@ class SuiteReader {
             .Remedy("give one, such as \"2%\"");
       }
     }
-    suite.environment = Texts("env", fields);
-    for (const auto& [name, value] : suite.environment) {
-      if (!IsVariableName(name))
-        throw fields.KeyError("env", fmt::format("\"{}\" is not a name of a variable", name));
-    }
+    fields.AddVariables("env", suite.environment);
     fields.Finish();
     return suite;
   }
 
  private:
-  // Resolves a path as for a configuration: relative to the current folder if it exists there, else to the
-  // file's folder.
-  fs::path Resolve(const std::string& text) const {
-    const fs::path path = text;
-    if (path.is_absolute() || Exists(path)) return fs::absolute(path).lexically_normal();
-    return (fs::absolute(source_.file).parent_path() / path).lexically_normal();
-  }
-
   static std::map<std::string, std::string> Texts(const std::string& key, JsonFields& fields) {
     std::map<std::string, std::string> texts;
     const nlohmann::json* object = fields.Find(key);
@@ -148,7 +133,7 @@ class SuiteReader {
       const std::string text = json.get<std::string>();
       model.name = NameFromSource(text);
       if (text.ends_with(".pte")) {
-        model.programs[""] = Resolve(text);
+        model.programs[""] = source_.Resolve(text);
       } else {
         model.source = text;
       }
@@ -166,7 +151,7 @@ class SuiteReader {
       for (const auto& [dtype, program] : Texts("programs", model_fields)) {
         if (dtype.empty() || dtype != SafeFileName(dtype))
           throw model_fields.KeyError("programs", fmt::format("\"{}\" is not a data type", dtype));
-        model.programs[dtype] = Resolve(program);
+        model.programs[dtype] = source_.Resolve(program);
       }
       if (model_fields.Find("name") == nullptr) model.name = NameFromSource(model.source);
       model_fields.Finish();

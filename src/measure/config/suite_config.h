@@ -142,7 +142,7 @@ struct SuiteConfig {
     v("load", &S::load,
       Key({.meaning = "libraries of custom operators or of another backend, a path or a list",
            .or_single = true}));
-    v("env", kDocumentedKey<std::map<std::string, std::string>>,
+    v("env", kDocumentedKey<std::map<std::string, std::variant<std::string, double>>>,
       Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }
 };

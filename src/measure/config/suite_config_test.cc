@@ -73,6 +73,16 @@ TEST(Suite, UsesExistingPrograms) {
   EXPECT_THAT(CellNames(suite), ElementsAre("net_xnnpack_fp32  local", "two int8 local"));
 }
 
+TEST(Suite, ReadsPathsAndVariablesLikeConfigurations) {
+  const SuiteConfig suite = ParseSuite(R"({"models": ["no/such.pte"], "runner_path": "", "load": "/l/../m.so",
+    "env": {"A": "b", "N": 1}})",
+                                       "/some/where/nightly.json");
+  EXPECT_EQ(suite.models[0].programs.at(""), "/some/where/no/such.pte");
+  EXPECT_EQ(suite.runner, "") << "not given";
+  EXPECT_THAT(suite.load, ElementsAre("/m.so"));
+  EXPECT_EQ(suite.environment, (std::map<std::string, std::string>{{"A", "b"}, {"N", "1"}}));
+}
+
 TEST(Suite, KeepsOperatorsOfModelsThatNameThem) {
   const SuiteConfig suite = ParsedSuite(
       R"({"models": [{"model": "a", "keep": ["add,cat", "add"]}, "b", {"name": "c", "programs": {"int8+keep": "c.pte"}}],
@@ -89,21 +99,29 @@ TEST(Suite, ReportsProblems) {
   };
   ExpectGoldenMessages("measure/config/suite_names", name_problem, {"a/b", "a b", "a,b", ".a", "-a", ""});
   EXPECT_EQ(ParseSuite(R"({"models": ["a b,c.pte"]})", "s.json").models[0].name, "a_b_c");
-  ExpectGoldenMessages(
-      "measure/config/suite_problems", SuiteProblem,
-      {R"({"models": []})", R"({"models": ["a"], "dtype": "fp32"})", R"({"models": ["a", "x/a"]})",
-       R"({"models": ["a"], "devices": ["pi5"]})", R"({"models": ["a"], "variants": ["foo=1"]})",
-       R"({"models": ["a"], "variants": ["isa=-avx2", "isa=-avx2"]})",
-       R"({"models": ["a"], "variants": [""]})", R"({"models": ["a"], "dtypes": ["../x"]})",
-       R"({"models": ["a"], "dtypes": [""]})", R"({"models": ["a"], "dtypes": []})",
-       R"({"models": ["a"], "dtypes": ["int8+keep"]})",
-       R"({"models": [{"model": "a", "keep": ","}], "dtypes": ["int8+keep"]})",
-       R"({"models": [{"model": "a", "keep": "add"}], "dtypes": ["fp16+keep"]})",
-       R"({"models": [{"model": "a", "keep": "add"}], "dtypes": ["int8"]})",
-       R"({"models": ["a"], "exclude": [{"model": []}]})",
-       R"({"models": ["a"], "exclude": [{"device": "adb*"}]})",
-       R"({"models": ["a"], "exclude": [{"model": "a"}]})", R"({"models": ["a"], "max_slowdown": "much"})",
-       R"({"models": ["a"], "env": {"A B": "1"}})"});
+  ExpectGoldenMessages("measure/config/suite_problems", SuiteProblem,
+                       {R"({"models": []})",
+                        R"({"models": ["a"], "dtype": "fp32"})",
+                        R"({"models": ["a", "x/a"]})",
+                        R"({"models": ["a"], "devices": ["pi5"]})",
+                        R"({"models": ["a"], "variants": ["foo=1"]})",
+                        R"({"models": ["a"], "variants": ["isa=-avx2", "isa=-avx2"]})",
+                        R"({"models": ["a"], "variants": [""]})",
+                        R"({"models": ["a"], "dtypes": ["../x"]})",
+                        R"({"models": ["a"], "dtypes": [""]})",
+                        R"({"models": ["a"], "dtypes": []})",
+                        R"({"models": ["a"], "dtypes": ["int8+keep"]})",
+                        R"({"models": [{"model": "a", "keep": ","}], "dtypes": ["int8+keep"]})",
+                        R"({"models": [{"model": "a", "keep": "add"}], "dtypes": ["fp16+keep"]})",
+                        R"({"models": [{"model": "a", "keep": "add"}], "dtypes": ["int8"]})",
+                        R"({"models": ["a"], "exclude": [{"model": []}]})",
+                        R"({"models": ["a"], "exclude": [{"device": "adb*"}]})",
+                        R"({"models": ["a"], "exclude": [{"model": "a"}]})",
+                        R"({"models": ["a"], "max_slowdown": "much"})",
+                        R"({"models": ["a"], "env": {"A B": "1"}})",
+                        R"({"models": ["a"], "env": {"A": true}})",
+                        R"({"models": ["a"], "env": {"A": "x\u0000y"}})",
+                        R"({"models": ["a"], "env": []})"});
 }
 
 TEST(Suite, GivesEachDeviceItsOwnFolder) {
