@@ -54,7 +54,7 @@ template <>
 inline constexpr const char* kNames<ThreadCause>[] = {"few_tasks", "one_thread", "slow_core", "shared_unit"};
 
 // The work of the threads on an operator, and why they do not make it faster.
-struct ThreadUse : protocol::ThreadTimes {
+struct ThreadUsage : protocol::ThreadTimes {
   std::int64_t Tasks() const;
   std::int64_t BusyNs() const;
   std::optional<double> Efficiency() const;    // busy time / (threads x parallel time); absent: no region

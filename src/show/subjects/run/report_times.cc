@@ -172,13 +172,14 @@ std::string LegendText(const Report& report, const Variants& variants) {
   if (variants.candidate != nullptr)
     runs = fmt::format("{} and {}", variants.baseline.common_runs,
                        CountedText(variants.candidate->common_runs, steady(*variants.candidate)));
-  return AddUndefinedText(
-      fmt::format(
-          "Means over {} traced steady runs within Tukey's fences. Each column adds up as printed, so "
-          "last digits may differ by one from the same times elsewhere. \"{}\" leads from the traced "
-          "total to the median latency. \"same\": no difference larger than the margin.",
-          runs, variants.TracerRow()),
-      report);
+  std::string text = fmt::format(
+      "Means over {} within Tukey's fences. Each column adds up as printed, so last digits may differ by one "
+      "from the same times elsewhere.",
+      runs);
+  if (variants.HasTracer())
+    text += fmt::format(" \"{}\" leads from the traced total to the median latency.", variants.TracerRow());
+  if (variants.candidate == nullptr) return text;
+  return AddUndefinedText(text + " \"same\": no difference larger than the margin.", report);
 }
 
 void AddSelfTimes(const Report& report, const Variants& variants, std::vector<SelfTime> groups,
