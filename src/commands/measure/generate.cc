@@ -348,8 +348,9 @@ std::function<int()> GenerateCommand(CLI::App& app) {
                    .threads = "1; several are measured side by side",
                    .output_root = "out_<model>/runs/<platform>-generate"},
                   app);
-  for (const char* const option : {"--method", "--inputs"})
-    app.get_option(option)->description("Not accepted: the tests determine it (see etprof profile)");
+  // The steps of a language model determine the method and the inputs. These options exist only so that their
+  // use is reported as an error.
+  for (const char* const option : {"--method", "--inputs"}) app.get_option(option)->group("");
   AddViewOptions(app, arguments->view, "Show the result as JSON", "tests");
   return [arguments] { return RunGenerate(*arguments); };
 }
