@@ -252,7 +252,7 @@ bool RecoverRunDirectory(const std::filesystem::path& folder) {
   }
   const RunDirectory directory = RunDirectory::Open(run.folder);
   // Read again under the lock, since another process may have written the directory meanwhile.
-  run = LoadRunDirectory(folder, / * include_unlisted_etdumps = * / false);
+  run = LoadRunDirectory(folder, /*include_unlisted_etdumps=*/false);
   RunData named;
   named.folder = run.folder;
   ReadManifestFile(named);

@@ -154,7 +154,7 @@ class LadderDocument {
     const bool all_same =
         any_has(Verdict::kSame) && !any_has(Verdict::kInconclusive) && !any_has(Verdict::kContended);
     const bool all_contended =
-        any(Verdict::kContended) && !any(Verdict::kSame) && !any(Verdict::kInconclusive);
+        any_has(Verdict::kContended) && !any_has(Verdict::kSame) && !any_has(Verdict::kInconclusive);
     for (const Effect& effect : effects) {
       if (!effect.Has(Verdict::kSlower)) continue;
       const std::vector<std::size_t>& slower = effect.threads.at(Verdict::kSlower);
