@@ -171,14 +171,17 @@ bool IsSameFile(const std::string& a, const std::string& b) {
 
 // Throws Error (kBadInput) if an input is a pipe, a device, or a socket. Throws Error (kUsage) if an option's
 // value is empty, as a shell gives for an unset variable (it would mean the current folder, the default, or
-// nothing at all), or if the command would overwrite its own inputs or outputs, or measured or exported
-// files.
+// nothing at all), if two options write to the standard output, or if the command would overwrite its own
+// inputs or outputs, or measured or exported files.
 void CheckOptionValues(const CLI::App& command) {
   std::vector<std::string> used_files = {kHistoryFile};
   std::vector<const CLI::Option*> outputs;
+  std::vector<std::string> stdout_options;
+  bool has_stdout_file = false;
   for (const CLI::Option* const option : command.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
     if (name == "command" || option->count() == 0) continue;  // the arguments of another program
+    if (name == "--json" || name == "--csv") stdout_options.push_back(name);
     // A flag without a value: its result names no file.
     if (option->get_items_expected_max() == 0 && option->results().front() == "true") continue;
     const bool is_output =
@@ -195,8 +198,16 @@ void CheckOptionValues(const CLI::App& command) {
     for (const std::string& file : option->results()) {
       if (is_path && !is_output && file != "-" && Exists(file) && !IsFolder(file)) RequireRegularFile(file);
     }
+    const bool is_stdout = is_output && IsStdout(option->results().front());
+    has_stdout_file = has_stdout_file || is_stdout;
+    if (is_stdout) stdout_options.push_back(name);
     if (is_output) outputs.push_back(option);
     if (!is_output) used_files.insert(used_files.end(), option->results().begin(), option->results().end());
+  }
+  if (has_stdout_file && stdout_options.size() > 1) {
+    throw Error(ExitCode::kUsage, fmt::format("only one of `{}` can write to the standard output",
+                                              fmt::join(stdout_options, "`, `")))
+        .Remedy("name a file for all but one of them");
   }
   for (const CLI::Option* const option : outputs) {
     const std::string file = option->results().front();

@@ -76,6 +76,19 @@ def test_an_option_given_twice():
     )
 
 
+@pytest.mark.parametrize("other", [["--json"], ["--csv"], ["--markdown", "-"]])
+def test_only_one_result_goes_to_the_standard_output(other):
+    completed = program.run("analyze", program.DATA / "toy_cnn.t1.etdump", "--html", "-", *other)
+    assert completed.returncode == 2
+    assert completed.stdout == ""
+    assert "can write to the standard output" in program.one_error(completed.stderr)
+    assert program.run("analyze", program.DATA / "toy_cnn.t1.etdump", "--html", "-", "--quiet").returncode == 0
+
+
+def test_a_table_of_another_command_is_refused_before_a_measurement():
+    assert "is not a table that every run has" in run_refused("profile", program.DATA / "toy_cnn.pte", "--csv=ladder")
+
+
 def test_nan_is_not_a_number():
     for option, low, high in (
         ("--margin", "0.000001", "1"),

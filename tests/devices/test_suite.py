@@ -544,6 +544,13 @@ def test_what_is_left_of_the_time_goes_to_the_least_certain(suite):
     assert noisy["launches"] <= 20  # in all of the ten minutes there would be hundreds
 
 
+def test_a_larger_number_of_launches_adds_the_missing_ones(suite):
+    keys = {"devices": ["local"], "exclude": [{"dtype": "int8"}]}
+    for launches, expected in ((2, 2), (4, 4), (3, 4)):
+        assert suite.run(suite.write(launches=launches, **keys)).returncode == 0
+        assert [run["schedule"]["launches"] for run in suite.runs().values()] == [expected, expected]
+
+
 def test_seconds_of_an_outdated_measurement_do_not_count(suite):
     exclude = [{"dtype": "int8"}]
     path = suite.write(devices=["local"], exclude=exclude, launches=None, max_minutes=10, precision=0.2)
