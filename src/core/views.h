@@ -24,6 +24,7 @@ auto MapValues(const auto& map) {
 // The indices of the values for which `condition`, a function or a pointer to a member, is true.
 std::vector<std::size_t> IndicesWhere(const auto& values, const auto& condition) {
   std::vector<std::size_t> indices;
+  indices.reserve(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::invoke(condition, values[i])) indices.push_back(i);
   }

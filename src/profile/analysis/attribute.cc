@@ -144,7 +144,7 @@ void MarkFirstRuns(const Trace& trace, const std::vector<Nanoseconds>& inits, Ru
   };
   std::vector<std::size_t> by_time(runs.locations.size());
   std::iota(by_time.begin(), by_time.end(), std::size_t{0});
-  std::ranges::stable_sort(by_time, {}, start);
+  if (!std::ranges::is_sorted(by_time, {}, start)) std::ranges::stable_sort(by_time, {}, start);
   if (!runs.locations.empty()) runs.locations.front().is_first = true;
   for (const Nanoseconds init : inits) {
     const auto next = std::ranges::lower_bound(by_time, init, {}, start);
