@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,13 @@ def test_an_environment_that_cannot_be_looked_into_is_none(tmp_path: Path) -> No
     assert export["checks"][0]["found"].endswith(", python3")
     completed = subprocess.run([copy, "export"], env=environment, capture_output=True, text=True, timeout=600)
     assert (completed.returncode, completed.stdout, completed.stderr) == (0, "exported\n", "")
+
+
+def test_a_client_that_prints_without_end(tmp_path: Path) -> None:
+    make_program(tmp_path, "adb", "while :; do echo on; done")
+    started = time.monotonic()
+    assert doctor(PATH=f"{tmp_path}:{os.environ['PATH']}")["adb"]["adb"]["state"] == "missing"
+    assert time.monotonic() - started < 60
 
 
 def test_a_runner_that_is_not_there() -> None:

@@ -17,6 +17,7 @@
 #include "commands/measurement/device.h"
 #include "commands/measurement/locate.h"
 #include "commands/terminal/show.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/units.h"
@@ -54,11 +55,20 @@ Check Missing(std::string name, std::string found, std::string remedy = kBootstr
   return {std::move(name), CheckState::kMissing, std::move(found), std::move(remedy)};
 }
 
-// Returns the output of a program; absent if the program does not exist or fails.
+// Returns the output of a program; absent if the program does not exist, fails, prints more than 1 MiB, or
+// runs for longer than `seconds`.
 std::optional<std::string> RunForOutput(const std::vector<std::string>& command,
                                         double seconds = kToolTimeoutSeconds) {
+  constexpr std::size_t kMaxToolOutputBytes = std::size_t{1} << 20U;
+  const double deadline = MonotonicSeconds() + seconds;
+  std::size_t bytes = 0;
+  const auto require_end = [&](std::string_view line) {
+    bytes += line.size() + 1;
+    if (bytes > kMaxToolOutputBytes || MonotonicSeconds() > deadline)
+      throw Error(ExitCode::kDeviceFailed, "prints without an end");
+  };
   try {
-    const ToolRun run = RunTool({command, {}, {}}, seconds, {}, {});
+    const ToolRun run = RunTool({command, {}, {}}, seconds, require_end, {});
     if (run.status.Success()) return run.output;
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
