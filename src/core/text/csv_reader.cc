@@ -11,23 +11,23 @@ constexpr const char* kQuoteFields = "quote fields as RFC 4180 has it";
 
 CsvReader::CsvReader(std::string_view text, std::string file_name)
     : text_(text), file_name_(std::move(file_name)) {
-  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
+  if (text_.starts_with("\xef\xbb\xbf")) position_ = 3;
 }
 
 bool CsvReader::Next(std::vector<std::string_view>& fields) {
   fields.clear();
   unescaped_.clear();
   record_line_ = line_;
-  if (at_ >= text_.size()) return false;
+  if (position_ >= text_.size()) return false;
   while (true) {
-    fields.push_back(at_ < text_.size() && text_[at_] == '"' ? QuotedField() : PlainField());
-    if (at_ >= text_.size()) {
+    fields.push_back(position_ < text_.size() && text_[position_] == '"' ? QuotedField() : PlainField());
+    if (position_ >= text_.size()) {
       Fail(line_, "the last line has no end: the file is cut",
            "write it again, or end it with a line break if it is complete");
     }
-    const char c = text_[at_++];
+    const char c = text_[position_++];
     if (c == ',') continue;
-    if (c == '\r' && at_ < text_.size() && text_[at_] == '\n') ++at_;
+    if (c == '\r' && position_ < text_.size() && text_[position_] == '\n') ++position_;
     ++line_;
     break;
   }
@@ -45,43 +45,45 @@ void CsvReader::Fail(std::uint64_t line, const std::string& problem, const char*
 }
 
 std::string_view CsvReader::PlainField() {
-  const std::size_t start = at_;
-  while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r' &&
-         text_[at_] != '"') {
-    ++at_;
+  const std::size_t start = position_;
+  while (position_ < text_.size() && text_[position_] != ',' && text_[position_] != '\n' &&
+         text_[position_] != '\r' && text_[position_] != '"') {
+    ++position_;
   }
   const bool is_stray =
-      at_ < text_.size() &&
-      (text_[at_] == '"' || (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n'));
+      position_ < text_.size() &&
+      (text_[position_] == '"' ||
+       (text_[position_] == '\r' && position_ + 1 < text_.size() && text_[position_ + 1] != '\n'));
   if (is_stray) {
     Fail(line_,
-         text_[at_] == '"' ? "a quote in a field that does not begin with one"
-                           : "a carriage return without a line feed",
+         text_[position_] == '"' ? "a quote in a field that does not begin with one"
+                                 : "a carriage return without a line feed",
          kQuoteFields);
   }
-  return text_.substr(start, at_ - start);
+  return text_.substr(start, position_ - start);
 }
 
 std::string_view CsvReader::QuotedField() {
   const std::uint64_t opening_line = line_;
-  const std::size_t start = ++at_;
+  const std::size_t start = ++position_;
   bool has_doubled_quotes = false;
-  while (at_ < text_.size()) {
-    if (text_[at_] == '\n') ++line_;
-    if (text_[at_] != '"') {
-      ++at_;
+  while (position_ < text_.size()) {
+    if (text_[position_] == '\n') ++line_;
+    if (text_[position_] != '"') {
+      ++position_;
       continue;
     }
-    if (at_ + 1 >= text_.size() || text_[at_ + 1] != '"') break;
+    if (position_ + 1 >= text_.size() || text_[position_ + 1] != '"') break;
     has_doubled_quotes = true;
-    at_ += 2;
+    position_ += 2;
   }
-  if (at_ >= text_.size()) {
+  if (position_ >= text_.size()) {
     Fail(opening_line, "a quoted field that begins here has no end", "the file is cut: write it again");
   }
-  const std::string_view raw = text_.substr(start, at_ - start);
-  ++at_;
-  if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r') {
+  const std::string_view raw = text_.substr(start, position_ - start);
+  ++position_;
+  if (position_ < text_.size() && text_[position_] != ',' && text_[position_] != '\n' &&
+      text_[position_] != '\r') {
     Fail(line_, "text after the closing quote of a field", kQuoteFields);
   }
   if (!has_doubled_quotes) return raw;

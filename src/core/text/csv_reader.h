@@ -30,7 +30,7 @@ class CsvReader {
 
   std::string_view text_;
   std::string file_name_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   std::uint64_t line_ = 1, record_line_ = 1;
   std::size_t columns_ = 0;            // fields of the first record; 0: not read yet
   std::deque<std::string> unescaped_;  // fields of the current record whose quotes were doubled

@@ -75,13 +75,13 @@ struct NodeId {
 };
 std::optional<NodeId> ParseNodeId(std::string_view text) {
   for (const std::string_view kind : kNames<SpanKind>) {
-    const std::size_t at = text.find(fmt::format("/{}/", kind));
-    if (at == std::string_view::npos || at == 0) continue;
-    const std::size_t before = text.rfind('/', at - 1);
-    if (before == std::string_view::npos) continue;
-    std::string_view instruction = text.substr(before + 1, at - before - 1);
+    const std::size_t slash = text.find(fmt::format("/{}/", kind));
+    if (slash == std::string_view::npos || slash == 0) continue;
+    const std::size_t previous_slash = text.rfind('/', slash - 1);
+    if (previous_slash == std::string_view::npos) continue;
+    std::string_view instruction = text.substr(previous_slash + 1, slash - previous_slash - 1);
     if (instruction.starts_with('-')) instruction.remove_prefix(1);
-    if (IsDigits(instruction)) return NodeId{text.substr(0, before), kind};
+    if (IsDigits(instruction)) return NodeId{text.substr(0, previous_slash), kind};
   }
   return std::nullopt;
 }
