@@ -14,7 +14,7 @@ std::ptrdiff_t CheckIndex(std::string_view check) {
 
 }  // namespace
 
-bool Findings::HasBroken(std::string_view check) const {
+bool Findings::HasViolation(std::string_view check) const {
   return std::ranges::any_of(findings_, [&](const ValidationFinding& finding) {
     return finding.check == check && finding.severity == ValidationFinding::Severity::kBroken;
   });

@@ -38,13 +38,13 @@ inline constexpr std::string_view kChecks[] = {"lock",
 class Findings {
  public:
   // Throws std::logic_error for a check that is not in kChecks.
-  void AddBroken(std::string_view check, const std::string& file, const std::string& problem) {
+  void AddViolation(std::string_view check, const std::string& file, const std::string& problem) {
     Add(ValidationFinding::Severity::kBroken, check, file, problem);
   }
   void AddWarning(std::string_view check, const std::string& file, const std::string& problem) {
     Add(ValidationFinding::Severity::kWarning, check, file, problem);
   }
-  bool HasBroken(std::string_view check) const;
+  bool HasViolation(std::string_view check) const;
   bool HasFile(const std::string& file) const;  // a finding of any severity
 
   // The findings in the order of kChecks, then in the order in which they were added.

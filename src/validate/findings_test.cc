@@ -10,10 +10,10 @@ namespace {
 
 TEST(Findings, AreOrderedByCheckAndLimitedPerFile) {
   Findings findings;
-  for (int i = 0; i < 9; ++i) findings.AddBroken("sums", "a.json", std::to_string(i));
+  for (int i = 0; i < 9; ++i) findings.AddViolation("sums", "a.json", std::to_string(i));
   findings.AddWarning("manifest", "manifest.json", "x");
-  EXPECT_TRUE(findings.HasBroken("sums"));
-  EXPECT_FALSE(findings.HasBroken("manifest"));
+  EXPECT_TRUE(findings.HasViolation("sums"));
+  EXPECT_FALSE(findings.HasViolation("manifest"));
   const std::vector<ValidationFinding> ordered = findings.Take();
   ASSERT_EQ(ordered.size(), 7U);
   EXPECT_EQ(ordered[0].check, "manifest");
@@ -23,7 +23,7 @@ TEST(Findings, AreOrderedByCheckAndLimitedPerFile) {
 
 TEST(Findings, RejectUnknownChecks) {
   Findings findings;
-  EXPECT_THROW(findings.AddBroken("sum", "a", "b"), std::logic_error);
+  EXPECT_THROW(findings.AddViolation("sum", "a", "b"), std::logic_error);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ std::string Validator::Relative(const std::filesystem::path& file) const {
 
 std::vector<ValidationFinding> Validator::Finish() {
   if (locked_) {
-    findings_.AddBroken("lock", ".lock", "another etprof is measuring into it: wait for it");
+    findings_.AddViolation("lock", ".lock", "another etprof is measuring into it: wait for it");
     return findings_.Take();
   }
   CheckFinished();
@@ -85,8 +85,8 @@ std::vector<ValidationFinding> Validator::Finish() {
 
 void Validator::CheckFinished() {
   if (run_.status == RunData::Status::kRunning) {
-    findings_.AddBroken("finished", kManifestFile,
-                        "its status is \"running\", and nothing runs: it was killed");
+    findings_.AddViolation("finished", kManifestFile,
+                           "its status is \"running\", and nothing runs: it was killed");
   }
   if (run_.status == RunData::Status::kInterrupted) {
     findings_.AddWarning("finished", kManifestFile,
@@ -103,11 +103,11 @@ void Validator::CheckFinished() {
     if (entry->is_directory(ignored)) {
       if (path.filename() != "launches" || foreign_) return;
       if (!std::filesystem::is_empty(path, ignored))
-        findings_.AddBroken("finished", Relative(path),
-                            "parts of launches that were not merged: `etprof recover` merges them");
+        findings_.AddViolation("finished", Relative(path),
+                               "parts of launches that were not merged: `etprof recover` merges them");
       entry.disable_recursion_pending();
     } else if (path.extension() == ".tmp" && !IsTemporaryName(path)) {
-      findings_.AddBroken("finished", Relative(path), "a file that was not written to its end");
+      findings_.AddViolation("finished", Relative(path), "a file that was not written to its end");
     }
   });
 }
@@ -128,7 +128,7 @@ json Validator::ReadJson(const std::string& name) {
   const std::filesystem::path path = run_.folder / (name + ".json");
   const auto report_problem = [&](const std::string& problem) {
     foreign_ ? findings_.AddWarning(name, name + ".json", problem)
-             : findings_.AddBroken(name, name + ".json", problem);
+             : findings_.AddViolation(name, name + ".json", problem);
     return json(json::value_t::discarded);
   };
   if (!Exists(path) && name.ends_with("_summary") && !must_have_analysis()) {
@@ -147,7 +147,7 @@ json Validator::ReadJson(const std::string& name) {
   if (foreign_) return value;
   const std::vector<SchemaProblem> problems = CheckSchema(value, GetPublishedSchema(name));
   for (const SchemaProblem& problem : problems) {
-    findings_.AddBroken(
+    findings_.AddViolation(
         name, name + ".json",
         fmt::format("{} {}", problem.path.empty() ? "the whole" : problem.path, problem.problem));
   }
@@ -163,31 +163,32 @@ void Validator::CheckManifest() {
 
 void Validator::CheckMetrics() {
   const json metrics = ReadJson("metrics");
-  if (foreign_ || !metrics.is_object() || findings_.HasBroken("manifest")) return;
+  if (foreign_ || !metrics.is_object() || findings_.HasViolation("manifest")) return;
   // The summaries of latencies are in both files; the manifest's are compared with the CSV.
   const json expected = json(ToJson(Metrics(run_), run_.folder)).at("results");
   const json& results = manifest_.at("results");
   if (metrics.at("results").size() != results.size()) {
-    findings_.AddBroken(
+    findings_.AddViolation(
         "metrics", kMetricsFile,
         fmt::format("has {} results, the manifest has {}", metrics.at("results").size(), results.size()));
     return;
   }
-  const bool latencies_known = !findings_.HasBroken("latency_csv") && !findings_.HasBroken("latency_counts");
+  const bool latencies_known =
+      !findings_.HasViolation("latency_csv") && !findings_.HasViolation("latency_counts");
   for (std::size_t i = 0; i < results.size() && i < expected.size(); ++i) {
     for (const auto& [key, value] : metrics.at("results")[i].items()) {
       if (value != results[i].at(key)) {
-        findings_.AddBroken("metrics", kMetricsFile,
-                            fmt::format("results[{}].{} is {}, in the manifest {}", i, key, value.dump(),
-                                        results[i].at(key).dump()));
+        findings_.AddViolation("metrics", kMetricsFile,
+                               fmt::format("results[{}].{} is {}, in the manifest {}", i, key, value.dump(),
+                                           results[i].at(key).dump()));
       }
     }
     if (!latencies_known || run_.experiments[i].latency_csv.empty()) continue;
     for (const char* key : {"latency_ms", "median_ms", "min_ms", "max_ms", "runs"}) {
       if (results[i].at(key) == expected[i].at(key)) continue;
-      findings_.AddBroken("latency_values", Relative(run_.experiments[i].latency_csv),
-                          fmt::format("gives {} {}, the manifest says {}", key, expected[i].at(key).dump(),
-                                      results[i].at(key).dump()));
+      findings_.AddViolation("latency_values", Relative(run_.experiments[i].latency_csv),
+                             fmt::format("gives {} {}, the manifest says {}", key, expected[i].at(key).dump(),
+                                         results[i].at(key).dump()));
     }
   }
 }
@@ -201,9 +202,9 @@ void Validator::CheckConfig() {
     return;
   try {
     if (!ParseJson(ReadTextFile(path)).is_object())
-      findings_.AddBroken("config", kConfigFile, "is not JSON, or is cut short");
+      findings_.AddViolation("config", kConfigFile, "is not JSON, or is cut short");
   } catch (const Error& problem) {
-    findings_.AddBroken("config", kConfigFile, problem.problem());
+    findings_.AddViolation("config", kConfigFile, problem.problem());
   }
 }
 
@@ -218,7 +219,7 @@ bool Validator::CheckNamedFile(const std::string& name, const std::string& probl
   } else {
     return true;
   }
-  is_required ? findings_.AddBroken("files", Relative(file), problem)
+  is_required ? findings_.AddViolation("files", Relative(file), problem)
               : findings_.AddWarning("files", Relative(file), problem);
   return false;
 }
@@ -280,8 +281,9 @@ void Validator::CheckPeaks() {
   for (const json& entry : peaks.at("entries")) {
     for (const json& label : entry.at("experiments")) {
       if (labels.contains(label.get<std::string>())) continue;
-      findings_.AddBroken("peaks", kPeaksFile,
-                          fmt::format("has the peaks of {}, which is not an experiment here", label.dump()));
+      findings_.AddViolation(
+          "peaks", kPeaksFile,
+          fmt::format("has the peaks of {}, which is not an experiment here", label.dump()));
     }
   }
 }
@@ -293,8 +295,8 @@ void Validator::CheckWatch() {
       std::int64_t sum = 0;
       for (const protocol::WatchedThread& thread : op.threads) sum += thread.busy_ns + thread.waiting_ns;
       if (sum == op.time_ns * data.watch->reply.threads) continue;
-      findings_.AddBroken("watch", Relative(WatchFile(data)),
-                          fmt::format("the times of the threads in {} do not add up", op.name));
+      findings_.AddViolation("watch", Relative(WatchFile(data)),
+                             fmt::format("the times of the threads in {} do not add up", op.name));
       break;
     }
   }

@@ -73,9 +73,9 @@ void CheckExperiment(const json& experiment, Findings& findings) {
   const std::uint64_t experiment_total = Integer(experiment.at("groups").at("total_ns"));
   const auto expect = [&](const char* table, std::uint64_t sum, std::uint64_t total) {
     if (sum == total) return;
-    findings.AddBroken("sums", kAnalysisFile,
-                       fmt::format("{}: the rows of {} add up to {} ns, the whole is {} ns", name, table,
-                                   SignedText(sum), SignedText(total)));
+    findings.AddViolation("sums", kAnalysisFile,
+                          fmt::format("{}: the rows of {} add up to {} ns, the whole is {} ns", name, table,
+                                      SignedText(sum), SignedText(total)));
   };
   for (const char* table : {"groups", "categories", "places"}) {
     const json& rows = experiment.at(table);
@@ -92,9 +92,10 @@ void CheckExperiment(const json& experiment, Findings& findings) {
   if (mean.is_number() && tracer.is_number() && median.is_number()) {
     const double sum = mean.get<double>() + tracer.get<double>(), p50 = median.get<double>();
     if (std::fabs(sum - p50) > 1e-9 * std::fabs(p50)) {
-      findings.AddBroken("sums", kAnalysisFile,
-                         fmt::format("{}: mean_execute_ms and tracer_ms add up to {} ms, the median is {} ms",
-                                     name, sum, p50));
+      findings.AddViolation(
+          "sums", kAnalysisFile,
+          fmt::format("{}: mean_execute_ms and tracer_ms add up to {} ms, the median is {} ms", name, sum,
+                      p50));
     }
   }
 }
@@ -103,7 +104,7 @@ void CheckComparison(const json& comparison, Findings& findings) {
   const std::string name = fmt::format("{} against {}", comparison.at("candidate").get<std::string>(),
                                        comparison.at("baseline").get<std::string>());
   const auto add_finding = [&](const std::string& problem) {
-    findings.AddBroken("deltas", kAnalysisFile, fmt::format("{}: {}", name, problem));
+    findings.AddViolation("deltas", kAnalysisFile, fmt::format("{}: {}", name, problem));
   };
   const json& whole = comparison.at("whole");
   for (const char* table : {"groups", "categories", "operators"}) {
@@ -141,9 +142,9 @@ void CheckSums(const json& summary, Findings& findings) {
   }
   for (const auto& [group, ms] : summary.at("category_totals_ms").items()) {
     if (std::fabs(totals[group] - ms.get<double>()) > 1e-9 * std::fabs(ms.get<double>())) {
-      findings.AddBroken("sums", kAnalysisFile,
-                         fmt::format("category_totals_ms.{} is {} ms, its ETDumps have {} ms", group,
-                                     ms.get<double>(), totals[group]));
+      findings.AddViolation("sums", kAnalysisFile,
+                            fmt::format("category_totals_ms.{} is {} ms, its ETDumps have {} ms", group,
+                                        ms.get<double>(), totals[group]));
     }
   }
 }
@@ -237,7 +238,7 @@ bool Validator::InputsAreValid() const {
                                          "run_counts",     "latency_csv", "latency_counts",
                                          "latency_values", "peaks",       "watch"};
   return !inputs_missing_ &&
-         std::ranges::none_of(kInputs, [&](const char* check) { return findings_.HasBroken(check); });
+         std::ranges::none_of(kInputs, [&](const char* check) { return findings_.HasViolation(check); });
 }
 
 // Reports differences only if the data themselves are sound, and only for files without other findings.
@@ -267,7 +268,7 @@ void Validator::ReportDifference(const Difference& difference) {
   } else if (!must_have_analysis()) {
     findings_.AddWarning(difference.check, difference.file, difference.problem);
   } else {
-    findings_.AddBroken(difference.check, difference.file, difference.problem);
+    findings_.AddViolation(difference.check, difference.file, difference.problem);
   }
 }
 

@@ -89,7 +89,7 @@ void Validator::CheckLatencies(const json& result) {
   }
   if (text.empty()) return;
   if (!IsLatencyCsv(text)) {
-    findings_.AddBroken("latency_csv", name, "has not the columns of a latency CSV");
+    findings_.AddViolation("latency_csv", name, "has not the columns of a latency CSV");
     return;
   }
   std::map<RunGroup, std::int64_t> counts;
@@ -101,19 +101,19 @@ void Validator::CheckLatencies(const json& result) {
       ++counts[{row.launch, row.burst ? row.burst->round : -1, row.phase}];
     } catch (const std::invalid_argument& invalid) {
       readable = false;
-      findings_.AddBroken("latency_csv", name, fmt::format("line {}: {}", line, invalid.what()));
+      findings_.AddViolation("latency_csv", name, fmt::format("line {}: {}", line, invalid.what()));
     }
   };
   const std::string problem = ReadRecords(text, name, count_row);
-  if (!problem.empty()) findings_.AddBroken("latency_csv", name, problem);
+  if (!problem.empty()) findings_.AddViolation("latency_csv", name, problem);
   if (!problem.empty() || !readable) return;
   std::map<RunGroup, std::int64_t> expected = CountManifestRuns(result);
   for (const auto& [group, count] : counts) expected[group] -= count;
   for (const auto& [group, missing] : expected) {
     if (missing == 0) continue;
-    findings_.AddBroken("latency_counts", name,
-                        fmt::format("{}: {} runs, the manifest says {}", Text(group), counts[group],
-                                    counts[group] + missing));
+    findings_.AddViolation("latency_counts", name,
+                           fmt::format("{}: {} runs, the manifest says {}", Text(group), counts[group],
+                                       counts[group] + missing));
   }
 }
 
@@ -130,7 +130,7 @@ void Validator::CompareFile(std::string_view check, const std::filesystem::path&
                                     source, *line)});
     }
   } catch (const Error& problem) {
-    findings_.AddBroken(check, Relative(file), problem.problem());
+    findings_.AddViolation(check, Relative(file), problem.problem());
   }
 }
 
@@ -141,7 +141,7 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
         "run_counts", Relative(data.etdump),
         fmt::format("holds {} runs, and the manifest does not know of which launches", profile.runs.size()));
   } else if (data.etdump_runs.size() != profile.runs.size()) {
-    findings_.AddBroken(
+    findings_.AddViolation(
         "run_counts", Relative(data.etdump),
         fmt::format("holds {} runs, the manifest says {}", profile.runs.size(), data.etdump_runs.size()));
     return;  // the tables have the labels of other runs
@@ -171,7 +171,7 @@ void Validator::CheckKernels() {
     };
     CompareFile("kernels", KernelTablePath(data.xnntrace_log), render, "log");
     if (must_have_analysis() && !Exists(run_.folder / kKernelViewFile))
-      findings_.AddBroken("files", kKernelViewFile, "is not there");
+      findings_.AddViolation("files", kKernelViewFile, "is not there");
   }
 }
 
@@ -179,7 +179,7 @@ void Validator::ReportUnreadable(const ExperimentData& data, const std::string& 
   std::error_code error;
   // The "files" check reports an empty file that the manifest names.
   if (!foreign_ && std::filesystem::file_size(data.etdump, error) == 0 && !error) return;
-  findings_.AddBroken("etdump", Relative(data.etdump), problem);
+  findings_.AddViolation("etdump", Relative(data.etdump), problem);
 }
 
 void Validator::CheckOtherCsvFiles() {
@@ -203,13 +203,13 @@ void Validator::CheckOtherCsvFiles() {
         static const std::vector<std::string> columns = KitColumns();
         if (line == 1 && is_timeline &&
             (fields.size() < columns.size() || !std::equal(columns.begin(), columns.end(), fields.begin()))) {
-          findings_.AddBroken("csv", name, "has not the columns of a timeline");
+          findings_.AddViolation("csv", name, "has not the columns of a timeline");
         }
       };
       const std::string problem = ReadRecords(text, name, check_header);
-      if (!problem.empty()) findings_.AddBroken("csv", name, problem);
+      if (!problem.empty()) findings_.AddViolation("csv", name, problem);
     } catch (const Error& problem) {
-      findings_.AddBroken("csv", name, problem.problem());
+      findings_.AddViolation("csv", name, problem.problem());
     }
   }
 }
