@@ -177,7 +177,7 @@ KernelsResult ReadAndWriteKernels(const KernelsOptions& options) {
     MakeLabelsUnique(report);
     report.comparison = CompareKernels(report.views, 0, 1);
   } else if (report.views.size() == 2 && !report.comparison) {
-    CompareOffWithOn(report);
+    CompareSme2OffWithOn(report);
   }
   result.written_file = WriteOutputs(options, report);
   return result;

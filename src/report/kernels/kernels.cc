@@ -140,7 +140,7 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
   return comparison;
 }
 
-void CompareOffWithOn(KernelReport& report) {
+void CompareSme2OffWithOn(KernelReport& report) {
   if (report.views.size() != 2) return;
   for (const std::size_t off : {std::size_t{0}, std::size_t{1}}) {
     const std::string a = Lower(report.views[off].label), b = Lower(report.views[1 - off].label);
@@ -207,7 +207,7 @@ KernelReport MakeKernelReport(const RunData& run, const std::vector<std::optiona
     }
   }
   report.watched = FindWatchedExperiments(run);
-  CompareOffWithOn(report);
+  CompareSme2OffWithOn(report);
   for (const ComparePair& pair : run.pairs) {
     if (pair.baseline >= profiles.size() || pair.candidate >= profiles.size() || !profiles[pair.baseline] ||
         !profiles[pair.candidate]) {

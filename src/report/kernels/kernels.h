@@ -184,7 +184,7 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
                                 std::size_t candidate);
 
 // Compares the views if there are exactly two, one labeled "... off" and the other "... on".
-void CompareOffWithOn(KernelReport& report);
+void CompareSme2OffWithOn(KernelReport& report);
 
 // If two views have the same label, relabels them as SME2 off and SME2 on, in this order.
 void MakeLabelsUnique(KernelReport& report);

@@ -78,7 +78,7 @@ TEST_F(Kernels, ComparesLogsByStatusAndOperator) {
   KernelReport report;
   report.views = {ReadKernelView(kData + "/toy_cnn.t1.log", "sme2_off"),
                   ReadKernelView(Write("on.log", on), "sme2_on")};
-  CompareOffWithOn(report);
+  CompareSme2OffWithOn(report);
   ASSERT_TRUE(report.comparison);
   EXPECT_EQ(report.comparison->unchanged.size(), 37U);
   ASSERT_THAT(report.comparison->kernels, SizeIs(2));
@@ -108,7 +108,7 @@ TEST_F(Kernels, ComparesOnlyOffWithOn) {
   KernelReport report;
   report.views = {ReadKernelView(kData + "/toy_cnn.t1.log", "a"),
                   ReadKernelView(kData + "/toy_cnn.t1.log", "b")};
-  CompareOffWithOn(report);
+  CompareSme2OffWithOn(report);
   EXPECT_FALSE(report.comparison);
 }
 

@@ -73,16 +73,15 @@ TEST(RunClasses, FindsDifferentOperators) {
   EXPECT_NEAR(*report.experiments[0].run_classes[1].latency.p50, 6e6, 100);
 }
 
-TEST(RunClasses, FindsTwoSizes) {
+TEST(RunClasses, SeparatesInputSizes) {
   const Report report = MakeRunsReport(60, [](std::size_t run) {
     return RunTimes{.attention = (run % 2 == 0 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run)};
   });
   EXPECT_THAT(ListClassNames(report), ElementsAre("faster (29 runs)", "slower (30 runs)"));
 }
 
-// The classes of more runs than are sampled are exact, even if every second run differs.
-// interval.
-TEST(RunClasses, FindsTwoSizesOfManyRuns) {
+// The classes contain every run even if only some runs are sampled and every second run differs.
+TEST(RunClasses, SeparatesInputSizesOfManyRuns) {
   const auto is_small = [](std::size_t run) { return run % 2 == 0; };
   const Report alternating = MakeRunsReport(
       8001, [&](std::size_t run) { return RunTimes{.attention = is_small(run) ? 1'000'000 : 3'000'000}; });
@@ -92,15 +91,15 @@ TEST(RunClasses, FindsTwoSizesOfManyRuns) {
   EXPECT_THAT(ListClassNames(changed), ElementsAre("runs 2-3001", "runs 3002-8001"));
 }
 
-TEST(RunClasses, FindsAChangeOfSize) {
+TEST(RunClasses, SplitsRunsWhereInputSizeChanges) {
   const Report report = MakeRunsReport(61, [](std::size_t run) {
     return RunTimes{.attention = (run < 31 ? 1'000'000 : 3'000'000) + static_cast<Nanoseconds>(run % 7)};
   });
   EXPECT_THAT(ListClassNames(report), ElementsAre("runs 2-31", "runs 32-61"));
 }
 
-// A prefill and decode steps: all operators change, by factors that a slower machine does not cause.
-TEST(RunClasses, FindsTwoSizesOfAllOperators) {
+// Between prefill and decode steps all operators change, by factors that a slower machine does not cause.
+TEST(RunClasses, SeparatesPrefillFromDecodeSteps) {
   const Report report = MakeRunsReport(60, [](std::size_t run) {
     return run % 4 == 0 ? RunTimes{.linear = 20'000'000, .attention = 30'000'000} : RunTimes{};
   });
