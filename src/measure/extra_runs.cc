@@ -27,7 +27,7 @@ namespace {
 // A kind of extra runs, such as those of `--counters`.
 struct ExtraRuns {
   const char* name;                        // name in warnings and in the log: "counters"
-  const char* foreign_warning;             // warning for foreign runners, which do not support these runs
+  const char* third_party_runner_warning;  // warning for third-party runners, which do not support these runs
   const char* emulated_warning = nullptr;  // warning for emulated CPUs; null: they support these runs
 };
 
@@ -68,7 +68,8 @@ void MeasureEach(const ExtraRuns& extra_runs, const ExtraRunsSetup& setup,
     ExperimentData& data = setup.run.experiments[u];
     if (data.trace_enabled || !data.error.empty()) continue;
     if (data.foreign || (data.emulated && extra_runs.emulated_warning != nullptr)) {
-      Warn(extra_runs, data.foreign ? extra_runs.foreign_warning : extra_runs.emulated_warning, data);
+      Warn(extra_runs, data.foreign ? extra_runs.third_party_runner_warning : extra_runs.emulated_warning,
+           data);
       continue;
     }
     const ParticipantSetup unit_setup = setup.make_setup(u);

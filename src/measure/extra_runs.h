@@ -45,9 +45,9 @@ std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, co
                                                         const std::vector<std::size_t>& units);
 
 // Measures the machine's peaks once for each group of experiments (GroupByConditions) and writes peaks.json
-// into the results directory. Skips experiments that were emulated, run by a foreign runner, kernel-log runs,
-// or failed. Groups whose runner cannot measure peaks, or for which `seconds_left` does not suffice, get a
-// warning in the run.
+// into the results directory. Skips experiments that were emulated, run by a third-party runner, kernel-log
+// runs, or failed. Groups whose runner cannot measure peaks, or for which `seconds_left` does not suffice,
+// get a warning in the run.
 void MeasurePeaks(const ExtraRunsSetup& setup, const Config& config,
                   const std::function<double()>& seconds_left);
 

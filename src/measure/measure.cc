@@ -88,7 +88,7 @@ class Measurement {
         waited_before_launches_ += MonotonicSeconds() - start;
       }
       if (!config_.power_mode.empty()) run_.power_mode = device_.SetPowerMode(config_.power_mode);
-      foreign_.clear();
+      is_third_party_runner_.clear();
       ProbeRunners();
     });
     InitializeRun(hash);
@@ -205,8 +205,8 @@ class Measurement {
           throw Error(ExitCode::kDeviceFailed, failure.what()).InFile(experiment.runner.string());
         }
       }
-      foreign_.push_back(!ready_by_runner[key].has_value());
-      if (foreign_.back() && !experiment.isa.empty()) {
+      is_third_party_runner_.push_back(!ready_by_runner[key].has_value());
+      if (is_third_party_runner_.back() && !experiment.isa.empty()) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("experiment \"{}\" has an isa mask, which only etprof-runner can apply",
                                 experiment.name))
@@ -214,19 +214,20 @@ class Measurement {
             .Remedy("leave out runner_path, or build a runner for each variant");
       }
       const std::string release = ReleaseName(experiment.executorch);
-      if (!release.empty() && (foreign_.back() || ready_by_runner[key]->executorch_version != release)) {
-        throw Error(
-            ExitCode::kBadInput,
-            fmt::format(
-                "experiment \"{}\" is to run ExecuTorch {}, and its runner runs {}", experiment.name, release,
-                foreign_.back() ? "what was linked into it" : ready_by_runner[key]->executorch_version))
+      if (!release.empty() &&
+          (is_third_party_runner_.back() || ready_by_runner[key]->executorch_version != release)) {
+        throw Error(ExitCode::kBadInput,
+                    fmt::format("experiment \"{}\" is to run ExecuTorch {}, and its runner runs {}",
+                                experiment.name, release,
+                                is_third_party_runner_.back() ? "what was linked into it"
+                                                              : ready_by_runner[key]->executorch_version))
             .InFile(experiment.runner.string())
             .Remedy("leave out the runner: the etprof-runner next to etprof takes the release's libraries");
       }
       const bool paced = experiment.period > 0;
       const bool sustained = config_.sustained > 0 && experiment.mode == "timing";
       const bool has_place = experiment.place.has_value();
-      if (foreign_.back() && (paced || sustained || has_place)) {
+      if (is_third_party_runner_.back() && (paced || sustained || has_place)) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("experiment \"{}\" {}, which only etprof-runner can do", experiment.name,
                                 has_place ? "has a place"
@@ -305,7 +306,7 @@ class Measurement {
       data.configuration_sha256 = ExperimentDigest(experiment);
       data.model = experiment.model;
       data.model_sha256 = digest(experiment.model);
-      data.foreign = foreign_[unit.experiment];
+      data.foreign = is_third_party_runner_[unit.experiment];
       data.trace_enabled = experiment.mode == "xnntrace";
       data.tracer_always_on = data.foreign || data.trace_enabled;
       data.isa = experiment.isa;
@@ -708,7 +709,7 @@ class Measurement {
   const MeasureOptions& options_;
   RunDirectory directory_;
   Interruption interruption_;
-  std::vector<bool> foreign_;  // by experiment
+  std::vector<bool> is_third_party_runner_;  // by experiment
   // The key consists of the number of threads and the digest of the configuration without name, method, and
   // place.
 

@@ -51,9 +51,9 @@ Validator::Validator(const std::filesystem::path& folder, std::string etprof_ver
       summary_(ReadJsonOrDiscard(folder / kAnalysisFile)) {
   const std::filesystem::path path = folder / kManifestFile;
   // The SME2 profiling kit's manifests have neither key.
-  foreign_ = !Exists(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
-                               !manifest_.contains("schema_version"));
-  run_ = LoadRunDirectory(folder, /*include_unlisted_etdumps=*/foreign_ || !manifest_.is_object());
+  has_foreign_layout_ = !Exists(path) || (manifest_.is_object() && !manifest_.contains("config_hash") &&
+                                          !manifest_.contains("schema_version"));
+  run_ = LoadRunDirectory(folder, /*include_unlisted_etdumps=*/has_foreign_layout_ || !manifest_.is_object());
   RecoverInMemory(run_);
   locked_ = IsLocked(run_.folder);
 }
@@ -101,7 +101,7 @@ void Validator::CheckFinished() {
     std::error_code ignored;
     const std::filesystem::path& path = entry->path();
     if (entry->is_directory(ignored)) {
-      if (path.filename() != "launches" || foreign_) return;
+      if (path.filename() != "launches" || has_foreign_layout_) return;
       if (!std::filesystem::is_empty(path, ignored))
         findings_.AddViolation("finished", Relative(path),
                                "parts of launches that were not merged: `etprof recover` merges them");
@@ -127,8 +127,8 @@ void Validator::ForEachEntry(
 json Validator::ReadJson(const std::string& name) {
   const std::filesystem::path path = run_.folder / (name + ".json");
   const auto report_problem = [&](const std::string& problem) {
-    foreign_ ? findings_.AddWarning(name, name + ".json", problem)
-             : findings_.AddViolation(name, name + ".json", problem);
+    has_foreign_layout_ ? findings_.AddWarning(name, name + ".json", problem)
+                        : findings_.AddViolation(name, name + ".json", problem);
     return json(json::value_t::discarded);
   };
   if (!Exists(path) && name.ends_with("_summary") && !must_have_analysis()) {
@@ -144,7 +144,7 @@ json Validator::ReadJson(const std::string& name) {
   }
   json value = ParseJson(text);
   if (value.is_discarded()) return report_problem(text.empty() ? "is empty" : "is not JSON, or is cut short");
-  if (foreign_) return value;
+  if (has_foreign_layout_) return value;
   const std::vector<SchemaProblem> problems = CheckSchema(value, GetPublishedSchema(name));
   for (const SchemaProblem& problem : problems) {
     findings_.AddViolation(
@@ -157,13 +157,13 @@ json Validator::ReadJson(const std::string& name) {
 void Validator::CheckManifest() {
   const json manifest = ReadJson("manifest");
   // Counts are read from the manifest only if it fits its schema.
-  if (foreign_ || !manifest.is_object()) return;
+  if (has_foreign_layout_ || !manifest.is_object()) return;
   for (const json& result : manifest.at("results")) CheckLatencies(result);
 }
 
 void Validator::CheckMetrics() {
   const json metrics = ReadJson("metrics");
-  if (foreign_ || !metrics.is_object() || findings_.HasViolation("manifest")) return;
+  if (has_foreign_layout_ || !metrics.is_object() || findings_.HasViolation("manifest")) return;
   // The summaries of latencies are in both files; the manifest's are compared with the CSV.
   const json expected = json(ToJson(Metrics(run_), run_.folder)).at("results");
   const json& results = manifest_.at("results");
@@ -197,7 +197,7 @@ void Validator::CheckConfig() {
   const std::filesystem::path path = run_.folder / kConfigFile;
   std::error_code error;
   // The "files" check reports a missing or empty file.
-  if (foreign_ || !std::filesystem::is_regular_file(path, error) ||
+  if (has_foreign_layout_ || !std::filesystem::is_regular_file(path, error) ||
       std::filesystem::file_size(path, error) == 0)
     return;
   try {
@@ -240,7 +240,7 @@ void Validator::CheckNamedFiles() {
       }
     }
   }
-  if (foreign_) return;
+  if (has_foreign_layout_) return;
   inputs_missing_ = inputs_missing_ || !Exists(run_.folder / kMetricsFile);  // the reports list metrics.json
   CheckNamedFile(kConfigFile, "");
   if (Exists(run_.folder / kReportPage))
@@ -275,7 +275,7 @@ void Validator::CheckHashes() {
 void Validator::CheckPeaks() {
   if (!Exists(run_.folder / kPeaksFile)) return;
   const json peaks = ReadJson("peaks");
-  if (foreign_ || !peaks.is_object()) return;
+  if (has_foreign_layout_ || !peaks.is_object()) return;
   std::set<std::string> labels;
   for (const ExperimentData& data : run_.experiments) labels.insert(data.label);
   for (const json& entry : peaks.at("entries")) {

@@ -34,12 +34,12 @@ class Validator {
   const RunData& run() const { return run_; }
   // True if another tool wrote the directory, or if it is a folder of ETDumps. Missing files that only etprof
   // writes are warnings then.
-  bool foreign() const { return foreign_; }
+  bool has_foreign_layout() const { return has_foreign_layout_; }
   // True while another etprof measures into the directory, so that nothing else can be checked.
   bool locked() const { return locked_; }
 
   // True if the analysis can be repeated, to compare its files with those in the directory.
-  bool can_rebuild() const { return !locked_ && !foreign_ && manifest_.is_object(); }
+  bool can_rebuild() const { return !locked_ && !has_foreign_layout_ && manifest_.is_object(); }
   // Options of the stored analysis: whether it wrote per-event CSVs, and whether it included ETDumps that the
   // manifest does not name.
   bool analyzed_with_timeline() const;
@@ -101,7 +101,7 @@ class Validator {
   std::string etprof_version_;
   nlohmann::json manifest_;  // discarded if it cannot be read
   nlohmann::json summary_;   // analysis_summary.json; discarded if it cannot be read
-  bool foreign_ = false;
+  bool has_foreign_layout_ = false;
   bool locked_ = false;
   Findings findings_;
   std::set<std::filesystem::path> compared_;  // CSV files that a check other than "csv" has read

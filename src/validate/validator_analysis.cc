@@ -201,7 +201,7 @@ void Validator::CheckDerived(const std::filesystem::path& file,
 void Validator::CheckAnalysis() {
   ReadJson("pipeline_summary");
   const json summary = ReadJson("analysis_summary");
-  if (foreign_ || !summary.is_object()) return;
+  if (has_foreign_layout_ || !summary.is_object()) return;
   CheckSums(summary, findings_);
   if (manifest_.is_object()) CheckAnalysisOfTraces(summary);
   for (const json& file : summary.at("csv_files"))

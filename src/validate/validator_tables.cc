@@ -135,7 +135,7 @@ void Validator::CompareFile(std::string_view check, const std::filesystem::path&
 }
 
 void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const Profile& profile) {
-  if (foreign_ || !manifest_.is_object()) return;
+  if (has_foreign_layout_ || !manifest_.is_object()) return;
   if (data.etdump_runs.empty()) {
     findings_.AddWarning(
         "run_counts", Relative(data.etdump),
@@ -162,7 +162,7 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
 }
 
 void Validator::CheckKernels() {
-  if (foreign_ || !manifest_.is_object()) return;
+  if (has_foreign_layout_ || !manifest_.is_object()) return;
   for (const ExperimentData& data : run_.experiments) {
     if (data.xnntrace_log.empty() || !Exists(data.xnntrace_log)) continue;
     const auto render = [&](std::ostream& out) {
@@ -178,7 +178,7 @@ void Validator::CheckKernels() {
 void Validator::ReportUnreadable(const ExperimentData& data, const std::string& problem) {
   std::error_code error;
   // The "files" check reports an empty file that the manifest names.
-  if (!foreign_ && std::filesystem::file_size(data.etdump, error) == 0 && !error) return;
+  if (!has_foreign_layout_ && std::filesystem::file_size(data.etdump, error) == 0 && !error) return;
   findings_.AddViolation("etdump", Relative(data.etdump), problem);
 }
 

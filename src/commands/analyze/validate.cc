@@ -17,7 +17,7 @@ namespace etprof {
 
 Validation ValidateRun(const std::string& folder) {
   Validator validator(folder, ETPROF_VERSION);
-  if (validator.locked()) return {folder, validator.foreign(), validator.Finish()};
+  if (validator.locked()) return {folder, validator.has_foreign_layout(), validator.Finish()};
   // The number of warnings of each ETDump that the manifest names (of all ETDumps if there is no manifest).
   std::map<std::filesystem::path, std::size_t> warning_counts;
   for (const ExperimentData& data : validator.run().experiments)
@@ -57,7 +57,7 @@ Validation ValidateRun(const std::string& folder) {
     for (std::size_t i = 0; i < run.experiments.size(); ++i)
       report_if_unread(run.experiments[i], profiles[i].has_value());
   }
-  return {folder, validator.foreign(), validator.Finish()};
+  return {folder, validator.has_foreign_layout(), validator.Finish()};
 }
 
 Validation RecoverRun(const std::string& folder) {

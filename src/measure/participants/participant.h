@@ -37,7 +37,8 @@ class Participant {
  public:
   virtual ~Participant() = default;
 
-  // True if every burst runs in a separate process (a foreign runner), so that a launch has only one burst.
+  // True if every burst runs in a separate process (a third-party runner), so that a launch has only one
+  // burst.
   virtual bool IsWholeProcess() const = 0;
 
   // Starts a process and loads the model. Fills load, rss_after_load.

@@ -82,7 +82,7 @@ std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setu
 // WorkerFailure.
 void RunTraceEnabled(const ParticipantSetup& setup);
 
-// The data in a foreign runner's log lines, from one or both streams.
+// The data in a third-party runner's log lines, from one or both streams.
 struct ForeignLog {
   std::vector<Nanoseconds> iterations;
   bool nan_in_output = false;

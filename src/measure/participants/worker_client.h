@@ -71,7 +71,7 @@ class WorkerClient {
 };
 
 // Starts the runner once, without the experiment's settings, to find out whether it speaks the worker
-// protocol. Returns its "ready"; absent: a foreign runner. Throws Error if it cannot be started.
+// protocol. Returns its "ready"; absent: a third-party runner. Throws Error if it cannot be started.
 std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start, Interruption& interruption,
                                            double timeout_seconds);
 

@@ -287,11 +287,12 @@ struct ExperimentData {
   std::string executorch_version;  // version of the libraries that the runner mapped; empty: not known
   std::vector<protocol::MappedLibrary> executorch_libraries;  // mapped by the runner; empty: not known
   std::string export_executorch_version;  // version in the .json next to the .pte; empty: not known
-  std::string operator_clock;  // protocol::kExactClock or kXnnpackClock; empty: not known (foreign)
+  std::string
+      operator_clock;  // protocol::kExactClock or kXnnpackClock; empty: not known (third-party runner)
   std::string
       wait_source;  // protocol::kSchedstat, kThreadTime or kOutsideProcess; empty: waiting is not known
   std::string isa;  // the mask as configured: "-sme,-sme2"
-  std::optional<protocol::IsaState> isa_state;  // absent for foreign runners
+  std::optional<protocol::IsaState> isa_state;  // absent for third-party runners
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
   Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
   std::optional<protocol::TestStep> place;      // place of a language model's step
