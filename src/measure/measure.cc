@@ -712,7 +712,6 @@ class Measurement {
   std::vector<bool> is_third_party_runner_;  // by experiment
   // The key consists of the number of threads and the digest of the configuration without name, method, and
   // place.
-
   std::map<std::string, std::shared_ptr<SharedWorker>> shared_workers_;
   std::map<std::filesystem::path, UnpackedProgram>
       unpacked_programs_;  // programs in models that are bundled programs

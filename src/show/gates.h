@@ -34,7 +34,7 @@ struct TestSuite {
     Outcome outcome = Outcome::kPassed;
     std::string type;              // one word for the reason of a failure or an error
     std::string message;           // the reason, in one line
-    std::string details;           // everything, in several lines
+    std::string details;           // the full explanation, in several lines
     std::vector<Line> lines = {};  // lines of the model that caused the failure
   };
   std::string command = {};    // etprof's command: "check"
@@ -66,7 +66,7 @@ Document MakeHistoryDocument(const HistoryReport& history, const std::string& fi
 // The history as a gate: changes, and undecided series.
 Document MakeHistoryCheckDocument(const HistoryReport& history, const std::string& file,
                                   bool require_conclusive);
-// One case per series; a series that did not slow down but could not have detected it is skipped.
+// One case per series. A series without a slowdown is skipped if its noise could hide one.
 TestSuite MakeTestSuite(const HistoryReport& history, const std::string& file, bool require_conclusive);
 
 Document MakeBisectionDocument(const Bisection& bisection);

@@ -164,7 +164,8 @@ void Validator::CheckManifest() {
 void Validator::CheckMetrics() {
   const json metrics = ReadJson("metrics");
   if (has_foreign_layout_ || !metrics.is_object() || findings_.HasViolation("manifest")) return;
-  // The summaries of latencies are in both files; the manifest's are compared with the CSV.
+  // Both metrics.json and the manifest contain the latency summaries. The manifest's are compared with the
+  // CSV.
   const json expected = json(ToJson(Metrics(run_), run_.folder)).at("results");
   const json& results = manifest_.at("results");
   if (metrics.at("results").size() != results.size()) {
@@ -229,7 +230,8 @@ void Validator::CheckNamedFiles() {
     for (const json& result : manifest_.at("results")) {
       for (const char* key : {"etdump", "log", "latency_csv", "xnntrace_log"}) {
         if (result.is_object() && result.contains(key) && result.at(key).is_string()) {
-          // Logs of etprof's own workers are no input of the analysis, and may be missing after a full disk.
+          // Logs of etprof's own workers are not inputs of the analysis, and may be missing after a full
+          // disk.
           const bool is_required =
               std::string_view(key) != "log" || result.value("foreign", json()) != json(false);
           if (!CheckNamedFile(result.at(key).get<std::string>(), "the manifest names it, and it ",
@@ -241,7 +243,8 @@ void Validator::CheckNamedFiles() {
     }
   }
   if (has_foreign_layout_) return;
-  inputs_missing_ = inputs_missing_ || !Exists(run_.folder / kMetricsFile);  // the reports list metrics.json
+  inputs_missing_ =
+      inputs_missing_ || !Exists(run_.folder / kMetricsFile);  // reports name metrics.json only if it exists
   CheckNamedFile(kConfigFile, "");
   if (Exists(run_.folder / kReportPage))
     CheckNamedFile(kReportPage, "");  // earlier versions did not write the page

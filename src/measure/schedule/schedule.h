@@ -44,7 +44,7 @@ struct ScheduleUnit {
 };
 
 struct ScheduleHooks {
-  std::function<double()> now;        // seconds of a monotonic clock, without waiting that does not count
+  std::function<double()> now;        // monotonic seconds, without the time spent waiting for the device
   std::function<bool()> interrupted;  // the user wants to stop
   std::function<void()> save;         // after every launch
   // Called before the bursts of a round, or before the burst `order` if whole processes alternate. All

@@ -58,7 +58,7 @@ std::optional<double> BytesPerSecond(const PeaksEntry& entry, std::string_view a
 struct PeaksRequest {
   Command start;  // starts etprof-runner on its CPUs, without the runner's own arguments
   int threads = 1;
-  std::string cpus;  // as configured, stored in the entry
+  std::string cpus;  // as in the configuration; copied into Peaks::cpus
   std::string isa;   // mask of disabled CPU features
 };
 

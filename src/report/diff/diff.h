@@ -55,7 +55,7 @@ struct WeightDifference {
 struct MethodDiff {
   std::string name;
   bool in_baseline = true, in_candidate = true;  // if one is false, all other members are empty
-  bool dynamic = false;  // shapes of either change at run time; numbers refer to the largest shapes
+  bool dynamic = false;  // in either program, shapes change at run time; numbers refer to the largest shapes
   std::vector<ProgramProperty> properties;  // properties that differ
   std::vector<OperatorDifference> operators;
   std::size_t matched = 0;  // number of matched operators
