@@ -243,8 +243,8 @@ void Validator::CheckNamedFiles() {
     }
   }
   if (has_foreign_layout_) return;
-  inputs_missing_ =
-      inputs_missing_ || !Exists(run_.folder / kMetricsFile);  // reports name metrics.json only if it exists
+  // Reports name metrics.json only if it exists.
+  inputs_missing_ = inputs_missing_ || !Exists(run_.folder / kMetricsFile);
   CheckNamedFile(kConfigFile, "");
   if (Exists(run_.folder / kReportPage))
     CheckNamedFile(kReportPage, "");  // earlier versions did not write the page

@@ -287,8 +287,8 @@ struct ExperimentData {
   std::string executorch_version;  // version of the libraries that the runner mapped; empty: not known
   std::vector<protocol::MappedLibrary> executorch_libraries;  // mapped by the runner; empty: not known
   std::string export_executorch_version;  // version in the .json next to the .pte; empty: not known
-  std::string
-      operator_clock;  // protocol::kExactClock or kXnnpackClock; empty: not known (third-party runner)
+  // protocol::kExactClock or kXnnpackClock; empty: not known, as for third-party runners.
+  std::string operator_clock;
   std::string
       wait_source;  // protocol::kSchedstat, kThreadTime or kOutsideProcess; empty: waiting is not known
   std::string isa;  // the mask as configured: "-sme,-sme2"

@@ -11,8 +11,8 @@ namespace {
 constexpr int kUnexplainedStepCost = 8;  // other steps cost 1; see AlignmentStep::explained
 
 constexpr std::size_t kMaxTableCells = std::size_t{1} << 24U;
-constexpr std::size_t kMaxAlternativeSteps =
-    std::size_t{1} << 14U;  // sum over the alternatives for one part of an alignment
+// The sum over all alternatives for one part of an alignment.
+constexpr std::size_t kMaxAlternativeSteps = std::size_t{1} << 14U;
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
   return std::ranges::find(list, text) != list.end();
