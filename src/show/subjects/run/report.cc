@@ -149,8 +149,11 @@ Document MakeViewDocument(std::vector<Section> sections, const Report& report) {
 }
 
 template <BreakdownBy by>
-Document MakeBreakdownDocument(const Report& report) {
-  return MakeViewDocument(MakeBreakdownSections(report, by), report);
+constexpr ReportView MakeBreakdownView(const char* name, const char* empty_reason) {
+  const auto make = [](const Report& report) {
+    return MakeViewDocument(MakeBreakdownSections(report, by), report);
+  };
+  return {.name = name, .make = make, .prefix = "", .empty_reason = empty_reason, .breakdown = true};
 }
 
 constexpr const char* kNotTraced = "no run was traced";
@@ -158,31 +161,11 @@ constexpr const char* kNoLayers = "layers need the .pte that ran (--model)";
 constexpr const char* kNotWatched = "no calls were watched in this run (etprof profile --watch)";
 
 constexpr ReportView kReportViews[] = {
-    {.name = "layer",
-     .make = MakeBreakdownDocument<BreakdownBy::kLayer>,
-     .prefix = "",
-     .empty_reason = kNoLayers,
-     .breakdown = true},
-    {.name = "source",
-     .make = MakeBreakdownDocument<BreakdownBy::kSource>,
-     .prefix = "",
-     .empty_reason = kNoLayers,
-     .breakdown = true},
-    {.name = "delegate",
-     .make = MakeBreakdownDocument<BreakdownBy::kDelegate>,
-     .prefix = "",
-     .empty_reason = kNotTraced,
-     .breakdown = true},
-    {.name = "kernel",
-     .make = MakeBreakdownDocument<BreakdownBy::kKernel>,
-     .prefix = "",
-     .empty_reason = kNotTraced,
-     .breakdown = true},
-    {.name = "category",
-     .make = MakeBreakdownDocument<BreakdownBy::kCategory>,
-     .prefix = "",
-     .empty_reason = kNotTraced,
-     .breakdown = true},
+    MakeBreakdownView<BreakdownBy::kLayer>("layer", kNoLayers),
+    MakeBreakdownView<BreakdownBy::kSource>("source", kNoLayers),
+    MakeBreakdownView<BreakdownBy::kDelegate>("delegate", kNotTraced),
+    MakeBreakdownView<BreakdownBy::kKernel>("kernel", kNotTraced),
+    MakeBreakdownView<BreakdownBy::kCategory>("category", kNotTraced),
     {"roofline", [](const Report& report) { return MakeViewDocument(MakeRooflineSections(report), report); },
      "",
      "a roofline needs the machine's peaks (a run without --no-peaks), the .pte that ran (--model), and "
