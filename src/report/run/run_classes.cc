@@ -217,8 +217,9 @@ std::vector<RunClass> FindRunClasses(const Profile& profile) {
   if (runs.size() < kMinRuns) return {};
   if (std::vector<RunClass> classes = ClassifyByOperators(profile, runs); !classes.empty()) return classes;
   // Most traces have one class, which a sample shows at a fraction of the cost.
-  if (ClassifyByTime(profile, SampleEvenly(runs)).empty()) return {};
-  return ClassifyByTime(profile, runs);
+  const std::vector<std::size_t> sample = SampleEvenly(runs);
+  std::vector<RunClass> classes = ClassifyByTime(profile, sample);
+  return classes.empty() || sample.size() == runs.size() ? classes : ClassifyByTime(profile, runs);
 }
 
 }  // namespace etprof
