@@ -177,7 +177,7 @@ void CheckOptionValues(const CLI::App& command) {
   std::vector<std::string> used_files = {kHistoryFile};
   std::vector<const CLI::Option*> outputs;
   std::vector<std::string> stdout_options;
-  bool has_stdout_file = false;
+  const auto is_stdout = [](const CLI::Option* option) { return IsStdout(option->results().front()); };
   for (const CLI::Option* const option : command.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
     if (name == "command" || option->count() == 0) continue;  // the arguments of another program
@@ -198,13 +198,11 @@ void CheckOptionValues(const CLI::App& command) {
     for (const std::string& file : option->results()) {
       if (is_path && !is_output && file != "-" && Exists(file) && !IsFolder(file)) RequireRegularFile(file);
     }
-    const bool is_stdout = is_output && IsStdout(option->results().front());
-    has_stdout_file = has_stdout_file || is_stdout;
-    if (is_stdout) stdout_options.push_back(name);
+    if (is_output && is_stdout(option)) stdout_options.push_back(name);
     if (is_output) outputs.push_back(option);
     if (!is_output) used_files.insert(used_files.end(), option->results().begin(), option->results().end());
   }
-  if (has_stdout_file && stdout_options.size() > 1) {
+  if (stdout_options.size() > 1 && std::ranges::any_of(outputs, is_stdout)) {
     throw Error(ExitCode::kUsage, fmt::format("only one of `{}` can write to the standard output",
                                               fmt::join(stdout_options, "`, `")))
         .Remedy("name a file for all but one of them");

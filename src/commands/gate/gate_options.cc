@@ -30,6 +30,7 @@ Error CannotAppend(const std::string& github_summary, int error) {
 }
 
 }  // namespace
+
 CheckOutputs CheckOutputs::WithSummaryFile() const {
   if (github_summary.empty()) return *this;
   const std::string file =
