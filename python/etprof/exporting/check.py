@@ -193,8 +193,15 @@ def check(
         checked.append(
             CheckedCase(case.method, case.name, _shapes(case), _compare_all(actual, expected), same_type_agreements)
         )
-        if not known_cause and not _agrees(checked[-1].outputs, min_db, exact):
-            known_cause = _known_cause(as_lowered(case), expected, actual, min_db, exact)
+        if known_cause or _agrees(checked[-1].outputs, min_db, exact):
+            continue
+        if not _agrees(_compare_all(eager(case), expected), min_db, exact):
+            reason = (
+                f"{_label(case.method, case.name)}: PyTorch itself gives other outputs in a second run, so nothing can "
+                "be compared. Pass random numbers as an input"
+            )
+            return Check(UNDECIDED, reason, [], min_db, checked)
+        known_cause = _known_cause(as_lowered(case), expected, actual, min_db, exact)
     return _judge(checked, min_db, exact, known_cause)
 
 

@@ -319,6 +319,15 @@ def test_a_pytorch_that_fails_decides_nothing():
     assert (answer.verdict, answer.why) == ("undecided", "forward: PyTorch itself fails: RuntimeError: boom")
 
 
+def test_a_random_model_decides_nothing(tmp_path: Path, capfd: pytest.CaptureFixture):
+    code, manifest = export(tmp_path, "return self.linear(x) + torch.rand(2, 4)")
+    assert (code, manifest["check"]["verdict"]) == (5, "undecided")
+    assert "forward: PyTorch itself gives other outputs in a second run" in last_line(capfd)
+    # A wrong result of a model without random numbers is still a failure.
+    code, manifest = export(tmp_path, "return self.linear(x) + (0.5 if exporting else 0)")
+    assert (code, manifest["check"]["verdict"]) == (1, "fail")
+
+
 def test_without_a_runner_it_could_not_decide(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ):
