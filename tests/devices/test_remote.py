@@ -310,7 +310,7 @@ def test_libraries_are_put_on_the_device(lab, device, tmp_path):
     """The program needs a kernel of the user's library."""
     models = tmp_path / "models"
     models.mkdir()
-    export = lab.run([sys.executable, program.ROOT / "tests/runner/models.py", models])
+    export = lab.run([sys.executable, program.ROOT / "tests/runner/models.py", models, "missing_operator"])
     assert export.returncode == 0, export.stderr
     kernel = library(tmp_path, "custom_kernel.cc")
     options = [program.etprof(), "profile", models / "missing_operator.pte", "--device", device.spec]

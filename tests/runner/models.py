@@ -1,6 +1,6 @@
 """Small programs that test edge cases of etprof-runner. This module needs torch and executorch.
 
-`python models.py FOLDER` writes all programs. A program has the name of its function.
+`python models.py FOLDER [NAME]...` writes all programs, or those with the given names. A program has the name of its function.
 """
 
 from __future__ import annotations
@@ -203,9 +203,9 @@ ALL = {
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     failed = 0
-    for name, export_model in ALL.items():
+    for name in sys.argv[2:] or ALL:
         try:
-            (folder / f"{name}.pte").write_bytes(export_model())
+            (folder / f"{name}.pte").write_bytes(ALL[name]())
         except Exception as error:
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
             failed += 1
