@@ -46,9 +46,10 @@ def with_precision(methods: dict[str, BuiltModel], dtype: str) -> dict[str, Buil
         return leaf.to(target) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
 
     def convert_input(leaf: Any) -> Any:
-        # Elements of a tensor from expand() share memory, which ExecuTorch does not support.
-        is_shared = isinstance(leaf, torch.Tensor) and leaf.numel() > 0 and 0 in leaf.stride()
-        return convert(leaf.contiguous() if is_shared else leaf)
+        # ExecuTorch cannot share memory between elements (expand()); XNNPACK needs contiguous or channels-last inputs.
+        if isinstance(leaf, torch.Tensor) and not leaf.is_contiguous(memory_format=torch.channels_last):
+            leaf = leaf.contiguous()
+        return convert(leaf)
 
     converted = {}
     for name, method in methods.items():

@@ -436,3 +436,14 @@ def test_permuted_buffers_are_exported_as_what_they_hold(tmp_path: Path):
     for backend in ("xnnpack", "portable"):
         completed = export_model(Request(f"{tmp_path / 'net.py'}:Net", backend=backend, outdir=tmp_path / backend))
         assert completed.check.verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    "example", ["torch.randn(8, 2).t()", "torch.randn(2, 16)[:, ::2]", "torch.randn(8).expand(2, 8)"]
+)
+def test_example_inputs_of_any_memory_order_are_exported(tmp_path: Path, example: str):
+    path = tmp_path / "net.py"
+    path.write_text(
+        NET.format(forward="return self.linear(x)").replace("torch.linspace(-1, 1, 16).reshape(2, 8)", example)
+    )
+    assert main([f"{path}:Net", "--outdir", str(tmp_path / "out")]) == 0
