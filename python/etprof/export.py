@@ -47,6 +47,7 @@ from etprof.exporting import (
     inputs,
     keep,
     lowerings,
+    noise,
     options,
     places,
     shapes,
@@ -259,7 +260,7 @@ def _quantized(
                 study(method, model, held_out_cases, lower.trace(model).module(), lambda _names: frozenset())
         return exported
     keep_options = lower.Keep(request.model_name, request.keep) if request.keep or request.quantize == "8da4w" else None
-    return {
+    quantized = {
         method: lower.quantize(
             program,
             converted[method],
@@ -270,6 +271,14 @@ def _quantized(
         )
         for method, program in exported.items()
     }
+    if not request.keep and not any(noise.quantized_values(program.graph_module) for program in quantized.values()):
+        raise ExportError(
+            request.model_name,
+            errors.QUANTIZE,
+            "XNNPACK's quantizer quantizes none of its operators",
+            "export it without --quantize; nn.LSTM and nn.GRU are quantized only if they are written with nn.Linear",
+        )
+    return quantized
 
 
 def _trace(methods: dict[str, find.BuiltModel]) -> tuple[dict[str, torch.export.ExportedProgram], list[str]]:

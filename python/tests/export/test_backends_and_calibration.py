@@ -225,3 +225,11 @@ def test_a_neighbor_may_be_imported_late(tmp_path: Path):
         "        return self.net.get_example_inputs()\n"
     )
     assert main([f"{tmp_path / 'late.py'}:Late", "--outdir", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize("kind", ["static", "dynamic"])
+def test_a_model_of_which_nothing_is_quantized_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture, kind: str):
+    layer = NET.replace("torch.nn.Linear(8, 4)", "torch.nn.GRU(8, 4)").replace("self.linear(x)", "self.linear(x)[0]")
+    assert export(tmp_path, "--quantize", kind, net=layer) == 3
+    assert "XNNPACK's quantizer quantizes none of its operators" in read_error(capfd)
+    assert not list(tmp_path.glob("*.pte"))
