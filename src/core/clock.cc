@@ -23,7 +23,7 @@ std::optional<std::int64_t> ParseUtc(std::string_view text) {
   std::tm utc{};
   int length = 0;
   const std::string copy(text);
-  // NOLINTNEXTLINE(cert-err34-c): a text that is not a number does not read back below
+  // NOLINTNEXTLINE(cert-err34-c): the comparison at the end rejects other texts
   if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
                   &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &length) != 6)
     return std::nullopt;

@@ -10,7 +10,7 @@ void* AllocateColumn(std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
   constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
   if (bytes >= 2 * kHugePageBytes) {
-    // aligned_alloc takes whole pages only.
+    // aligned_alloc requires a multiple of the alignment.
     const std::size_t pages = (bytes + kHugePageBytes - 1) / kHugePageBytes;
     void* memory = std::aligned_alloc(kHugePageBytes, pages * kHugePageBytes);
     if (memory == nullptr) throw std::bad_alloc();

@@ -12,7 +12,7 @@ namespace etprof {
 void* AllocateColumn(std::size_t bytes);
 void FreeColumn(void* memory) noexcept;
 
-// Leaves elements uninitialized that are constructed without a value.
+// An allocator for vectors that leave elements without an initial value uninitialized.
 template <typename T>
 struct ColumnAllocator {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -13,7 +13,7 @@
 namespace etprof {
 namespace {
 
-// A problem that begins with one of these verbs has its file as the subject.
+// If a problem begins with one of these verbs, the message is a sentence with the file as its subject.
 constexpr std::string_view kVerbs[] = {
     "already", "answered", "arrived", "asks",  "begins", "calls", "cannot", "changed", "closed", "computes",
     "could",   "did",      "does",    "ended", "ends",   "gives", "had",    "has",     "have",   "holds",

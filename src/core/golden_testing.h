@@ -38,7 +38,7 @@ inline void ExpectGolden(std::string_view name, const std::vector<std::string>& 
   ExpectGolden(name, text);
 }
 
-// A part of a golden text that shows several states of a screen: the text of one state below its headline.
+// Puts a headline above the text of a state, for golden texts that show several states of a screen.
 inline std::string GoldenState(std::string_view state, const std::string& text) {
   return std::string("== ").append(state) + " ==\n" + text + (text.ends_with('\n') ? "" : "\n");
 }
@@ -46,7 +46,7 @@ inline std::string GoldenState(std::string_view state, const std::string& text) 
 // The messages of a table of cases, such as bad inputs: pairs of a case's name and its message.
 using CaseMessages = std::vector<std::pair<std::string, std::string>>;
 
-// The messages for the inputs. The inputs are the names of the cases.
+// Calls `get_message` for each input. The inputs are also the names of the cases.
 template <typename Function>
 CaseMessages CollectMessages(Function get_message, const std::vector<std::string>& inputs) {
   CaseMessages messages;

@@ -18,7 +18,7 @@
 namespace etprof {
 namespace {
 
-// The work of one ParallelFor call. Each thread that runs it takes the next index until all indices are
+// The work of one ParallelFor call. Each thread that runs the job takes the next index until all indices are
 // taken.
 class Job {
  public:
@@ -81,7 +81,7 @@ class ThreadPool {
   // parent.
   static ThreadPool& Get() {
     static ThreadPool* pool = [] {
-      ::pthread_atfork(nullptr, nullptr, [] { ::new (pool) ThreadPool; });  // in the child
+      ::pthread_atfork(nullptr, nullptr, [] { ::new (pool) ThreadPool; });  // runs in the child
       return new ThreadPool;  // never deleted, because its threads are never joined
     }();
     return *pool;
@@ -109,7 +109,7 @@ class ThreadPool {
   // thread.
   void Start(std::unique_lock<std::mutex>& lock) {
     sigset_t blocked, before;
-    sigfillset(&blocked);  // only threads that expect signals receive them
+    sigfillset(&blocked);  // block all signals, so that other threads receive them
     for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL}) sigdelset(&blocked, fault);
     ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
     try {

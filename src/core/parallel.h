@@ -17,7 +17,7 @@ void ParallelFor(std::size_t count, std::size_t threads, const std::function<voi
 void ParallelForParts(std::size_t count, std::size_t part, std::size_t threads,
                       const std::function<void(std::size_t, std::size_t)>& work);
 
-// The number of threads that `threads` = 0 means; at least 1.
+// The number of threads that `threads` = 0 selects above; at least 1.
 std::size_t HardwareThreads();
 
 // A group of threads, for work that waits more than it computes or that needs a thread of its own. The

@@ -2,8 +2,8 @@
 
 namespace etprof {
 
-// True if this is compiled with AddressSanitizer. Such a build is up to fifty times slower and
-// searches for memory errors, so tests that repeat a check with many seeds use fewer seeds there.
+// True if this is compiled with AddressSanitizer. Such a build is up to fifty times slower and searches for
+// memory errors, so tests that repeat a check with many seeds use fewer seeds in it.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kHasAddressSanitizer = true;
 #elif defined(__has_feature)

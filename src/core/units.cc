@@ -72,12 +72,12 @@ std::string FormatThreeDigits(double value) {
 }
 
 std::string FormatNumber(double value) {
-  constexpr int kMaxDecimals = 12;  // a smaller value is the rounding error of a difference
+  constexpr int kMaxDecimals = 12;  // smaller values are rounding errors of differences
   const double magnitude = std::fabs(value);
   const char* const sign = value < 0 ? "−" : "";
   if (magnitude >= 0.1) return sign + FormatThreeDigits(magnitude);
   int decimals = magnitude < 0.01 ? 4 : 3;
-  double scaled = magnitude * 1e4;  // in units of the last digit
+  double scaled = magnitude * 1e4;  // magnitude in units of the last digit
   for (; decimals < kMaxDecimals && scaled < 0.5; ++decimals) scaled *= 10;
   if (scaled < 0.5) return "0.00";
   return fmt::format("{}{:.{}f}", sign, magnitude, decimals);

@@ -31,10 +31,9 @@ std::vector<std::size_t> IndicesWhere(const auto& values, const auto& condition)
   return indices;
 }
 
-// Views are described structs (core/json/describe.h) that are made of a value and of context that all of them
-// share: View{context..., value}. Views may refer to both.
+// A view is a described struct (core/json/describe.h) made from a value and from context that all views
+// share: View{context..., value}. It may hold references to both.
 
-// Makes a view of each value.
 template <typename View>
 std::vector<View> MakeViews(const auto& values, const auto&... context) {
   return MapEach(values, [&](const auto& value) { return View{context..., value}; });

@@ -8,7 +8,7 @@
 
 namespace etprof {
 
-// Owns a file descriptor, which the destructor closes. A negative number: there is none.
+// Owns a file descriptor, which the destructor closes. A negative number means that there is no descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}

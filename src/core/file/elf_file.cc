@@ -142,8 +142,8 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
   std::map<std::uint64_t, Function> by_address;
   for (const Segment& segment : segments_) {
     if (segment.type != kUnwindTable) continue;
-    // Version 1. The table's entries are pairs of signed 32-bit offsets from the header (encoding 0x3b),
-    // which all linkers write, and the number of entries is an unsigned 32-bit word (encoding 0x03).
+    // Read only the form that all linkers write: version 1, the number of entries as an unsigned 32-bit word
+    // (encoding 0x03), and entries of two signed 32-bit offsets from the header (encoding 0x3b).
     if (At(segment.offset, 1) != 1 || At(segment.offset + 2, 1) != 0x03 || At(segment.offset + 3, 1) != 0x3b)
       continue;
     // Reads an address that is stored relative to the header.
@@ -180,7 +180,7 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
   }
   std::vector<Function> functions;
   for (auto& [address, function] : by_address) {
-    // A function ends where the next one begins, at the latest.
+    // A function ends where the next function begins, at the latest.
     if (!functions.empty())
       functions.back().size = std::min(functions.back().size, address - functions.back().address);
     functions.push_back(std::move(function));

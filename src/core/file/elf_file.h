@@ -63,8 +63,8 @@ class ElfFile {
     bool defined = false;
   };
   std::vector<std::uint64_t> DynamicValues(std::uint64_t tag) const;
-  std::uint64_t DynamicValue(
-      std::uint64_t tag) const;  // value of the last entry with this tag; 0: no such entry
+  // The value of the last dynamic entry with this tag; 0: there is no such entry.
+  std::uint64_t DynamicValue(std::uint64_t tag) const;
   // The loaded segment that contains the address; null if there is none.
   const Segment* SegmentAt(std::uint64_t address) const;
   std::optional<std::uint64_t> FileOffset(std::uint64_t address) const;

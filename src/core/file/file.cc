@@ -226,14 +226,14 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 MappedFile::~MappedFile() {
   if (data_ == nullptr) return;
   if (guard_ != nullptr) {
-    // Release the pages first, which takes a while, with several threads.
+    // Releasing the pages takes a while, so several threads do that before munmap.
     constexpr std::size_t kPartBytes = std::size_t{4} << 20U;
     try {
       ParallelForParts(size_, kPartBytes, 0, [&](std::size_t first, std::size_t end) {
         ::madvise(static_cast<char*>(data_) + first, end - first, MADV_DONTNEED);
       });
     } catch (const std::bad_alloc&) {
-      // munmap also releases the pages.
+      // If there is no memory for this, munmap releases the pages.
     }
     ::munmap(data_, size_);
     guard_->begin = nullptr;

@@ -18,7 +18,7 @@ struct GuardedFile;
 
 using ByteView = std::span<const std::byte>;
 
-// The little-endian number in `bytes`, at most 8.
+// Reads a little-endian number of at most 8 bytes.
 inline std::uint64_t LittleEndian(ByteView bytes) {
   std::uint64_t value = 0;
   for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8U | std::to_integer<std::uint64_t>(bytes[i]);
@@ -31,7 +31,6 @@ inline bool HasTextAt(ByteView bytes, std::size_t offset, std::string_view text)
          std::memcmp(bytes.data() + offset, text.data(), text.size()) == 0;
 }
 
-// The bytes as text.
 inline std::string_view AsText(ByteView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kDownloadAgain =
     "download it again. The server may have answered with an error or a sign-in page";
 
-// A kind of file with its bytes at a fixed offset.
+// A kind of file, and the bytes at a fixed offset that identify it.
 struct FileSignature : FileKind {
   std::size_t offset;
   std::string_view bytes;

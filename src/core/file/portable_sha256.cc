@@ -51,7 +51,7 @@ std::array<std::uint8_t, 32> PortableSha256(ByteView bytes) {
     Compress(H, bytes.data());
     bytes = bytes.subspan(kBlock);
   }
-  // The padding: a one bit, zeros, and the length in bits. It needs a second block if the length does not fit
+  // The padding: a 1 bit, 0 bits, and the length in bits. It needs a second block if the length does not fit
   // into the last one.
   std::array<std::byte, 2 * kBlock> last{};
   std::ranges::copy(bytes, last.begin());

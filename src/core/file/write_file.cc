@@ -37,10 +37,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTemporaryPrefix = ".etprof-";
 constexpr std::string_view kTemporarySuffix = ".tmp";
-constexpr std::size_t kHeadBytes = 4096;  // the part of a file by which its kind is recognized
+constexpr std::size_t kHeadBytes = 4096;  // the kind of a file is recognized by these first bytes
 
-// Writes to a descriptor, and remembers the first error. The descriptor is opened at the first difference to
-// `old_contents`, whose beginning is then written first. So nothing is opened for equal contents.
+// Writes to a descriptor, and remembers the first error. The descriptor is opened at the first difference
+// from `old_contents`, and then the equal beginning is written. So nothing is opened for equal contents.
 class DescriptorBuffer : public std::streambuf {
  public:
   // `open` returns a descriptor or throws. Without `old_contents`, it is called here.
@@ -96,7 +96,7 @@ class DescriptorBuffer : public std::streambuf {
 
   std::function<int()> open_;
   std::string_view old_contents_;
-  std::size_t equal_bytes_ = 0;  // before the first difference
+  std::size_t equal_bytes_ = 0;  // bytes before the first difference
   std::optional<int> descriptor_;
   std::exception_ptr failure_;
   int error_ = 0;
@@ -104,8 +104,8 @@ class DescriptorBuffer : public std::streambuf {
   std::array<char, 1 << 16> buffer_;
 };
 
-// Writes by `buffer`, and closes `descriptor`, which it writes to. Returns the first bytes of the contents;
-// absent if nothing was written, since the old contents are equal. Throws if anything could not be written.
+// Writes the contents through `buffer` to `descriptor`, and closes it. Returns the first bytes of the
+// contents; absent if they equal the old contents, so that nothing was written. Throws if a write fails.
 std::optional<std::string> WriteInto(DescriptorBuffer& buffer, Descriptor& descriptor, const fs::path& path,
                                      const std::function<void(std::ostream&)>& write) {
   std::ostream stream(&buffer);
@@ -151,7 +151,7 @@ Descriptor ConnectTo(const fs::path& socket) {
 
 // Follows the links at the end of `path`. The file that they lead to need not exist.
 fs::path FollowLinks(fs::path path) {
-  constexpr int kMaxLinks = 40;  // as in Linux
+  constexpr int kMaxLinks = 40;  // Linux's limit
   for (int i = 0; i < kMaxLinks; ++i) {
     std::error_code error;
     const fs::path target = fs::read_symlink(path, error);
@@ -163,7 +163,7 @@ fs::path FollowLinks(fs::path path) {
 
 std::uint64_t RandomNumber() {
   static std::mutex mutex;
-  static std::random_device device;  // its constructor queries the processor, so there is only one
+  static std::random_device device;  // static, because its constructor queries the processor
   const std::scoped_lock lock(mutex);
   return static_cast<std::uint64_t>(device()) << 32 | device();
 }
@@ -387,7 +387,7 @@ void WriteFileIfChanged(const fs::path& path, const std::function<void(std::ostr
   try {
     old = MappedFile::Open(path, kMaxTableBytes);
   } catch (const Error&) {
-    // The file is missing, or is replaced although it cannot be read.
+    // A missing or unreadable file is written below.
   }
   if (!old) return WriteFileAtomically(path, write);
   ReplaceFile(

@@ -63,7 +63,7 @@ inline constexpr double kNoMinimum = -std::numeric_limits<double>::infinity();
 // Properties of a member that its name and type do not tell. For a list or map, `min` to `choices` apply to
 // its elements.
 struct MemberInfo {
-  std::string_view meaning = {};       // half a sentence, with the unit if the key does not end in it
+  std::string_view meaning = {};       // phrase for documents; names the unit unless the key does
   std::optional<double> min = {};      // minimum; absent: 0 for integers, unlimited for other numbers
   std::optional<double> max = {};      // maximum; absent: unlimited
   bool exclusive = false;              // a floating-point number must lie strictly between `min` and `max`

@@ -50,7 +50,7 @@ std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const Mem
 
 std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const MemberInfo& info,
                            std::uint64_t highest) {
-  // Bounds are doubles for signed integers. Only larger values are handled here.
+  // ReadInteger handles bounded types and values that fit into a signed integer; the rest is handled here.
   constexpr std::int64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
   if (info.max || highest <= static_cast<std::uint64_t>(kMaxSigned) || !value.is_number_unsigned() ||
       value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMaxSigned)) {

@@ -142,7 +142,7 @@ class SchemaMaker {
     } else if constexpr (Described<U>) {
       if constexpr (requires { U::kSchemaName; }) {
         if (!definitions_.contains(U::kSchemaName)) {
-          // Reserves the position before the definitions that it refers to.
+          // Reserve a position before those of the definitions that this one refers to.
           definitions_[U::kSchemaName] = nullptr;
           Schema schema = Object<U>();
           definitions_[U::kSchemaName] = std::move(schema);

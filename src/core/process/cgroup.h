@@ -20,7 +20,7 @@ struct Cgroup {
 };
 
 // Finds the group in /proc/self/cgroup and /proc/self/mountinfo. Absent if no hierarchy has the controller
-// ("cpu", "cpuset", "memory"), or if the group is outside of what is mounted (a namespace's "/../other").
+// ("cpu", "cpuset", "memory"), or if the group is outside of the mounted groups ("/../other" in a namespace).
 std::optional<Cgroup> FindCgroup(std::string_view controller, const std::filesystem::path& root = "/");
 
 // Reads at most 64 kB of a file of /proc or of a control group; "" if the file cannot be read.

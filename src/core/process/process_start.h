@@ -10,7 +10,7 @@ namespace etprof {
 // Throws Error (kDeviceFailed) if the stack is limited to less than kMinStackBytes.
 void PrepareProcess();
 
-// Sufficient for every command and thread; systems usually give 8 MiB.
+// A stack of this size suffices for every command and thread; systems usually give 8 MiB.
 inline constexpr unsigned kMinStackBytes = 1U << 20U;
 
 }  // namespace etprof

@@ -32,13 +32,11 @@ void CopyToRowMajor(std::byte* to, const std::byte* from_memory, const std::vect
 
 // The differences between two tensors. The relative difference of two elements is |a-b| / max(|a|,|b|).
 struct TensorDifference {
-  // The reason why the tensors cannot be compared ("dtype F32 against F16"); then the other members are
-  // unset.
-
+  // Why the tensors cannot be compared ("dtype F32 against F16"). The other members are then unset.
   std::string problem;
   bool identical = false;
-  double largest = 0,
-         largest_relative = 0;      // maxima of |a-b| and of the relative difference, over finite elements
+  // The maxima of |a-b| and of the relative difference over finite elements.
+  double largest = 0, largest_relative = 0;
   std::optional<double> mean;       // |a-b| over the same elements; absent: no such elements
   double signal = 0, noise = 0;     // sums of a^2 and (a-b)^2 over the same elements
   std::int64_t nan_mismatches = 0;  // pairs of a NaN and a number, or of an infinity and another value

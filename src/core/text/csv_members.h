@@ -27,8 +27,8 @@
 
 // CSV for described structs (core/json/describe.h): a row is a struct, and its members are the columns. Cells
 // are escaped by CsvField. An integer with a scale is written as an exact decimal number, true as 1. A
-// floating-point number is the shortest text that reads back as the same value, or has `static constexpr int
-// kDigits` significant digits if its struct says so. An absent value or one that is not finite is an empty
+// floating-point number is the shortest text that reads back as the same value, or has as many significant
+// digits as `static constexpr int kDigits` of its struct. A value that is absent or not finite is an empty
 // cell. The cells of a flat std::optional are all filled or all empty.
 namespace etprof {
 
@@ -117,7 +117,6 @@ class CsvBuffer {
     for (int i = 0; i < exponent; ++i) power *= 10;
     return power;
   }
-  // Sets the end of the buffer's text.
   CsvBuffer& SetEnd(const char* end) {
     used_ = static_cast<std::size_t>(end - text_.get());
     return *this;
@@ -204,7 +203,7 @@ std::vector<std::string> GetColumnNames() {
 template <typename T>
 struct CellWriter {
   CsvBuffer& out;
-  const T* value;  // null: empty cells
+  const T* value;  // null: all cells are empty
 
   void operator()(const char*, const auto& member, const MemberInfo& info = {}) {
     if (value != nullptr) PutCell<SignificantDigits<T>()>(MemberValue(member, *value), info, out);

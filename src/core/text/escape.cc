@@ -83,7 +83,7 @@ Character FirstCharacter(std::string_view text) {
 }
 
 std::optional<Character> FindUnsafeCharacter(std::string_view text, std::size_t from) {
-  constexpr std::size_t kBlockBytes = 32;  // the compiler makes vectors of loops of a fixed length
+  constexpr std::size_t kBlockBytes = 32;  // the compiler vectorizes loops of a fixed length
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
   const auto all_plain = [&](const char* bytes) {
     unsigned others = 0;
@@ -131,7 +131,7 @@ std::string EscapeMarkdown(std::string_view text) {
     } else if (c == '>') {
       out += "&gt;";
     } else {
-      // GitHub's Markdown makes these a link (GFM, "Autolinks (extension)").
+      // GitHub's Markdown turns URLs into links (GFM, "Autolinks (extension)").
       const std::string preceding =
           Lower(std::string_view(line).substr(i < 5 ? 0 : i - 5, std::min<std::size_t>(i, 5)));
       const bool in_url =
@@ -140,7 +140,7 @@ std::string EscapeMarkdown(std::string_view text) {
           (c == '.' && preceding.ends_with("www"));
       if (in_url || std::string_view("|\\`*_[]#~").find(c) != std::string_view::npos) out += '\\';
       out += c;
-      // GitHub and GitLab search for names in the rendered page, in which a backslash escape is gone.
+      // A backslash does not prevent a mention: GitHub and GitLab search the rendered page for names.
       if (c == '@' && !rest.empty() && rest.front() != ' ') out += "<!-- -->";
     }
   }
@@ -217,7 +217,7 @@ std::ostream& RawStdout() {
 }
 
 void EscapeStdout() {
-  RawStdout();  // captures the original buffer
+  RawStdout();  // the first call stores the original buffer
   // Never destroyed, because std::cout is flushed after all other objects are gone.
   static auto* const escaping = new EscapingBuffer(std::cout.rdbuf());
   std::cout.rdbuf(escaping);

@@ -54,7 +54,7 @@ DistinctNames DropCommonWords(const std::vector<std::string>& names) {
                          std::mismatch(names[0].rbegin(), names[0].rend(), name.rbegin(), name.rend()).first -
                          names[0].rbegin()));
   }
-  // Shorten both to whole words, and leave at least a word of each name.
+  // Shorten prefix and suffix to whole words, and leave at least a word of each name.
   const auto word_begin = [&](std::size_t size) {
     const std::size_t at = size == 0 ? std::string::npos : names[0].find_last_of(kSeparators, size - 1);
     return at == std::string::npos ? 0 : at + 1;
