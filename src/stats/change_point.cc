@@ -16,15 +16,14 @@ namespace etprof::stats {
 namespace {
 
 constexpr std::size_t kMinSegmentRuns = 2;     // runs on either side of a split
-constexpr std::size_t kMaxIntervalRuns = 200;  // runs on either side of a change that its interval considers
+constexpr std::size_t kMaxIntervalRuns = 200;  // runs on either side of a change, for its interval
 constexpr int kIntervalPermutations = 399;
-// The factor from the interval's level to the level at which a place is rejected. The step and the residuals
-// are those of the best place, so that a test at the full level covers 93% instead of 95%
-// (bench/statistics/change_point).
+// A place is rejected at this share of the interval's level. A test at the full level would cover 93% instead
+// of 95%, because the step and the residuals are those of the best place (bench/statistics/change_point).
 constexpr double kPlaceLevelFactor = 0.6;
-// A place is rejected if no permutation out of this many is as far off. The chance that further permutations
-// would have accepted it costs the interval less than 0.05% of its coverage (the integral of (1 - p)^100
-// above the level).
+// A place is rejected if none of this many permutations falls as far short of the best gain. More
+// permutations might accept the place, which costs the interval less than 0.05% of its coverage (the integral
+// of (1 - p)^100 above the level).
 constexpr int kMinPlaceDraws = 100;
 // The drift test's level for each split; most drifting series without a change are tested once.
 constexpr double kDriftLevel = 0.015;
@@ -72,7 +71,7 @@ class Finder {
     return change_points;
   }
 
-  // The best split of runs [from, to), and the gains of permuted runs.
+  // The best split of runs [from, to), and the number of permutations with at least its gain.
   struct Split {
     std::size_t from = 0, at = 0;
     double gain = 0;
@@ -209,13 +208,13 @@ class Finder {
     return gain <= rounding * rounding * static_cast<double>(values.size());
   }
 
-  // Splits the stretch recursively. Returns the p-value of its best split.
+  // Splits the range recursively. Returns the p-value of its best split.
   double SplitRange(const RunRange& range, std::optional<double> known_p_value = std::nullopt) {
     Split split = BestSplitIn(range.from, range.to);
     std::vector<double> largest_gains;
     if (!known_p_value && split.exceeds_rounding) {
       const int permutations = std::max(options_.permutations, static_cast<int>(20 / range.level));
-      // When the split cannot reach the level any more, a few more permutations give the critical value.
+      // A split that cannot become significant gets only the permutations that the critical value needs.
       Draw(split, permutations, static_cast<int>(range.level * (1 + permutations)), options_.permutations,
            [&](double gain) { largest_gains.push_back(gain); });
     }
@@ -259,11 +258,11 @@ class Finder {
     change.earliest = change.latest = change.at;
     change.log_size = StepSize(from, change.at, to);
     WidenSize(change, from, change.at, to);
-    // Permutes the residuals of the runs and adds the step at each place in question.
+    // Simulate a step at each possible place: add it to the permuted residuals of the runs.
     std::vector<RunValue> residuals(values.begin(), values.end());
     const double left = ComputeMean(from, change.at), right = ComputeMean(change.at, to);
     const auto count = static_cast<double>(values.size());
-    const double correction = count > 2 ? std::sqrt(count / (count - 2)) : 1;  // for two estimated levels
+    const double correction = count > 2 ? std::sqrt(count / (count - 2)) : 1;  // two levels are estimated
     for (std::size_t i = 0; i < residuals.size(); ++i)
       residuals[i].log = correction * (residuals[i].log - (from + i < change.at ? left : right));
     const int max_large_draws =
@@ -272,7 +271,7 @@ class Finder {
     for (std::size_t k = 1; k < values.size(); ++k) {
       if (!MaySplit(from + k)) continue;
       const double shortfall = best - gains[k];
-      int large_draws = 0;  // the place is accepted as soon as there are enough
+      int large_draws = 0;  // permutations that fall as short; enough accept the place
       for (int i = 0; i < kIntervalPermutations && large_draws < max_large_draws &&
                       (large_draws > 0 || i < kMinPlaceDraws);
            ++i) {
@@ -421,7 +420,7 @@ std::optional<std::size_t> RunsToDetect(const ChangePoints& change_points, doubl
   for (std::size_t new_runs = 1; new_runs <= max_runs; ++new_runs) {
     const auto after = static_cast<double>(new_runs);
     log_orders += std::log((before + after) / after);
-    // The probability that a random order has a split as good as the best: that order or its mirror image.
+    // The smallest possible p-value: out of all orders, the perfect split and its mirror image.
     if (new_runs < kMinSegmentRuns || std::log(2.0) - log_orders > std::log(level)) continue;
     const double t = std::abs(log_size) * std::sqrt(before * after / (before + after));
     // The t that the drift test needs for the same power if the runs do not drift.

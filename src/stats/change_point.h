@@ -54,14 +54,14 @@ struct RunValue {
 };
 
 struct ChangePoints {
-  std::vector<LevelChange> changes;  // by `at`
+  std::vector<LevelChange> changes;  // sorted by `at`
   std::vector<RunValue> runs;
   double p_value = 1;  // p-value of the first split, for the hypothesis of no change at all
   // The standard deviation of runs around their level (log scale), and the part of it that the spread of
   // their launches does not explain. Absent for too few runs; `between_sd` is also absent if all runs have a
   // single launch.
   std::optional<double> run_sd, between_sd;
-  // The number of runs after the last change, and the critical value of the split statistic as a t.
+  // The number of runs after the last change, and the critical value for splitting them, as a t statistic.
   std::size_t last_runs = 0;
   std::optional<double> critical_t;
 };
@@ -73,11 +73,11 @@ inline constexpr std::size_t kMinSeriesRuns = 8;
 // of squares; at least two runs on either side), if a permutation test says that runs in another order would
 // rarely differ as much. Both parts are then split in the same way (binary segmentation: Scott & Knott,
 // Biometrics 30, 1974; the test: Antoch & Huskova, "Permutation Tests in Change Point Analysis", Statistics &
-// Probability Letters 53, 2001). The only assumption about runs of the same level is that they are
-// exchangeable: no distribution, no spread. Machines drift, so runs often are not exchangeable. Therefore a
-// split counts only if a series that drifts as much would have such a split in less than 1.5% of cases
-// (DriftPValue in drift.h). Each half of a split is tested at half of its level, so that the chance of a
-// false change anywhere is at most `level`, whatever true changes there are.
+// Probability Letters 53, 2001). The only assumption is that runs of the same level are exchangeable,
+// whatever their distribution. Machines drift, so runs often are not exchangeable. Therefore a split counts
+// only if a series that drifts as much would have such a split in less than 1.5% of cases (DriftPValue in
+// drift.h). Each half of a split is tested at half of its level, so that the chance of a false change
+// anywhere is at most `level`, whatever true changes there are.
 //
 // The interval of a place contains all places that a test does not reject. For each place, the test simulates
 // a step there with permuted residuals and compares how much better the best split is than that place (the

@@ -32,7 +32,7 @@ class TrimmedMeans {
         low_(sorted.size() / 2),
         high_(low_) {}
 
-  // The mean without `cut` values at each end. `cut` must not exceed that of the previous call.
+  // The mean without `cut` values at each end. `cut` must not exceed the `cut` of the previous call.
   double MeanWithout(std::size_t cut) {
     Add(sorted_.subspan(cut, low_ - cut));
     Add(sorted_.subspan(high_, sorted_.size() - cut - high_));
@@ -54,7 +54,7 @@ class TrimmedMeans {
   std::span<const double> sorted_;
   bool are_integers_;
   double origin_;
-  std::size_t low_, high_;  // the range that is summed so far
+  std::size_t low_, high_;  // the range of values that is summed so far
   CompensatedSum sum_;
   std::int64_t integer_sum_ = 0;
 };
@@ -68,7 +68,7 @@ bool RadixSort(std::vector<double>& values) {
   const auto digit = [](std::uint32_t key, std::uint32_t pass) { return (key >> (pass * kBits)) % kDigits; };
   if (values.size() < kMinValues || values.size() > std::numeric_limits<std::uint32_t>::max()) return false;
   std::vector<std::uint32_t> keys(values.size()), next(values.size());
-  std::array<std::array<std::uint32_t, kDigits>, kPasses> positions{};  // first counts per digit
+  std::array<std::array<std::uint32_t, kDigits>, kPasses> positions{};  // counts per digit, later positions
   bool are_integers = true;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = values[i];

@@ -92,7 +92,7 @@ double AshmansD(double low, double high, double sd_low, double sd_high) {
 // The limits of FirstSteadyRun.
 constexpr double kMinHalfShift = 1.0;    // half of the smallest shift that is detected, in sd
 constexpr double kMaxExcess = 4.0;       // limit for the distance of a single run, in sd
-constexpr double kMinEvidence = 2.5;     // a series without warm-up rarely reaches this
+constexpr double kMinEvidence = 2.5;     // evidence that a series without warm-up rarely has
 constexpr double kRelativeFloor = 1e-3;  // share of the level; a smaller distance is never a shift
 
 struct ChangePoint {
@@ -129,7 +129,7 @@ double KendallP(std::span<const double> series) {
     for (std::size_t j = i + 1; j < series.size(); ++j)
       concordant += series[j] > series[i] ? 1 : series[j] < series[i] ? -1 : 0;
   }
-  // Kendall, "Rank Correlation Methods", 1970: the variance of that difference with ties in one of the two
+  // Kendall, "Rank Correlation Methods", 1970: the variance of `concordant` with ties in one of the two
   // variables.
   const auto n = static_cast<double>(series.size());
   double variance = n * (n - 1) * (2 * n + 5);
@@ -215,7 +215,7 @@ std::size_t FirstSteadyRun(std::span<const double> runs) {
   const ChangePoint above = FindShift(opening, level, sd, 1);
   const ChangePoint below = FindShift(opening, level, sd, -1);
   if (above.evidence >= below.evidence) return above.index;
-  // The rest is slower, so the opening is the steady state, and a warm-up can only be within it.
+  // The runs after the opening are slower, so the opening is the steady state. Search it for a warm-up.
   return FirstSteadyRun(runs.first(below.index));
 }
 

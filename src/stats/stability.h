@@ -8,7 +8,7 @@ namespace etprof::stats {
 
 // A steady rise or fall of a series.
 struct Trend {
-  double relative_change = 0;  // from the first value to the last along the slope, divided by the median
+  double relative_change = 0;  // change from first to last value along the slope, divided by the median
   double p_value = 0;          // two-sided, for the hypothesis "no trend"
 };
 

@@ -31,7 +31,7 @@ struct RatioEstimate {
   double log_high = 0;
   double standard_error = 0;      // standard error of log_ratio
   double degrees_of_freedom = 0;  // for Student's t of interval and p-value; launches - 1 if paired
-  // Two-sided, of "log_ratio is 0"; absent if log_ratio and standard_error are both 0.
+  // Two-sided p-value of the hypothesis "log_ratio is 0"; absent if log_ratio and standard_error are both 0.
   std::optional<double> p_value;
   int launches = 0;       // 0 if the variants were not paired by launches
   int rounds = 0;         // rounds that counted, over all launches; 0: unknown

@@ -24,8 +24,8 @@ struct SimulatedLaunches {
     const double burst_sd = round_sd / std::sqrt(2.0);
     LaunchBursts launch;
     for (int round = 0; round < rounds; ++round) {
-      const double slow_wave =
-          0.1 * normal(random);  // the machine's drift, which both variants share within a round
+      // Both variants share the machine's drift within a round.
+      const double slow_wave = 0.1 * normal(random);
       const double baseline =
           slow_wave + effect + burst_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0);
       const double candidate = slow_wave + burst_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0);

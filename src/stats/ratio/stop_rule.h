@@ -42,7 +42,7 @@ struct StopDecision {
   bool stop = false;
   StopCause cause = StopCause::kNone;
   std::string reason;     // one clause to print, e.g. "half-width 0.42% is within 0.5%"
-  int next_launches = 0;  // launches at the next call, in total; if `stop`, the current number of launches
+  int next_launches = 0;  // total launches at the next call; if `stop`, the current number
 };
 
 // Decides how to continue after `launches` launches of each variant. `estimate` is the result so far at

@@ -15,7 +15,7 @@
 namespace etprof::stats {
 namespace {
 
-constexpr std::size_t kMinBatches = 5;  // fewer give no usable standard error
+constexpr std::size_t kMinBatches = 5;  // fewer batches give no usable standard error
 constexpr int kResamples = 1000;
 constexpr double kMaxDegreesOfFreedom = 1e6;  // degrees of freedom at which Student's t is practically normal
 
@@ -125,7 +125,7 @@ LogTime Bootstrap(std::span<const double> runs, double independent_runs, Random&
   }
   const double mean = CompensatedMean(resampled);
   const auto n = static_cast<double>(count);
-  // Resampling b batches has (b - 1) / b of the variance (Davison & Hinkley, 1997, section 2.3).
+  // A bootstrap of b batches has only (b - 1) / b of the variance (Davison & Hinkley, 1997, section 2.3).
   const double batch_variance = SquaredDeviations(resampled, mean) / (kResamples - 1) * n / (n - 1);
   return {.value = std::log(*Median(runs)),
           .variance = std::max(batch_variance, VarianceOfLogMedian(batches.sorted, independent_runs)),
