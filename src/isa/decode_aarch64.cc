@@ -67,7 +67,7 @@ DecodedWord DecodeThreeSameExtra(std::uint32_t w, bool vector) {
 DecodedWord DecodeImmediate(std::uint32_t w, bool vector) {
   if (Bits(w, 22, 19) == 0) return kNoLevel;
   const std::uint32_t opcode = Bits(w, 15, 11);
-  const bool converts = opcode == 28 || opcode == 31;  // SCVTF, FCVTZS and the unsigned ones, fixed point
+  const bool converts = opcode == 28 || opcode == 31;  // SCVTF, UCVTF, FCVTZS, FCVTZU, fixed point
   return Neon(vector, converts && Bits(w, 22, 20) == 1 ? CodeLevel::kNeonFp16 : CodeLevel::kNeon);
 }
 

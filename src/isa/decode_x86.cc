@@ -21,7 +21,7 @@ struct Rule {
   bool wide_only = false;
 };
 
-// SDM volume 2: pages of the VEX-encoded instructions. All others are AVX.
+// Source: SDM volume 2, pages of the VEX-encoded instructions. All other instructions are AVX.
 constexpr Rule kVexRules[] = {
     {1, 0x41, 0x4b, kNp | k66, kAnyW, CodeLevel::kAvx512},  // masks: KAND to KXNOR, KADD, KUNPCK
     {1, 0x90, 0x93, kAnyPp, kAnyW, CodeLevel::kAvx512},     // KMOV
@@ -65,8 +65,7 @@ constexpr Rule kVexRules[] = {
     {3, 0xf0, 0xf0, kF2, kAnyW, CodeLevel::kScalar},  // RORX
 };
 
-// SDM volume 2: pages of the EVEX-encoded instructions. All others are AVX-512: each needs AVX512F or, in
-// AVX10, a CPU that has it.
+// SDM volume 2: pages of the EVEX-encoded instructions. All other instructions are AVX-512.
 constexpr Rule kEvexRules[] = {
     {2, 0x50, 0x53, k66, kW0, CodeLevel::kAvx512Vnni},
     {2, 0x52, 0x52, kF3, kW0, CodeLevel::kAvx512Bf16},
@@ -105,7 +104,7 @@ CodeLevel FindLevel(std::span<const Rule> rules, const Encoding& e, CodeLevel de
 // register, and bitwise operations, which clear a register or change a sign.
 bool IsUsedByScalarCode(const Encoding& e) {
   const unsigned op = e.opcode;
-  const bool repeat = e.pp >= 2;  // F3, F2: one element
+  const bool repeat = e.pp >= 2;  // F3 and F2 mark instructions on one element
   if (e.map == 3) return op == 0x0a || op == 0x0b || (op >= 0x14 && op <= 0x17) || (op >= 0x20 && op <= 0x22);
   if (e.map != 1) return false;
   if (op == 0x10 || op == 0x11 || op == 0x2a || op == 0x2c || op == 0x2d || (op >= 0x51 && op <= 0x53) ||
@@ -270,7 +269,7 @@ Decoded DecodeLegacy(const CodeReader& code, CapstoneHandle& capstone, const std
 void DecodeX86(std::span<const std::byte> code, const std::function<void(CodeLevel)>& on_level) {
   CapstoneHandle capstone;
   while (!code.empty()) {
-    const CodeReader reader(code.first(std::min<std::size_t>(code.size(), 15)));  // longest: 15 bytes
+    const CodeReader reader(code.first(std::min<std::size_t>(code.size(), 15)));  // longest instruction
     // Segment and address-size prefixes may precede VEX and EVEX.
     std::size_t at = 0;
     while (IsPrefix(reader[at]) && reader[at] != 0x66 && reader[at] < 0xf0) ++at;

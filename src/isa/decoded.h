@@ -39,17 +39,16 @@ enum class CodeLevel {
   kSme2,
 };
 
-// Calls `on_level` with the level of every instruction of `code`, in order. Instructions on one element of
-// SSE2 and those that scalar code also uses are kScalar.
+// Calls `on_level` with the level of every instruction of `code`, in order. SSE2 instructions on one element,
+// and instructions that scalar code also uses, are kScalar.
 void DecodeX86(std::span<const std::byte> code, const std::function<void(CodeLevel)>& on_level);
 
 struct DecodedWord {
   CodeLevel level = CodeLevel::kScalar;
-  bool vector = false;  // false: it works on one element, or scalar code also uses it
+  bool vector = false;  // false: works on one element, or is also used by scalar code
 };
 DecodedWord DecodeAarch64(std::uint32_t word);
-// True for FMOPA, BFMOPA, SMOPA, UMOPA, and similar, with their subtracting forms, including those that SME2
-// added.
+// True for SME's and SME2's outer products (FMOPA, BFMOPA, SMOPA, UMOPA, ...) and their subtracting forms.
 bool IsOuterProduct(std::uint32_t word);
 // True for SMSTART and SMSTOP.
 bool IsStreamingModeSwitch(std::uint32_t word);

@@ -49,8 +49,8 @@ FeatureSet WithDependencies(Architecture architecture, const FeatureSet& feature
 // `features` and all features that need them, transitively.
 FeatureSet WithDependents(Architecture architecture, const FeatureSet& features);
 
-// The architecture that has most of the detected features, because an emulated CPU may differ from the
-// device's own. If no features are detected, the architecture of this program.
+// The architecture with most of the detected features, since an emulated CPU may have another architecture
+// than the device. Without features, the architecture of this program.
 Architecture DetectArchitecture(const FeatureSet& detected);
 
 struct Mask {
@@ -74,7 +74,7 @@ Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::strin
 // runs with and without it. Absent if the CPU has only the baseline.
 struct Extension {
   std::string name;      // "sme2", "avx512", "avx" (with the FMA and AVX2 that need it), ...
-  std::string off_mask;  // the mask that hides it
+  std::string off_mask;  // the mask that hides the extension
 
   static void Describe(auto& v) {
     v("name", &Extension::name,

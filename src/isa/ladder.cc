@@ -8,14 +8,14 @@ namespace {
 
 struct LadderStep {
   std::string_view name;
-  std::vector<std::string_view> added;     // required, and added with their dependencies
-  std::vector<std::string_view> required;  // also required by XNNPACK, besides the dependencies
+  std::vector<std::string_view> added;     // the step's own features, added with their dependencies
+  std::vector<std::string_view> required;  // further features that XNNPACK requires for the step
 };
 
 // The steps are in XNNPACK's order of preference, as far as dependencies allow. Source: XNNPACK's
 // src/configs/hardware-config.c, which queries only these features from cpuinfo and combines some of them:
 // avx512skx is F with BW, DQ and VL; GFNI counts only with AVX-512's VNNI ("avx512vnnigfni"), and AMX only
-// with both.
+// with VNNI and GFNI.
 const std::vector<LadderStep>& LadderSteps(Architecture architecture) {
   static const std::vector<LadderStep> x86 = {
       {"ssse3", {"ssse3"}, {}},
