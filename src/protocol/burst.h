@@ -22,7 +22,7 @@ struct BurstRuns {
   // For each run, how long its threads were runnable but waited for a CPU since the end of the previous run
   // (runner/timing/waiting.h). Empty: not known for any run; -1: not known for that run.
   std::vector<Nanoseconds> opening_wait, recorded_wait, traced_wait;
-  int runs_per_reading = 1;  // so many consecutive recorded runs share one reading of recorded_wait
+  int runs_per_reading = 1;               // number of recorded runs that share one reading of recorded_wait
   std::vector<Nanoseconds> recorded_cpu;  // CPU time of all threads; empty, or -1 for a run: not known
 
   static void Describe(auto& v) {

@@ -36,8 +36,8 @@ inline constexpr const char* kXnnpackClock = "xnnpack";
 // difference between wall clock and CPU time of the calling thread.
 inline constexpr const char* kSchedstat = "schedstat";
 inline constexpr const char* kThreadTime = "thread_time";
-inline constexpr const char* kOutsideProcess =
-    "outside";  // a third-party runner: read from outside of its process
+// Waiting times of a third-party runner, read from outside of its process.
+inline constexpr const char* kOutsideProcess = "outside";
 
 struct IsaState {
   std::vector<std::string> detected;
@@ -137,7 +137,7 @@ struct InputSpec {
 // and each of these methods has a separate StepPlace.
 struct StepPlace {
   std::int64_t tokens = 1;
-  std::int64_t position = 0;  // of the first token; also the number of tokens in the cache before the step
+  std::int64_t position = 0;  // position of the first token: the number of tokens cached before the step
   std::string method = {};    // empty: the method that computes the step's logits
   auto operator<=>(const StepPlace&) const = default;
 
@@ -285,8 +285,8 @@ struct BurstReply : BurstRuns, BurstConditions {
   }
 };
 
-// {"cmd": "select"}: selects another loaded method, or the method of a place, for the following runs. The
-// reply is a MethodReply.
+// {"cmd": "select"}: selects another loaded method, or the method of a step (StepPlace), for the following
+// runs. The reply is a MethodReply.
 struct SelectRequest {
   std::string method;
   std::optional<StepPlace> place;

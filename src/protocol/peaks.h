@@ -50,7 +50,7 @@ struct MemoryPeak {
   std::string access;  // "read", "write", "copy"
   Rate bytes;          // bytes per second; a copy counts bytes read and bytes written
   std::int64_t working_set_bytes = 0;            // working sets of all threads together
-  std::optional<std::int64_t> capacity_bytes{};  // for all threads together; absent: last level
+  std::optional<std::int64_t> capacity_bytes{};  // size of the level for all threads; absent: last level
 
   static void Describe(auto& v) {
     v("level", &MemoryPeak::level,

@@ -42,10 +42,10 @@ struct ValuesRequest {
 struct OperatorValue {
   OperatorPlace place;
   std::string name;
-  std::int64_t index = 0;  // among all values of the run
-  std::string problem;     // the reason why it cannot be read; empty: it can be read
+  std::int64_t index = 0;  // index among all values of the run
+  std::string problem;     // why the value cannot be read; empty: it can be read
   std::string dtype;       // type of a kernel's output, as safetensors names it; empty: the .pte has it
-  std::int64_t bytes = 0;  // 0: it was not read
+  std::int64_t bytes = 0;  // 0: the value was not read
   std::string sha256;      // hash of all bytes of the value
   std::int64_t stored_elements = 0;  // elements in the file
 
@@ -65,7 +65,7 @@ struct OperatorValue {
 
 struct ValuesReply {
   std::string problem;  // why no value can be read; empty: values were read
-  // Runs with and without reading gave the same outputs; false: any two runs differ.
+  // Runs with and without reading gave the same outputs. False: the outputs of any two runs differ.
   bool outputs_compared = false;
   std::int64_t checked = 0;  // values that were also found, byte for byte, in the outputs of their delegate
   std::vector<OperatorValue> values;  // in the order of execution

@@ -97,11 +97,11 @@ struct MemorySnapshot {
 struct CreatedOperator {
   std::string function;           // XNNPACK's C function: "xnn_create_convolution2d_nhwc_f32"
   std::int64_t delegate = 0;      // index in the order of creation, from 0
-  std::int64_t bytes = 0;         // still allocated after loading
+  std::int64_t bytes = 0;         // bytes that are still allocated after loading
   std::int64_t largest = 0;       // largest single block of `bytes`: the packed weights, if there are any
   std::string name;               // name of the operator in traces; empty: unknown
   std::int64_t instruction = -1;  // instruction of the delegate call; -1: unknown
-  std::int64_t ordinal = -1;      // within that call; -1: unknown
+  std::int64_t ordinal = -1;      // index within the delegate call; -1: unknown
   std::int64_t copy_of = -1;      // earlier operator whose largest block has the same contents; -1: none
   const std::string& NameOrFunction() const { return name.empty() ? function : name; }
 
@@ -232,7 +232,7 @@ struct WatchedSlice {
 struct WatchedSpan {
   std::int64_t op = 0;  // index into WatchReply::operators
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::vector<WatchedSlice> slices;  // slices of regions outside of nested operators
+  std::vector<WatchedSlice> slices;  // slices of its regions, without those of nested operators
 
   static constexpr const char* kSchemaName = "watched_span";
   static void Describe(auto& v) {
@@ -287,7 +287,7 @@ struct WatchRequest {
 
 struct WatchedFunction {
   std::string name;           // symbol in the library; empty: it has none
-  std::uint64_t address = 0;  // in the library's file
+  std::uint64_t address = 0;  // address in the library's file
   std::uint64_t size = 0;     // bytes; 0: unknown
   std::string code;           // machine code in hexadecimal, at most kMaxCodeBytes; empty: unknown
   std::string called;         // aarch64: code of the library's functions that it calls directly, concatenated
@@ -306,7 +306,7 @@ struct WatchedFunction {
 
 struct WatchedCalls {
   std::int64_t function = 0;        // index into WatchReply::functions
-  bool is_task = false;             // the thread pool got this function; otherwise a task called it
+  bool is_task = false;             // passed to the thread pool as a task; false: called by a task
   std::vector<std::int64_t> calls;  // indexed by thread
 
   static constexpr const char* kSchemaName = "watched_calls";
@@ -327,11 +327,11 @@ struct WatchedThread {
   std::int64_t tasks = 0;
   std::int64_t busy_ns = 0;     // time in tasks
   std::int64_t waiting_ns = 0;  // the operator's time minus busy_ns
-  std::int64_t wake_ns = 0;     // from the start of each of its `regions` to its first task
-  std::int64_t regions = 0;     // parallel regions in which it had a task
+  std::int64_t wake_ns = 0;     // time from the start of each region to the thread's first task
+  std::int64_t regions = 0;     // parallel regions in which the thread had a task
   std::int64_t alone_ns = 0;    // time in tasks during runs in which only one task ran at any moment
   std::int64_t alone_tasks = 0;
-  std::int64_t cpu = -1;       // where it was last seen; -1: unknown
+  std::int64_t cpu = -1;       // CPU on which the thread was last seen; -1: unknown
   std::int64_t capacity = -1;  // capacity of `cpu` as reported by Linux (1024: the fastest); -1: unknown
 
   static constexpr const char* kSchemaName = "watched_thread";
@@ -358,7 +358,7 @@ struct WatchedThread {
 struct ThreadTimes {
   std::int64_t runs = 0;
   std::int64_t time_ns = 0;
-  std::int64_t parallel_ns = 0;  // the part in parallel regions
+  std::int64_t parallel_ns = 0;  // part of the time in parallel regions
   std::int64_t regions = 0;      // number of parallel regions
   std::vector<WatchedThread> threads;
   std::int64_t fastest_parallel_ns = 0;  // the smallest parallel_ns of a run
@@ -395,18 +395,18 @@ struct WatchedOperator : ThreadTimes {
 };
 
 struct WatchReply {
-  std::string problem;  // why the calls cannot be watched here; empty: they were
+  std::string problem;  // why the calls cannot be watched; empty: they were watched
   int runs = 0;
   bool contended = false;  // threads waited for a CPU in each run: times are unreliable
   int threads = 0;
   std::string architecture;  // architecture of the code: "x86-64", "aarch64"
   std::string library;
-  bool outputs_compared = false;  // watched and unwatched runs; false: outputs also differ without watching
+  bool outputs_compared = false;  // false: outputs differ without watching, too
   std::int64_t unmatched_calls = 0;
   std::vector<WatchedFunction> functions;
   std::vector<WatchedOperator> operators;
-  std::optional<WatchedTimeline>
-      timeline;                        // timeline of the first counted run; absent in files of old runners
+  // The timeline of the first counted run; absent in files of old runners.
+  std::optional<WatchedTimeline> timeline;
   std::optional<MemoryReport> memory;  // memory of a model that was loaded with "watch_memory"
 
   static constexpr const char* kSchemaName = "watch";
