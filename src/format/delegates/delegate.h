@@ -33,8 +33,8 @@ namespace etprof::delegates {
 
 // An event as a delegate writes it.
 struct Event {
-  std::string_view name;           // for an event without a name: its integer id as text
-  bool has_integer_id = false;     // else the event has a name
+  std::string_view name;           // name, or the integer id as text
+  bool has_integer_id = false;     // the event has an id instead of a name
   bool is_last_of_call = false;    // last event of its delegate call
   std::string_view metadata = {};  // bytes that the delegate attached to the event
 };
@@ -43,7 +43,7 @@ struct Event {
 struct EventMeaning {
   ValueKind kind = ValueKind::kUnknown;
   std::string_view unit;    // unit of end - start in the file: "ns", "µs", "bytes"; "": unknown
-  std::string name;         // to show in reports
+  std::string name;         // name to show in reports
   bool moves_data = false;  // host time of copies without computation
 };
 
@@ -56,10 +56,10 @@ struct Delegate {
   // must be recognized.
   bool one_event_identifies_call;
   EventMeaning (*interpret)(const Event& event);
-  bool writes_as_framework = false;  // its events have no delegate id, as ExecuTorch's own
+  bool writes_as_framework = false;  // its events have no delegate id, like ExecuTorch's own events
   // Formats the metadata for reports; "": nothing can be shown. Null: the metadata is text.
   std::string (*metadata)(std::string_view bytes) = nullptr;
-  bool names_operators = false;  // the table of categories contains the names of its events
+  bool names_operators = false;  // its events are named like operators (categories.cc)
 };
 
 extern const Delegate kCoreml, kEthosU, kNeutron, kOpenvino, kQnn, kVgf, kVulkan, kXnnpack;
@@ -77,10 +77,10 @@ Writers PossibleWriters(const Event& event);
 class Evidence {
  public:
   void Add(Writers writers);
-  // Null: the events do not identify a delegate with certainty, or identify two.
+  // The delegate that wrote the events. Null: they do not identify one with certainty, or identify two.
   const Delegate* Owner() const;
   // Returns whether `delegate` may have written the events: they do not identify another delegate, and if all
-  // events of `delegate` can be recognized, at least one of the events was recognized as such.
+  // events of `delegate` can be recognized, at least one of the events was recognized.
   bool MayBeWrittenBy(const Delegate& delegate) const;
 
  private:

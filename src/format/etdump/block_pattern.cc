@@ -95,9 +95,9 @@ class BlockPattern::Builder {
     BlockPattern pattern;
     pattern.table_ = begin_;
     pattern.times_ = std::move(times);
-    // Rounds up to whole steps. Trailing bytes of other tables are not compared.
+    // Round up to whole steps. Trailing bytes of other tables are not compared.
     const std::size_t words = (used_ / 4 / kWordsPerStep + 1) * kWordsPerStep;
-    // The last step would reach beyond the end of the file, so another block must provide the pattern.
+    // If the last step would reach beyond the end of the file, another block must provide the pattern.
     if (words * 4 > static_cast<std::size_t>(file.end() - begin_)) return {};
     kinds_.resize(words * 4);
     for (std::size_t word = 0; word < words; ++word) {
@@ -154,7 +154,7 @@ bool BlockPattern::Matches(const RunData& run, const EtdumpRoot& file) const {
     return false;
   // Offsets have 32 bits, and files are below 2 GiB.
   const auto relocation = static_cast<std::uint32_t>(distance);
-  // Runners write from the end of a file to its beginning; merged files go forward.
+  // Prefetch the next block: runners write a file from its end to its beginning, merging writes forward.
   const std::uint8_t* const next =
       distance < 0 ? block - expected_words_.size() * 4 : block + expected_words_.size() * 4;
   std::uint32_t differences[kWordsPerStep] = {};

@@ -87,7 +87,7 @@ class BlockReader {
   std::uint32_t count_ = 0;  // number of profile events so far
   Nanoseconds* start_ = nullptr;
   Nanoseconds* end_ = nullptr;
-  // The layout that the block probably has. Nothing is stored as long as its events agree with that layout.
+  // The layout that the block probably has. No new layout is stored as long as the block's events match.
   bool matches_expected_ = false;
   std::uint32_t expected_layout_ = 0;
   Trace::Layout new_layout_;
@@ -98,11 +98,11 @@ class BlockReader {
   std::uint32_t last_layout_ = 0;
   LayoutIndex layout_index_;
 
-  // The last block of a layout that was read completely, without its position, and the pattern of its bytes.
+  // The last block of a layout that was read event by event, without its position, and its byte pattern.
   struct KnownBlock {
     std::optional<BlockPattern> pattern;
     Trace::Block block;
-    int misses = 0;  // number of blocks with other bytes
+    int misses = 0;  // number of blocks that did not match `pattern`
   };
   // The known block for a layout and an alignment: fields are aligned to 8 bytes, but blocks to 4.
   KnownBlock& GetKnownBlock(std::uint32_t layout, const ::etdump::RunData& run) {

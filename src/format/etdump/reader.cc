@@ -23,7 +23,7 @@ constexpr std::uint32_t kKnownVersion = 0;
 // entry is the total number of events.
 std::vector<std::size_t> EventOffsets(const EtdumpRoot& file, const Blocks& blocks, std::size_t threads) {
   std::vector<std::size_t> offsets(blocks.size() + 1, 0);
-  // The system maps a file's pages on first access, which takes longer than the verification itself.
+  // Use several threads: the first access to the file's pages takes longer than the verification itself.
   constexpr std::size_t kBlocksPerPart = 4096;
   ParallelForParts(blocks.size(), kBlocksPerPart, threads, [&](std::size_t first, std::size_t end) {
     for (std::size_t block = first; block < end; ++block) {

@@ -93,10 +93,10 @@ struct Trace {
     std::vector<NameId> name;  // for an integer delegate id without a name: the number as text
     std::vector<Source> source;
     std::vector<std::int32_t> chain;  // as in the file; -1: outside of the instruction stream
-    // As in the file; spans of the framework outside of the stream have 0 or -1.
+    // As in the file; framework spans outside of the instruction stream have 0 or -1.
     std::vector<std::int32_t> instruction;
     std::vector<std::int32_t> delegate_id;  // delegate_debug_id_int; -1: there is none
-    // The backend of delegate events and of DELEGATE_CALLs; "": its events cannot be read; kNoName: unknown.
+    // The backend of delegate events and DELEGATE_CALLs; "": without readable events; kNoName: unknown.
     // Filled by SeparateHostTime (profile/analysis/host_time.h); empty before.
     std::vector<NameId> backend;
 
@@ -107,7 +107,7 @@ struct Trace {
     std::string name;  // "Default", "Execute", ...
     std::size_t first_event = 0;
     std::uint32_t event_count = 0;
-    std::uint32_t layout = 0;  // index into `layouts`, whose size is event_count
+    std::uint32_t layout = 0;  // index into `layouts`; the layout has event_count rows
     std::int32_t bundled_input_index = -1;
   };
 

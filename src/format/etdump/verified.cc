@@ -8,7 +8,7 @@ namespace etprof {
 namespace {
 
 constexpr std::size_t kPrefixBytes = 4;   // u32 length
-constexpr std::size_t kIdentifierAt = 4;  // in the FlatBuffer, after the root offset
+constexpr std::size_t kIdentifierAt = 4;  // offset in the FlatBuffer, after the root offset
 constexpr const char* kRemedy = "give an .etdump file that etprof or a runner with the event tracer wrote";
 
 constexpr flatbuffers::uoffset_t kMaxDepth = 64;

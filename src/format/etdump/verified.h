@@ -40,7 +40,7 @@ class EtdumpRoot {
 
   const std::string& file_name_;
   const std::uint8_t* data_ = nullptr;
-  std::size_t length_ = 0;  // from data_ (the origin of alignment) to the end of the FlatBuffer
+  std::size_t length_ = 0;  // bytes from data_ (the origin of alignment) to the end
   const ::etdump::ETDump* root_ = nullptr;
 };
 

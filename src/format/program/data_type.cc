@@ -80,7 +80,7 @@ std::optional<std::int64_t> ElementCount(const std::vector<std::int64_t>& sizes)
   bool is_empty = false;
   for (const std::int64_t size : sizes) {
     if (size < 0) return std::nullopt;
-    if (size == 0) is_empty = true;  // then there are no elements, however large the other sizes are
+    if (size == 0) is_empty = true;  // such a tensor has no elements, whatever the other sizes are
     count = CheckedProduct(count, size == 0 ? 1 : size);
   }
   return is_empty ? 0 : count;

@@ -39,7 +39,7 @@ std::optional<Bytes> SizeInBytes(const DataType& type, const std::vector<std::in
 std::optional<std::int64_t> CheckedProduct(std::optional<std::int64_t> a, std::optional<std::int64_t> b);
 std::optional<std::int64_t> CheckedSum(std::optional<std::int64_t> a, std::optional<std::int64_t> b);
 
-// The sum of the results of `count`, a function or a pointer to a member, for all values; as CheckedSum.
+// The sum of `count` (a function or a pointer to a member) over all values; absent like CheckedSum.
 std::optional<std::int64_t> SumEach(const auto& values, const auto& count) {
   std::optional<std::int64_t> sum = 0;
   for (const auto& value : values) sum = CheckedSum(sum, std::invoke(count, value));

@@ -87,7 +87,7 @@ ReadWriteSet<std::uint32_t> FindDataflow(const std::vector<std::size_t>& nodes, 
   }
   for (const std::size_t index : nodes) {
     for (const std::uint32_t id : graph.nodes[index].inputs) {
-      // An absent optional bias has an id that no value has.
+      // An absent optional bias has an id without a value.
       if (!produced.contains(id) && graph.Find(id) != nullptr && seen.insert(id).second)
         flow.read.push_back(id);
     }

@@ -38,7 +38,7 @@ std::string InputsText(const Method& method) {
 // The inputs of a method by their roles in a token step. `rows` are real numbers, one row per position.
 struct StepInputs {
   const ProgramTensor *tokens = nullptr, *position = nullptr, *rows = nullptr;
-  std::string rejection;  // the reason why the inputs are not those of a step; empty: they are
+  std::string rejection;  // why the inputs are not those of a step; empty: they are valid
   const ProgramTensor& Sequence() const { return tokens != nullptr ? *tokens : *rows; }
 };
 
@@ -91,8 +91,8 @@ const ProgramTensor* FindProvidedRows(const Method& method, bool from_tokens) {
   return provides_rows ? rows : nullptr;
 }
 
-// Finds the methods that provide the rows that steps take besides tokens and positions. Returns the reason
-// why a provider is missing, in one clause; empty: no provider is missing.
+// Finds the methods that provide the embeddings and features that steps take. Returns the reason why such a
+// method is missing, in one clause; empty if none is missing.
 std::string FindProviders(const Program& program, LanguageModel& model) {
   for (TokenStep& step : model.steps) {
     if (!step.takes_embeddings && !step.takes_features) continue;
@@ -145,8 +145,8 @@ std::string FindProviders(const Program& program, LanguageModel& model) {
   return "";
 }
 
-// Returns whether decoding sees the state that a prompt left: the same method runs both, or the methods share
-// their state, which exir's share_mutable_buffers plans in the second buffer.
+// Returns whether decoding sees the state after the prompt: one method runs both, or the methods share their
+// state, which exir's share_mutable_buffers plans in the second buffer.
 bool SharesState(const Program& program, const LanguageModel& model) {
   const TokenStep* const decode = model.FindStep(1);
   if (decode == nullptr || decode == &model.steps.front()) return true;
@@ -213,7 +213,7 @@ LanguageModel FindLanguageModel(const Program& program) {
     std::vector<PlannedTensor> planned = PlannedTensors(method, program);
     if (const auto full_state = FindMethodState(planned, method, program))
       model.state = std::max(model.state, full_state->bytes);
-    // The state that a step keeps of an encoder's rows does not grow with the tokens.
+    // State with the size of an encoder's rows does not grow with the tokens, so it does not count below.
     if (step->takes_features) {
       const std::int64_t rows = ClassifyInputs(method).rows->shape[1];
       for (PlannedTensor& tensor : planned)

@@ -19,13 +19,13 @@ struct TokenStep {
   std::string method;
   std::int64_t tokens = 1;           // maximum number of tokens per call
   bool dynamic = false;              // the method accepts any smaller number, too
-  bool per_token_positions = false;  // it takes the position of each token; false: of the first token only
-  bool per_token_logits = false;     // it returns the logits of each token; false: of the last token only
-  bool takes_embeddings = false;     // it takes the embeddings of tokens instead of tokens
-  std::string embedding_method;      // the method that returns them; empty: unknown, or it takes tokens
-  bool takes_features = false;       // it also takes the output of an encoder
+  bool per_token_positions = false;  // takes the position of each token; false: of the first token only
+  bool per_token_logits = false;     // returns the logits of each token; false: of the last token only
+  bool takes_embeddings = false;     // takes the embeddings of tokens instead of tokens
+  std::string embedding_method;      // method that returns the embeddings; empty: unknown or not needed
+  bool takes_features = false;       // also takes the output of an encoder
   std::int64_t vocabulary = 0;
-  std::optional<Bytes> weights;  // lower bound of the weights that its delegates pack
+  std::optional<Bytes> weights;  // lower bound of the size of packed weights
 
   static constexpr const char* kSchemaName = "token_step";
   static void Describe(auto& v) {
@@ -49,12 +49,12 @@ std::optional<TokenStep> FindTokenStep(const Method& method, std::string* reject
 struct LanguageModel {
   std::vector<TokenStep> steps;         // by descending number of tokens
   std::vector<std::string> encoders;    // methods whose outputs precede the tokens, or are inputs of steps
-  std::int64_t encoder_positions = 0;   // maximum number of positions that their outputs occupy
+  std::int64_t encoder_positions = 0;   // maximum number of positions that encoder outputs occupy
   std::optional<std::int64_t> context;  // number of tokens for which the cache has room
   std::optional<std::int64_t> layers;
-  Bytes state = 0;  // state that all methods keep, or share
+  Bytes state = 0;  // largest state of a method; methods may share it
   std::optional<Bytes> state_per_token;
-  std::string rejection;  // the reason why it cannot be measured, in one clause; empty: it can be
+  std::string rejection;  // why the model cannot be measured, in one clause; empty: it can be measured
 
   // The step with the smallest limit that takes this many tokens at once, which is also the runner's choice.
   // Null if no step takes them.

@@ -11,8 +11,8 @@
 namespace etprof {
 namespace {
 
-// The names that XNNPACK's nodes, its operators, and ATen's operators have for one kind, in lower case and
-// without separators.
+// A kind of operation, and its names in XNNPACK's nodes, XNNPACK's operators, and ATen's operators, in lower
+// case and without separators.
 struct KindNames {
   const char* kind;
   std::initializer_list<std::string_view> names;

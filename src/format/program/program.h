@@ -59,7 +59,7 @@ struct ProgramValue {
   std::optional<std::string> text;      // kString
   // kTensorList, kOptionalTensorList: indices into values, without absent items.
   std::vector<std::size_t> items;
-  std::vector<std::size_t> integers;  // kIntList: indices into values, into which dynamic sizes are computed
+  std::vector<std::size_t> integers;  // kIntList: indices into values, which may be computed at run time
 };
 template <>
 inline constexpr const char* kNames<ProgramValue::Kind>[] = {"none",
@@ -80,9 +80,9 @@ struct Instruction {
   enum class Kind { kKernel, kDelegate, kMove, kJumpFalse, kFree, kUnknown };
   Kind kind = Kind::kUnknown;
   int chain = 0;
-  int index = 0;  // within its chain
-  // kKernel: index into Method::operators; kDelegate: index into Method::delegates; kJumpFalse: index in its
-  // chain of the instruction that is next if a value is false.
+  int index = 0;  // index within the chain
+  // kKernel: index into Method::operators; kDelegate: index into Method::delegates; kJumpFalse: index (in the
+  // same chain) of the next instruction if a value is false.
   std::size_t target = 0;
   // kKernel, kDelegate: indices into Method::values, inputs and outputs; kMove: source, destination.
   std::vector<std::size_t> arguments;
@@ -94,7 +94,7 @@ inline constexpr const char* kNames<Instruction::Kind>[] = {"kernel", "delegate"
 // A part of the method that a backend compiled.
 struct Delegate {
   std::string backend;       // "XnnpackBackend"
-  bool in_segment = false;   // otherwise in the FlatBuffer
+  bool in_segment = false;   // false: in the FlatBuffer
   std::uint64_t offset = 0;  // from the start of the file
   Bytes payload = 0;
   struct CompileSpec {

@@ -103,7 +103,7 @@ std::optional<double> Split::ExactShare() const {
 }
 
 FactRange Split::Share() const {
-  // The lowest share: as little as possible has the property, and as much as possible does not.
+  // The lowest share has the lower bound of the amount with the property, and the upper bounds of the rest.
   const double max_without = UpperBound(without_property) + UpperBound(unknown);
   const double min_with = LowerBound(with_property);
   const double low = max_without == 0 ? 1 : min_with / (min_with + max_without);

@@ -16,9 +16,9 @@ namespace etprof {
 // A sum whose terms may be partly unknown.
 struct Tally {
   std::int64_t known = 0;
-  bool has_unknown = false;  // there are unknown terms, of any size
+  bool has_unknown = false;  // some terms are unknown, and may have any size
 
-  void Add(std::optional<std::int64_t> count);  // absent: unknown
+  void Add(std::optional<std::int64_t> count);  // absent: an unknown term
   std::optional<std::int64_t> Exact() const;
   bool operator==(const Tally&) const = default;
 };
@@ -31,7 +31,7 @@ struct FactRange {
   bool operator==(const FactRange&) const = default;
 };
 
-// Splits an amount into parts that have a property, lack it, or for which that is unknown.
+// An amount in three parts: with a property, without the property, and not known.
 struct Split {
   Tally with_property, without_property, unknown;
 
@@ -68,7 +68,7 @@ struct FactInfo {
   const char* key;    // "delegated_macs"
   const char* name;   // name in reports: "delegated MACs"
   const char* limit;  // option name without dashes: "require-delegated-macs"
-  const char* help;   // help text of that option
+  const char* help;
   Unit unit;
   bool is_minimum;    // whether the limit is a minimum; otherwise it is a maximum
   bool is_file_fact;  // a fact of the file, not of each method

@@ -30,7 +30,7 @@ struct DelegateSummary {
 struct Step {
   std::size_t first = 0, last = 0;      // indices into Method::instructions
   std::optional<std::size_t> delegate;  // index into Method::delegates
-  Counts instruction_counts;            // not delegated: operators and the runtime's own instructions
+  Counts instruction_counts;            // if not delegated: operators and runtime instructions
   std::optional<std::int64_t> macs;
 };
 

@@ -40,7 +40,7 @@ struct Work {
   std::optional<std::int64_t> macs;
   std::optional<Bytes> read;     // inputs and constants
   std::optional<Bytes> written;  // outputs
-  std::optional<Bytes> bytes;    // both
+  std::optional<Bytes> bytes;    // read and written together
   bool operator==(const Work&) const = default;
 };
 

@@ -146,8 +146,8 @@ void ReadSourceLocation(std::string_view text, Registration& registration) {
   registration.file = slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// A graph of at most ten consecutive elementwise operators (XNN_MAX_UNARY_FUSION_NODES) fills a lookup table.
-// If creating that graph failed, the next graph that runs is another graph.
+// Returns whether the graph may fill a lookup table: at most ten elementwise operators do
+// (XNN_MAX_UNARY_FUSION_NODES). If XNNPACK failed to create that graph, the next graph is another graph.
 bool CanFillTable(const LoggedGraph& graph) {
   return graph.operators.size() <= 10 &&
          std::ranges::none_of(graph.operators, [](const LoggedOperator& op) { return op.tile.has_value(); });
@@ -170,7 +170,7 @@ class KernelLogReader {
     bool is_complete = true;
     if (ConsumePrefix(text, "Using ")) {
       const std::size_t separator = text.find(" microkernel '");
-      if (separator == std::string_view::npos) return;  // e.g. a GEMM config
+      if (separator == std::string_view::npos) return;  // another message, e.g. about a GEMM config
       is_complete = ReadRegistration(text.substr(0, separator), text.substr(separator + 14));
     } else if (ConsumePrefix(text, "reshaping operator ")) {
       is_complete = ReadReshape(text);

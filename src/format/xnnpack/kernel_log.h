@@ -40,10 +40,10 @@ struct Tile {
 
 // An operator of a runtime when it ran: "running operator 1:0 (Convolution (NHWC, F32) IGEMM)".
 struct LoggedOperator {
-  std::uint32_t index = 0;   // in its runtime
+  std::uint32_t index = 0;   // index of the operator in its runtime
   std::string name;          // "Convolution (NHWC, F32) IGEMM"
   bool skipped = false;      // "skip running operator": there was nothing to do
-  std::optional<Tile> tile;  // from its last reshape; absent: not logged, or ambiguous
+  std::optional<Tile> tile;  // tile of the last reshape; absent: not logged, or ambiguous
   bool operator==(const LoggedOperator&) const = default;
 };
 
@@ -67,8 +67,8 @@ struct KernelLog {
 // threadtime). Other lines are ignored. Lines end with LF, CR or CR LF. Never throws.
 KernelLog ParseKernelLog(std::string_view text);
 
-// Returns whether the text comes from a kernel-log runner: it has a line of XNNPACK's log at level 4 or 5.
-// Errors and warnings, which every build prints, do not count.
+// Returns whether the text contains XNNPACK's log of level 4 or 5. Errors and warnings do not count, because
+// every build prints them.
 bool IsTraceEnabled(std::string_view text);
 
 }  // namespace etprof::xnnpack

@@ -38,8 +38,8 @@ std::string SlotKey(const Registration& registration, const Microkernel& kernel)
          '\n' + kernel.activation + '\n' + variant;
 }
 
-// In a slot for matrix products, kernels with the same number of columns are for different cores. A
-// configuration has a single number of columns.
+// Returns whether a later kernel replaces an earlier kernel in the same slot. For matrix products, kernels
+// with the same number of columns do not: they are for different cores.
 bool Supersedes(const Microkernel& later, const Microkernel& earlier) {
   if (later.family == Family::kGemm || later.family == Family::kIgemm)
     return later.nr && earlier.nr && later.nr != earlier.nr;
@@ -158,7 +158,7 @@ class KernelUsageFinder {
       usage.graph = graph;
       usage.index = op.index;
       std::string name = op.name;
-      // These kinds carry no information. The log contains them, but an ETDump does not.
+      // Remove kinds that carry no information. The log contains them, but an ETDump does not.
       for (const std::string_view kind : {" Default", ") Transpose"})
         if (name.ends_with(kind)) name.resize(name.rfind(' '));
       usage.name = name + " #" + std::to_string(++name_counts[name]);
@@ -212,7 +212,7 @@ class KernelUsageFinder {
   const KernelLog& log_;
   KernelUsage use_;
   std::map<std::string, std::size_t> kernels_;
-  // Matrix products that are not superseded, by GEMM or IGEMM, and data types.
+  // Matrix product kernels that are not superseded, by kind (true: GEMM, false: IGEMM) and data types.
   std::map<std::pair<bool, std::string>, std::vector<const Microkernel*>> products_;
 };
 

@@ -112,7 +112,7 @@ std::optional<Family> FindFamily(std::string_view op) {
     const std::vector<std::string_view> ops = SplitAt(row.ops, ' ');
     if (std::ranges::find(ops, op) != ops.end()) return row.family;
   }
-  // New members of the two largest families: names that begin with v are elementwise vector kernels.
+  // Unknown kernels of the two largest families: elementwise kernels begin with v, reductions with r.
   const auto op_contains = [&](std::string_view part) { return op.find(part) != std::string_view::npos; };
   if (op.size() > 2 && op.front() == 'v') return Family::kUnary;
   if (op.front() == 'r' &&

@@ -52,8 +52,8 @@ struct Microkernel {
   // The elements that a call computes: "4x16c4" (rows x columns c k-blocking s shuffle), "9p16c" (taps p,
   // channels c), "3x3s2p1_2x4", "2x4", "c8". Empty: the name has no shape (elementwise: `elements`).
   std::string shape;
-  std::optional<int> mr, nr, kr,
-      sr;  // tile of gemm and igemm (spmm: rows and columns); absent: not in the name
+  // The tile of gemm and igemm (spmm: rows and columns). Absent: not in the name.
+  std::optional<int> mr, nr, kr, sr;
   bool scalable = false;
   std::optional<int> elements;
   std::vector<std::string> isa;
@@ -64,7 +64,7 @@ struct Microkernel {
   std::string DataTypes() const;  // "qs8_qc8w"
   std::string Isa() const;        // "aarch64_neonfma"
   std::string Shape() const;      // `shape`, otherwise the elements ("u32", "u8v"), otherwise empty
-  bool HasSme() const;            // SME or SME2 instructions
+  bool HasSme() const;            // uses SME or SME2 instructions
   bool HasSme2() const;
 
   static constexpr const char* kSchemaName = "parts";

@@ -20,7 +20,7 @@ struct SavedValues {
   std::map<std::string, std::string> metadata;
   std::deque<std::vector<std::byte>> copies;  // row-major copies of tensors in another order
 
-  bool empty() const { return tensors.empty() && metadata.size() <= 1; }  // 1: the format's name
+  bool empty() const { return tensors.empty() && metadata.size() <= 1; }  // one entry is the format's name
 };
 
 // A program with test cases for its methods. A .bpte is a FlatBuffer of devtools/bundled_program's

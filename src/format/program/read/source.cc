@@ -5,7 +5,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMaxCopiesPerByte = 64;  // files rarely share texts and lists
+constexpr std::size_t kMaxCopiesPerByte = 64;  // a file rarely refers to a text or list twice
 constexpr std::size_t kAlignment = 16;         // the largest alignment that the schemas need
 
 }  // namespace

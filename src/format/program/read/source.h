@@ -11,8 +11,8 @@
 #include "core/file/file.h"
 #include "format/program/program.h"
 
-// Helpers for the readers of this stage: bounds checks, file offsets for messages, and a limit on the memory
-// that a file can make a reader allocate.
+// Helpers for the readers of program files: bounds checks, file offsets for messages, and a limit on the
+// memory that a file can make a reader allocate.
 namespace etprof {
 
 class Source {
@@ -86,8 +86,8 @@ class Buffer {
   std::size_t size_;
 };
 
-// Reads a list of segments, whose offsets count from `base`; absent: there is no place for segments, so only
-// empty ones are valid. `list` may be null. Throws MakeError() for a segment outside of the file.
+// Reads a list of segments, whose offsets count from `base`. Without a base, only empty segments are valid.
+// `list` may be null. Throws MakeError() for a segment outside of the file.
 template <typename List>
 std::vector<DataSegment> ReadSegments(const Source& source, const Buffer& buffer, const List* list,
                                       std::optional<std::uint64_t> base) {

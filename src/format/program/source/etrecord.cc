@@ -208,7 +208,7 @@ class EdgeNodes : public nlohmann::json_sax<json> {
     return depth_ != kNodes || AddNode();
   }
 
-  // Adds the node that ends. Returns false if a limit is exceeded.
+  // Adds the node whose object ends. Returns false if a limit is exceeded.
   bool AddNode() {
     if (!handle_) return true;  // a placeholder or the output
     locations_ += node_.modules.size() + node_.frames.size();
@@ -316,7 +316,7 @@ SourceMap ReadEtrecord(const fs::path& path) {
   for (const Zip::Entry& entry : programs) {
     const std::string& name = entry.name;
     EdgeNodes edge_nodes(map.methods[name.substr(kEdgePrefix.size())], nodes, locations);
-    // Attention masks contain many -Infinity.
+    // Attention masks contain -Infinity, which JSON does not have.
     const bool is_json = json::sax_parse(NullForNonFinite(zip.Read(entry)), &edge_nodes);
     if (!edge_nodes.exceeded_limit().empty())
       throw zip.MakeError(fmt::format("{} in it has {}", name, edge_nodes.exceeded_limit()));

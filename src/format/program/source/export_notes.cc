@@ -65,7 +65,7 @@ std::optional<double> LowestSqnr(const json& outputs) {
                &mismatches = GetMember(output, "nonfinite_mismatches");
     if (!GetMember(output, "problem").is_null() || (mismatches.is_number() && mismatches != 0))
       return std::nullopt;
-    if (!largest.is_number()) continue;  // integers
+    if (!largest.is_number()) continue;  // an integer output has no ratio
     if (!sqnr.is_number() && largest != 0) return std::nullopt;
     const double db = sqnr.is_number() ? sqnr.get<double>() : std::numeric_limits<double>::infinity();
     lowest = std::min(lowest.value_or(db), db);

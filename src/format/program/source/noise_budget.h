@@ -54,8 +54,8 @@ struct OutputBudget {
   std::int64_t output = 0;
   std::int64_t inputs = 0;                  // number of inputs over which the noise is summed
   bool held_out = false;                    // no value was calibrated on these inputs
-  std::optional<double> sqnr_db;            // with all values quantized, in an emulation
-  std::optional<double> device_sqnr_db;     // measured with the .pte on these inputs
+  std::optional<double> sqnr_db;            // SQNR with all values quantized, emulated
+  std::optional<double> device_sqnr_db;     // SQNR measured with the .pte
   std::optional<double> interaction;        // share of the noise that no single value causes
   std::int64_t values_with_half_noise = 0;  // number of values that cause half of the noise
   bool concentrated = false;                // at most three values cause half of the noise

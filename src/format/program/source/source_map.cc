@@ -64,7 +64,7 @@ std::vector<SourceModule> ParseModuleStack(const std::string& text) {
   std::string_view rest = text;
   while (!rest.empty()) {
     std::string_view entry = ConsumeUntil(rest, ';');
-    ConsumeUntil(entry, ',');  // the key
+    ConsumeUntil(entry, ',');  // skip the key
     const std::string_view path = ConsumeUntil(entry, ',');
     if (!entry.empty()) modules.push_back({std::string(path), std::string(entry)});
   }
@@ -81,7 +81,7 @@ std::vector<SourceFrame> ParseStackTrace(const std::string& text) {
     line.remove_prefix(indent);
     const std::size_t number = line.find(kLineMark);
     if (!line.starts_with(kFileMark) || number == std::string_view::npos) {
-      // Python shows the line's code below it. Marks ("^^^") below the code are ignored.
+      // Python prints the code below the file and line number. Marks ("^^^") below the code are ignored.
       if (!frames.empty() && frames.back().code.empty() &&
           line.find_first_not_of("^~ ") != std::string_view::npos)
         frames.back().code = line;

@@ -159,9 +159,9 @@ std::optional<std::size_t> WeightsPosition(std::string_view name) {
   return std::nullopt;
 }
 
-// The reason why the partitioner's configuration of the operator rejects this form, apart from its types,
-// from executorch/backends/xnnpack/partition/config/{generic_node_configs,gemm_configs}.py; "" if it does
-// not. `name` is without library and overload; `tensors` are its tensor arguments, the output last.
+// The reason why the partitioner rejects this form of the operator, whatever its types; "" if it accepts it
+// (executorch/backends/xnnpack/partition/config/{generic_node_configs,gemm_configs}.py). `name` is without
+// library and overload; `tensors` are its tensor arguments, the output last.
 std::string FormReason(std::string_view name, std::string_view overload, const KernelCall& call,
                        const std::vector<const ProgramTensor*>& tensors) {
   const auto is_operator = [&](std::string_view operator_name) { return name == operator_name; };
@@ -245,7 +245,7 @@ std::string NotDelegatedReason(const Instruction& kernel, const Method& method) 
   const std::string& full_name = method.operators[kernel.target];
   const auto [name, overload] = SplitOverload(full_name);
   const KernelCall call(kernel, method);
-  // A max_pool2d that the partitioner rejects is exported as this operator.
+  // The export turns a max_pool2d that the partitioner rejects into this operator.
   if (name == "max_pool2d_with_indices") {
     if (std::string reason = MaximumPoolingReason(call); !reason.empty()) return reason;
   }

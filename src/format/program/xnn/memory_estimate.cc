@@ -103,7 +103,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     for (const std::size_t value : flow.instructions[i].written) add_use(value, i);
   }
   for (const std::size_t value : method.outputs) add_use(value, method.instructions.size() - 1);
-  // An unused input is not in use: another tensor may have its place from the first instruction on.
+  // Inputs that no instruction uses are left out: another tensor may occupy their place from the start.
   for (const std::size_t value : method.inputs)
     if (by_value.contains(storage.Find(value))) add_use(value, 0);
   std::set<std::pair<std::uint32_t, std::uint64_t>> places;
@@ -175,7 +175,7 @@ std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph) {
   const XnnValue* const filter = node.inputs.size() > 1 ? graph.Find(node.inputs[1]) : nullptr;
   const XnnValue* const output = node.outputs.empty() ? nullptr : graph.Find(node.outputs[0]);
   if (filter == nullptr || output == nullptr) return std::nullopt;
-  if (!filter->constant) return 0;  // packed in every run
+  if (!filter->constant) return 0;  // computed weights are packed in every run
   // The file may contain fp32 weights for computation in fp16 (XNN_FLAG_FP32_STATIC_WEIGHTS).
   const bool packs_fp16 = output->type.name == "fp16" && filter->type.name == "fp32";
   const DataType type = packs_fp16 ? output->type : filter->type;

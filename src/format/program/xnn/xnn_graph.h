@@ -89,7 +89,7 @@ struct XnnValue {
   }
 };
 
-inline constexpr std::uint32_t kXnnTransposeWeights = 1;  // in XnnNode::flags (XNN_FLAG_TRANSPOSE_WEIGHTS)
+inline constexpr std::uint32_t kXnnTransposeWeights = 1;  // bit of the flags (XNN_FLAG_TRANSPOSE_WEIGHTS)
 
 struct XnnConvolution {
   std::int64_t kernel_height = 0, kernel_width = 0, stride_height = 0, stride_width = 0;
@@ -131,7 +131,7 @@ struct XnnGraph {
   std::string version;
   bool header = false;  // whether there is an "XH00" header: then the constants follow the graph
   Bytes flatbuffer_bytes = 0;
-  Bytes constant_bytes = 0;    // in the payload itself
+  Bytes constant_bytes = 0;    // bytes of the constants in the payload itself
   std::vector<XnnNode> nodes;  // in execution order
   std::vector<XnnValue> values;
   std::vector<std::uint32_t> inputs, outputs;  // value ids
