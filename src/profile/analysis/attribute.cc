@@ -81,11 +81,11 @@ struct Runs {
 
 // The runs of a layout, each ending with its Method::execute (children come first), and its load events.
 struct LayoutContents {
-  std::vector<std::uint32_t> variants;            // variants of the runs, in order
-  std::vector<std::uint32_t> first_events;        // first event of each run
+  std::vector<std::uint32_t> variants;  // variants of the runs, in order
+  std::vector<std::uint32_t> first_events;
   std::int32_t load_event = -1, init_event = -1;  // events that load the program and the method; -1: no event
   std::int64_t initialized = 0;
-  bool incomplete = false;  // there are events after the last run, and they are not load events
+  bool incomplete = false;  // other events than load events follow the last run
 };
 
 // A lookup key of the events of a segment, without their times.
@@ -134,8 +134,8 @@ LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<R
   return contents;
 }
 
-// Marks the first run, and the first run after each Method::init, whose ends are `inits`. A merged file has
-// the loading blocks of all processes before their runs, so times decide.
+// Marks the first run, and the first run after each Method::init. `inits` has the end times of Method::init.
+// A merged file has the loading blocks of all processes before their runs, so times decide.
 void MarkFirstRuns(const Trace& trace, const std::vector<Nanoseconds>& inits, Runs& runs) {
   const auto start = [&](std::size_t run) {
     const RunLocation& location = runs.locations[run];
@@ -229,7 +229,7 @@ class Attributor {
     return trace_.end.data() + trace_.blocks[location.block].first_event + location.first;
   }
 
-  // Finds the runs whose spans are ordered, which share a tree. All other runs need their own tree.
+  // Finds the ordered runs, which share a tree for each variant. All other runs need their own tree.
   void FindOrderedRuns(const std::vector<RunLocation>& locations) {
     ordered_trees_.resize(runs_.variants.size());
     for (const RunLocation& location : locations) {
@@ -360,7 +360,7 @@ class Attributor {
     }
     op.type = OperatorType(op.name);
     op.category = SpanCategory(op.key.kind, op.name);
-    // Most delegates name internal steps rather than operators of the table.
+    // Most delegates name internal steps, which the table of categories does not have.
     const delegates::Delegate* const delegate = delegates::FindDelegate(op.backend);
     if (delegate != nullptr && !delegate->names_operators) {
       op.category = delegate->interpret({op.name}).moves_data
@@ -379,8 +379,8 @@ class Attributor {
     return xnnpack ? std::string(delegates::kXnnpack.backend) : "";
   }
 
-  // A call of a delegate other than XNNPACK without child spans is not overhead: its time is all that is
-  // known of the delegate.
+  // Names the calls without child spans of delegates other than XNNPACK. They are not overhead: their time is
+  // the delegate's.
   void NameOpaqueCalls() {
     for (const auto& [op, name] : call_backend_) {
       if (has_children_[op] != 0 || name == kNoName) continue;
@@ -423,7 +423,7 @@ class Attributor {
     }
     profile_.self.resize(operators * runs);
     profile_.duration.resize(num_rows * runs);
-    // If every run has every operator, all cells are written below.
+    // Cells stay unwritten below only if a run lacks an operator.
     if (std::ranges::any_of(profile_.layouts,
                             [&](const auto& layout) { return layout.size() != operators; })) {
       std::ranges::fill(profile_.self, Profile::kAbsent);
@@ -458,8 +458,8 @@ class Attributor {
       Store(run.index, 1, run.duration.data(), run.self.data());
   }
 
-  // Writes `count` runs of one layout into the table, beginning with run `first`. The times of all events of
-  // a run are consecutive.
+  // Writes `count` runs of one layout into the table, beginning with run `first`. In `duration` and `self`,
+  // the times of a run are consecutive.
   void Store(std::size_t first, std::size_t count, const Nanoseconds* duration, const Nanoseconds* self) {
     const std::size_t runs = profile_.runs.size();
     const std::vector<std::int32_t>& layout = profile_.layouts[profile_.runs[first].layout];
@@ -602,7 +602,7 @@ Profile Attribute(const Trace& trace, const AttributeOptions& options) {
 
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options) {
   Runs runs = FindRuns(trace);
-  std::map<std::uint32_t, std::size_t> method_of_variant;  // in the order of the methods' first runs
+  std::map<std::uint32_t, std::size_t> method_of_variant;  // variant -> index into `methods`
   std::vector<std::vector<RunLocation>> methods;
   const bool single_method = !options.labels.empty() || runs.initialized < 2;
   for (const RunLocation& location : runs.locations) {

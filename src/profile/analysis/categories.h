@@ -24,7 +24,7 @@ inline constexpr const char* kNames<OperatorGroup>[] = {"Convolution",      "GEM
 inline constexpr auto kAllOperatorGroups = AllValues<OperatorGroup>();
 inline std::string_view OperatorGroupName(OperatorGroup group) { return GetName(group); }
 
-// A fine category (kit.md): "CONV_STANDARD", "CONV_DEPTHWISE", ..., "framework", "OTHER".
+// A category within a group (kit.md): "CONV_STANDARD", "CONV_DEPTHWISE", ..., "framework", "OTHER".
 struct Category {
   std::string_view name;
   OperatorGroup group = OperatorGroup::kOther;

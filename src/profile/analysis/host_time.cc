@@ -39,9 +39,9 @@ class HostTimeSeparator {
  private:
   // The destination of each event of a layout.
   struct LayoutPlan {
-    std::vector<std::int32_t>
-        series;              // indexed by event: index into Trace::reported, kHost, kNoRun; empty: all kHost
-    std::uint32_t runs = 0;  // number of complete runs
+    // Indexed by event: index into Trace::reported, kHost, or kNoRun. Empty: all kHost.
+    std::vector<std::int32_t> series;
+    std::uint32_t runs = 0;          // number of complete runs
     std::vector<std::uint32_t> run;  // indexed by event: number of complete runs before it
   };
   static constexpr std::size_t kMaxSampledRuns = 64;  // runs of a layout whose durations are compared
@@ -84,8 +84,8 @@ class HostTimeSeparator {
     return plan;
   }
 
-  // Finds the backend of the pending events, which end with the call (or are in no call), assigns them to it,
-  // and returns its name.
+  // Finds the backend of the pending events, assigns them to it, and returns its name. `call` is the call
+  // that contains the events; the number of events if there is no call.
   NameId AssignPendingEvents(std::size_t index, std::size_t call, LayoutPlan& plan) {
     Trace::Layout& layout = trace_.layouts[index];
     const std::size_t located_event = pending_.empty() ? call : pending_.front();
@@ -168,8 +168,8 @@ class HostTimeSeparator {
     return {backend, layout.chain[event], layout.instruction[event], layout.name[event]};
   }
 
-  // Returns whether an event begins and ends within its call in every run of the layout. A value that is not
-  // a time of the host clock does not, since that clock counts from the start of the machine.
+  // Returns whether an event begins and ends within its call in every run of the layout. Values that are not
+  // host times do not, since the host clock counts from the start of the machine.
   bool LiesInCall(std::size_t index, std::size_t event, std::size_t call) const {
     if (call >= trace_.layouts[index].size()) return false;
     return std::ranges::all_of(starts_[index], [&](std::size_t start) {
@@ -316,15 +316,15 @@ class HostTimeSeparator {
   const BackendResolver& resolve_backend_;
   bool is_scanning_ = false;  // in the first pass, nothing is reported or moved
   std::set<NameId> other_unit_backends_;
-  std::set<EventPlace> outside_call_;             // events of unregistered delegates, in any run
+  std::set<EventPlace> outside_call_;             // events of unregistered delegates outside of their call
   std::vector<std::vector<std::size_t>> starts_;  // indexed by layout: the first events of its blocks
   std::vector<LayoutPlan> plans_;                 // indexed by layout
   std::vector<std::size_t> pending_;              // events of a layout whose delegate is not yet known
-  std::map<std::tuple<std::int32_t, std::int32_t, NameId>, std::int32_t> ordinals_;  // in the current run
+  std::map<std::tuple<std::int32_t, std::int32_t, NameId>, std::int32_t> ordinals_;  // events so far
   std::map<SeriesKey, std::int32_t> series_;
-  // Caches by event name.
+  // Caches by event name and further properties of an event.
   std::map<NameId, bool> is_delegate_name_;
-  std::map<std::tuple<NameId, bool, std::int32_t>, delegates::Writers> writers_;  // also by instruction
+  std::map<std::tuple<NameId, bool, std::int32_t>, delegates::Writers> writers_;
   std::map<std::tuple<const delegates::Delegate*, NameId, bool, bool>, delegates::EventMeaning> meanings_;
 };
 

@@ -12,8 +12,8 @@ namespace etprof {
 // Returns the backend that an instruction calls; "" if not known.
 using BackendResolver = std::function<std::string(std::int32_t chain, std::int32_t instruction)>;
 
-// Returns the backends of the method with that name. If no method has the name, returns the backends on which
-// all methods agree.
+// Makes a resolver for the method with that name. If no method has the name, the resolver returns the
+// backends on which all methods agree.
 BackendResolver MakeBackendResolver(const Program& program, const std::string& method);
 
 // Moves events of delegates whose times are not of the host clock from a trace to `reported`. The form of an

@@ -31,7 +31,7 @@ inline bool RunsInXnnpack(const Operator& op) {
   return op.key.kind == SpanKind::kBackend && op.backend == delegates::kXnnpack.backend;
 }
 
-// Returns whether XNNPACK's own clock timed its operators. The clock has a resolution of 1 µs, which is
+// Returns whether XNNPACK's own clock timed XNNPACK's operators. The clock has a resolution of 1 µs, which is
 // coarse for operators that take 2 µs.
 inline bool HasMicrosecondClock(const Profile& profile) {
   std::int64_t whole_microseconds = 0;

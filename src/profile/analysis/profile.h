@@ -96,17 +96,17 @@ struct ProfiledRun {
   std::uint32_t block = 0;        // index into the trace's blocks
   std::uint32_t first_event = 0;  // event of the block with which the run begins
   std::uint32_t layout = 0;       // index into Profile::layouts, which identifies the events
-  Nanoseconds total = 0;          // Method::execute
+  Nanoseconds total = 0;          // duration of Method::execute
   Nanoseconds clipped = 0;        // <= 0; the time of spans outside their parent or counted twice
   bool in_common_set = false;     // the run is used for tables that add up
 };
 
 // The distribution of the self time of one operator, or of several together, over the runs.
 struct SpanStatistics {
-  std::int64_t runs = 0;       // number of runs of the common set in which it ran
+  std::int64_t runs = 0;       // number of runs of the common set in which the operator ran
   Nanoseconds total_self = 0;  // ns; sum over the common set
   Nanoseconds total_duration = 0;
-  stats::Distribution self;  // over all steady runs in which it ran (of the common set if no run is steady)
+  stats::Distribution self;  // over the SteadyOrCommonRuns() in which the operator ran
 };
 
 // A value that a delegate reports other than host time (Trace::ReportedValues). It is never added to times or
@@ -199,9 +199,9 @@ struct Profile {
   }
   std::vector<std::size_t> RunsInPhase(Phase phase) const;
   std::vector<std::size_t> CommonSet() const;  // indices into runs
-  std::vector<std::size_t> SteadyOrCommonRuns()
-      const;  // the steady runs, or the common set if no run is steady
-  std::vector<double> Totals(const std::vector<std::size_t>& run_indices) const;  // ProfiledRun::total, ns
+  // The steady runs, or the common set if no run is steady.
+  std::vector<std::size_t> SteadyOrCommonRuns() const;
+  std::vector<double> Totals(const std::vector<std::size_t>& run_indices) const;  // total times in ns
 };
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
@@ -268,7 +268,7 @@ struct Breakdown {
 };
 Breakdown ByGroup(const Profile& profile);     // kAllOperatorGroups in order, then "Clipped"
 Breakdown ByCategory(const Profile& profile);  // fine categories present, by name, then "Clipped"
-// The row of an operator in a breakdown by name; absent: kNotAttributed or an overhead.
+// Returns an operator's row name in a breakdown by name; absent: kNotAttributed or an overhead.
 using OperatorNameFunction = std::optional<std::string> (*)(const Profile& profile, std::size_t op);
 // The path of the innermost module: "features.0.0"; "" is the model.
 std::optional<std::string> LayerName(const Profile& profile, std::size_t op);
@@ -282,7 +282,7 @@ std::optional<std::string> KernelName(const Profile& profile, std::size_t op);
 // a name), the overheads, and "Clipped".
 Breakdown ByNameInOrder(const Profile& profile, OperatorNameFunction get_name);
 inline constexpr const char* kNotAttributed = "(not attributed)";
-// "Delegated (XnnpackBackend)", "Portable", overheads, "Clipped".
+// The rows are "Delegated (XnnpackBackend)", "Portable", the overheads, and "Clipped".
 Breakdown ByDelegation(const Profile& profile);
 
 }  // namespace etprof

@@ -9,8 +9,8 @@
 namespace etprof {
 namespace {
 
-// The fastest, median, and slowest of the steady (or common) runs. Runs with equal latency are in their
-// order.
+// The fastest, median, and slowest of the steady (or common) runs. Of two runs with equal latency, the
+// earlier run counts as faster.
 struct Extremes {
   std::size_t fastest = 0, median = 0, slowest = 0;
 };

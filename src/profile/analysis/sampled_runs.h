@@ -30,7 +30,7 @@ struct SampledRuns {
   };
   std::vector<Shape> shapes;
   std::vector<Run> runs;              // in the order of the trace
-  std::optional<std::size_t> median;  // index into `runs`: MedianRun
+  std::optional<std::size_t> median;  // index into `runs` of the run MedianRun()
 };
 
 // The run with the median time of Method::execute (the lower one of two) among Profile::SteadyOrCommonRuns(),

@@ -17,7 +17,7 @@ bool IsOtherInstruction(std::string_view name) {
   return name == "JF_CALL" || name == "MOVE_CALL" || name == "FREE_CALL";
 }
 
-// Returns whether a call contains the preceding event in the file, if the event is in no other call.
+// Returns whether an event without a parent belongs to the call that follows it in the file.
 bool CanBeInCall(const Trace& trace, const Trace::Layout& layout, std::size_t event, SpanKind kind) {
   return !IsCall(kind) && (kind != SpanKind::kOther || !IsOtherInstruction(trace.GetName(layout, event)));
 }
@@ -49,7 +49,7 @@ class SpanTreeBuilder {
   Nanoseconds Start(std::uint32_t position) const { return start_[position]; }
   Nanoseconds End(std::uint32_t position) const { return end_[position]; }
 
-  // `pending_` holds the spans that have no parent yet, in the file's order.
+  // Finds the children of a span in `pending_`, the spans without a parent so far, in the file's order.
   void FindChildren(std::uint32_t position) {
     const SpanKind kind = tree_.kind[position];
     tree_.duration[position] = std::max<Nanoseconds>(0, End(position) - Start(position));

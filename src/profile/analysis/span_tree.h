@@ -48,7 +48,7 @@ class OrderedTree {
   const std::vector<std::int32_t>& parent() const { return parent_; }
   std::size_t size() const { return kind_.size(); }
 
-  // Returns whether the run is ordered. `start` and `end` are the times of its first event and those after.
+  // Returns whether the run is ordered. `start` and `end` are arrays with the times of its events.
   bool KeepsOrder(const Nanoseconds* start, const Nanoseconds* end) const;
 
   // Computes the durations and self times of an ordered run, size() values each.

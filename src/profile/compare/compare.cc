@@ -54,8 +54,8 @@ struct SteadyRuns {
   const Profile& profile;
   std::map<BurstIndex, std::vector<std::size_t>> bursts;
   std::vector<std::size_t> runs;
-  // Indexed by operator: rounded times in its self time, each off by up to kXnnpackTick.
-  std::vector<int> roundings;  // by operator: number of rounded times in its self time
+  // Indexed by operator: number of rounded times in its self time, each off by up to kXnnpackTick.
+  std::vector<int> roundings;
 
   explicit SteadyRuns(const Profile& steady_profile)
       : profile(steady_profile),
@@ -374,7 +374,7 @@ class Comparer {
         series.clean.clean += is_steady ? 1 : 0;
         ++series.clean.all;
       }
-      if (series.clean.clean == 0) series.bursts.clear();  // they consist of disturbed runs
+      if (series.clean.clean == 0) series.bursts.clear();  // the bursts consist of disturbed runs
       return series;
     };
     const Series baseline_series = make_series(*a_), candidate_series = make_series(*b_);
@@ -419,9 +419,9 @@ class Comparer {
       time_comparison.estimate = stats::MarkUnresolved(*time_comparison.estimate);
   }
 
-  // The largest error of the logarithm of a mean self time. Times in whole microseconds are wrong by up to
-  // one microsecond each, in every run the same, and so are differences of such times. Infinite: the mean is
-  // no larger than the error.
+  // The largest error of the logarithm of a mean self time. Times in whole microseconds, and differences of
+  // such times, are wrong by up to one microsecond, which may be the same in every run. Infinite if the mean
+  // is no larger than the error.
   static double RoundingError(const SteadyRuns& steady, const std::vector<std::size_t>& operators,
                               double mean) {
     double error = 0;
@@ -429,7 +429,7 @@ class Comparer {
     return error < mean ? -std::log1p(-error / mean) : std::numeric_limits<double>::infinity();
   }
 
-  // Both the means that tables show and the times of the ratio must differ.
+  // Returns whether the two means in tables, and the two times of the ratio, differ enough to be compared.
   static bool IsResolved(const TimeComparison& time_comparison) {
     const auto differ = [](const std::optional<double>& a, const std::optional<double>& b) {
       return !a || !b || std::abs(*a - *b) >= static_cast<double>(kMinResolvableDifference);
@@ -483,9 +483,9 @@ class Comparer {
   const ComparedVariant& candidate_;
   const CompareOptions& options_;
   std::optional<SteadyRuns> a_, b_;               // absent unless both variants have a profile
-  std::optional<std::vector<NodePair>> matches_;  // pairs of operators, once computed
+  std::optional<std::vector<NodePair>> matches_;  // cached result of matching the operators
   double differing_share_ = 1;                    // DifferingShare(); 1 if the settings differ
-  bool is_emulated_;                              // the times are not meaningful
+  bool is_emulated_;                              // a CPU was emulated, so the times are not meaningful
   bool is_refused_;                               // the times must not be compared
   bool is_contended_ = false;                     // too few clean runs
   bool is_unpaired_ = false;                      // a variant has no rounds

@@ -86,9 +86,8 @@ inline constexpr Nanoseconds kMinResolvableDifference = 250;
 
 struct CompareOptions {
   double confidence = 0.95;
-  // The confidence level of the headline's interval that covers `confidence` in spite of the interim analyses
-  // of a stop rule (stats/ratio/stop_rule.h). 0: there was no interim analysis, so `confidence` itself is
-  // used.
+  // The confidence level for the interval of the latency that covers `confidence` in spite of the interim
+  // analyses of a stop rule (stats/ratio/stop_rule.h). 0: no interim analysis, so `confidence` is used.
   double interim_confidence = 0;
   double margin = 0.01;  // "same" lies within +-margin
   double false_discovery = 0.05;
@@ -109,7 +108,7 @@ inline constexpr const char* kNames<Pairing>[] = {"launches", "unpaired", "none"
 
 // A time of both variants. Ratio = baseline / candidate; above 1 the candidate is faster.
 struct TimeComparison {
-  std::optional<double> baseline_ns, candidate_ns;  // median latency or mean self time, see the owner
+  std::optional<double> baseline_ns, candidate_ns;  // median latencies or mean self times
   std::optional<stats::RatioEstimate> estimate;     // absent: a variant has no time, or too few launches
   stats::Verdict verdict = stats::Verdict::kInconclusive;
   bool too_short = false;  // the rounding error of a clock of whole microseconds is as large as the time
@@ -119,8 +118,8 @@ struct TimeComparison {
     return verdict == stats::Verdict::kEmulated ? std::nullopt : estimate;
   }
 
-  // Returns whether more launches may end an inconclusive verdict. They do not shorten the part of the
-  // interval that stands for an error that all launches share.
+  // Returns whether more launches may end an inconclusive verdict. They do not reduce systematic_error, which
+  // all launches share.
   bool MoreLaunchesMayDecide(double margin) const {
     if (!estimate) return true;
     const double error = estimate->systematic_error;
@@ -172,15 +171,14 @@ struct DeltaRow {
 struct OperatorMatch {
   std::optional<std::size_t> baseline, candidate;  // indices into the profiles' operators; absent: not in it
   Nanoseconds baseline_total = 0, candidate_total = 0;
-  TimeComparison
-      time_comparison;  // mean self times; the verdicts control the false discovery rate over all operators
+  // Mean self times. The verdicts control the false discovery rate over all operators.
+  TimeComparison time_comparison;
   double match_score = 0;      // NodePair::score (match_nodes.h) of a pair
   std::uint16_t evidence = 0;  // NodePair::evidence of a pair
-  std::optional<ProgramChange>
-      change;  // change of the operator in the program; absent: unchanged, or not known
+  // The change of the operator in the program. Absent: unchanged, or not known.
+  std::optional<ProgramChange> change;
 };
 
-// The source of a latency.
 constexpr std::string_view LatencySourceName(bool from_trace) { return from_trace ? "trace" : "untraced"; }
 inline constexpr MemberInfo kLatencySource{.meaning = "`trace` where there are no untraced runs",
                                            .choices = "untraced|trace"};
@@ -188,7 +186,7 @@ inline constexpr MemberInfo kLatencySource{.meaning = "`trace` where there are n
 struct Comparison {
   std::string baseline_label, candidate_label;
   Pairing pairing = Pairing::kNone;
-  TimeComparison latency;  // the headline: medians of untraced runs (of traced runs if latency_from_trace)
+  TimeComparison latency;  // median of untraced runs (of traced runs if latency_from_trace)
   bool latency_from_trace = false;
   int launches = 0, rounds = 0;
   // Counts of untraced recorded runs. In a clean run, the threads had a processor whenever they were
@@ -198,11 +196,11 @@ struct Comparison {
   };
   CleanRuns baseline_clean, candidate_clean;
   std::int64_t baseline_runs = 0, candidate_runs = 0;   // sizes of the two common sets
-  Nanoseconds baseline_total = 0, candidate_total = 0;  // Method::execute over them
-  std::vector<DeltaRow> groups;          // rows of ByGroup, which add up to the totals, as their deltas do
+  Nanoseconds baseline_total = 0, candidate_total = 0;  // sum of Method::execute in these runs
+  std::vector<DeltaRow> groups;          // rows of ByGroup; times and deltas add up to the totals
   std::vector<DeltaRow> categories;      // rows of ByCategory, the union of both profiles
   std::vector<OperatorMatch> operators;  // all operators of both profiles, each once
-  Nanoseconds baseline_clipped = 0, candidate_clipped = 0;  // truncated time, which is in no operator
+  Nanoseconds baseline_clipped = 0, candidate_clipped = 0;  // time outside of all operators (Clipped)
   std::vector<std::string> warnings;
 };
 

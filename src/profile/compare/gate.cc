@@ -9,7 +9,7 @@
 namespace etprof {
 namespace {
 
-// P(T >= t).
+// P(T >= t) for Student's t.
 double UpperTail(double t, double degrees_of_freedom) {
   const double half = stats::TwoSidedP(t, degrees_of_freedom) / 2;
   return t >= 0 ? half : 1 - half;

@@ -19,12 +19,12 @@ struct GateClaim {
 enum class GateDecision {
   kPass,          // significantly within the limit
   kFail,          // significantly beyond the limit
-  kInconclusive,  // the measurement cannot tell
+  kInconclusive,  // neither of the two is significant
 };
 template <>
 inline constexpr const char* kNames<GateDecision>[] = {"pass", "fail", "inconclusive"};
 
-// The decision for two claims as a whole: fail before inconclusive before pass.
+// Combines two decisions: kFail if one of them is kFail, else kInconclusive if one is, else kPass.
 constexpr GateDecision CombineDecisions(GateDecision a, GateDecision b) {
   if (a == GateDecision::kPass || b == GateDecision::kFail) return b;
   return a;
@@ -76,7 +76,7 @@ struct GateVerdict {
 bool MoreLaunchesMayDecideClaim(const GateClaim& claim, const GateVerdict& verdict, double launches);
 
 struct GateOptions {
-  double false_discovery = 0.05;  // q
+  double false_discovery = 0.05;  // the rate q
   // The fraction of q that each interim analysis uses, if a measurement ends as soon as all claims are
   // decided. 1: there is one analysis, at a number of launches that did not depend on the results.
   double interim_share = 1;

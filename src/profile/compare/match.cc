@@ -35,7 +35,7 @@ ProfileCalls FindCalls(const Profile& profile) {
     profile_calls.calls.push_back({span, {}});
   }
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    if (call_index[op] < profile_calls.calls.size()) continue;  // a call itself
+    if (call_index[op] < profile_calls.calls.size()) continue;  // the operator is a call itself
     std::size_t ancestor = op;
     while (profile.operators[ancestor].parent >= 0 && call_index[ancestor] >= profile_calls.calls.size()) {
       ancestor = static_cast<std::size_t>(profile.operators[ancestor].parent);
@@ -57,7 +57,7 @@ class Matcher {
   Matcher(const Profile& baseline, const Profile& candidate)
       : a_(baseline),
         b_(candidate),
-        // A program that only one profile has would contradict the other profile's names.
+        // Names from a program do not match names from a trace, so both programs must be known.
         with_program_(IsProgramKnown(baseline) && IsProgramKnown(candidate)) {}
 
   std::vector<NodePair> Run() {
@@ -79,7 +79,7 @@ class Matcher {
                           operators_a, operators_b);
   }
 
-  // Replaces positions in these lists by the listed operators.
+  // Replaces the positions in `pairs` by the operators at these positions of the two lists.
   static std::vector<NodePair> MapToOperators(std::vector<NodePair> pairs,
                                               const std::vector<std::size_t>& operators_a,
                                               const std::vector<std::size_t>& operators_b) {
@@ -133,8 +133,8 @@ class Matcher {
                           MapEach(b.calls, &Call::span));
   }
 
-  // `number`: index of the candidate's call that this call is, or that has most of the counterparts of its
-  // operators. `suffix`: suffix that makes the kind of a delegate call without a counterpart unique.
+  // `number`: index of a call of the candidate: this call, or for a call of the baseline, the call with most
+  // of its counterparts. `suffix` makes the kind of a delegate call without a counterpart unique.
   static MatchNode MakeCallNode(const Profile& profile, const Call& call, std::size_t number,
                                 const char* suffix) {
     MatchNode node;

@@ -16,9 +16,8 @@ using Bits = std::uint16_t;
 constexpr Bits ToBit(Evidence evidence) { return static_cast<Bits>(evidence); }
 
 // The weight of a property that is known for both nodes of a pair: `agree` if its values are equal, else
-// `differ`.
-// Contents of weights are never equal by chance, and module paths are seldom. A path is renumbered if a layer
-// is inserted before it, so a path weighs no more than shapes and weights together.
+// `differ`. Contents of weights are never equal by chance, module paths seldom. A path is renumbered if a
+// layer is inserted before it, so a path weighs no more than shapes and weights together.
 struct EvidenceWeight {
   double agree, differ;
 };
@@ -26,7 +25,7 @@ constexpr double kKindWeight = 1, kRenumberedWeight = 1, kPositionWeight = 0.1, 
 constexpr EvidenceWeight kModuleWeight = {3, -1.5}, kLineWeight = {0.75, 0}, kShapesWeight = {1.5, -0.5},
                          kWeightsWeight = {1.5, -1}, kSettingsWeight = {0.5, -0.5}, kContentsWeight = {5, -1},
                          kTypeWeight = {1, 0};
-// Contents that a node without constants is computed from, and producers or consumers.
+// Weights for the constants from which a node without constants is computed, and for its neighbors.
 constexpr EvidenceWeight kOriginWeight = {2.5, -0.5}, kNeighborWeight = {0.75, 0};
 
 // The maximum number of cells of a score table. A cell takes one byte and the computation of one score.
@@ -53,7 +52,7 @@ struct Features {
   int origin = kUnknown, before = kUnknown, after = kUnknown;
 };
 
-// "features.3.conv" and "features.4.conv" become equal.
+// Removes numbers, so that "features.3.conv" and "features.4.conv" become equal.
 std::string WithoutNumbers(const std::string& path) {
   std::string text;
   for (const char c : path) {
@@ -282,8 +281,7 @@ class NodeMatcher {
     AlignRange({a, range.end_a, b, range.end_b}, level + 1);
   }
 
-  // The longest subsequence of the pairs that increases in the second numbers, too. The first numbers
-  // increase.
+  // The longest subsequence of pairs with increasing second numbers. The first numbers already increase.
   static std::vector<std::pair<std::size_t, std::size_t>> LongestIncreasing(
       const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
     std::vector<std::size_t> tails;  // indexed by length: the last pair of the best sequence
@@ -343,7 +341,7 @@ class NodeMatcher {
     }
   }
 
-  // Pairs nodes that have no partner in order.
+  // Pairs moved nodes: nodes without a partner in the alignment, which keeps the order.
   void FindMovedNodes() {
     moved_.assign(a_.size(), false);
     struct Candidate {

@@ -22,7 +22,7 @@ struct MatchNode {
   std::string weights;                 // shape of its weights
   std::string settings;                // stride, padding, ...
   std::string contents;                // names of its constants' contents; equal names mean equal bytes
-  std::string position;                // in its program; it is the same in both if nothing changed
+  std::string position;                // position in its program, which is equal if nothing changed
   bool has_known_producers = false;    // the producers are known
   std::vector<std::size_t> producers;  // indices into the list of this program's nodes
 };

@@ -127,7 +127,7 @@ std::vector<std::string> DescribeDifferences(const ChangedNode& a, const Changed
   if (!is_same_backend) return differences;
   add("settings ", a.identity.settings, b.identity.settings);
   add("fused activation ", a.identity.bounds, b.identity.bounds);
-  // Conversions are already reported as the type.
+  // Leave out conversions, which are already reported as a change of the type.
   const auto join_fused_kinds = [](std::vector<std::string> kinds) {
     std::erase(kinds, "Convert");
     return fmt::format("{}", fmt::join(kinds, " "));

@@ -383,7 +383,7 @@ class TimelineReader {
   CsvReader csv_;
   const std::string& file_name_;
   std::vector<std::string_view> fields_;
-  std::array<std::optional<std::size_t>, kColumns.size()> column_indices_;  // in the file
+  std::array<std::optional<std::size_t>, kColumns.size()> column_indices_;  // positions in the file
   Timeline result_;
   std::vector<TimelineRun> runs_;
   std::map<std::pair<std::string, std::int32_t>, std::size_t> runs_by_index_;

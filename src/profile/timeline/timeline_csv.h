@@ -15,7 +15,7 @@ namespace etprof {
 struct Timeline {
   Trace trace;
   std::string model_id;               // "": unknown, or not the same in every row
-  std::string method = "forward";     // in the keys of the operators
+  std::string method = "forward";     // method name for the operators' keys
   std::vector<std::string> backends;  // all values of delegate_backend, sorted
   std::vector<RunLabel> labels;       // one per run, without launch and round; empty: the file has no phases
 };

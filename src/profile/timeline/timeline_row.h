@@ -30,7 +30,6 @@ struct TimelineTimes {
   PercentShare Share() const { return {Duration(), whole}; }
 };
 
-// A row of a timeline CSV.
 struct TimelineRow : TimelineEventInfo, TimelineTimes {
   static void Describe(auto& v) {
     using P = TimelineEventInfo;

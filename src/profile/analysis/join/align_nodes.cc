@@ -11,7 +11,7 @@ namespace {
 constexpr int kUnexplainedStepCost = 8;  // other steps cost 1; see AlignmentStep::explained
 
 constexpr std::size_t kMaxTableCells = std::size_t{1} << 24U;
-// The sum over all alternatives for one part of an alignment.
+// The maximum number of steps in all alternatives for a part of an alignment.
 constexpr std::size_t kMaxAlternativeSteps = std::size_t{1} << 14U;
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
@@ -110,13 +110,13 @@ class Aligner {
   }
 
  private:
-  // The least cost from a cell to the end, and from the beginning to the cell.
+  // The lowest cost from a cell to the end, and from the beginning to the cell.
   int& CostAfter(std::size_t i, std::size_t j) { return cost_after_[i * width_ + j]; }
   int& CostBefore(std::size_t i, std::size_t j) { return cost_before_[i * width_ + j]; }
   bool Matches(std::size_t i, std::size_t j) const {
     return i < nodes_.size() && j < stems_.size() && MatchesStem(nodes_[i].type, stems_[j]);
   }
-  // A bounded binary node runs as two operators.
+  // Returns whether node i is a bounded binary node, which runs as the operators j and j + 1 (Clamp).
   bool MatchesTwoOperators(std::size_t i, std::size_t j) const {
     return Matches(i, j) && j + 1 < stems_.size() && IsBinary(nodes_[i].type) &&
            (nodes_[i].output_min || nodes_[i].output_max) && stems_[j + 1] == "Clamp";
@@ -177,7 +177,7 @@ class Aligner {
   }
 
   // Assigns a skipped node to the operator that computes its input; a conversion before an elementwise node
-  // is part of that node's table.
+  // belongs to that node's operator.
   void Fuse(std::size_t node, std::map<std::uint32_t, std::size_t>& producers,
             std::vector<AlignedOperator>& aligned) {
     if (nodes_[node].type == "XNNConvert") {
@@ -221,7 +221,7 @@ class Aligner {
     return {cell.i + (step.node ? 1 : 0), cell.j + step.count};
   }
 
-  // The steps of best alignments from a cell on a best alignment.
+  // The next steps of all best alignments that visit the cell, which at least one does.
   std::vector<AlignmentStep> BestSteps(const Cell& cell) {
     const auto [i, j] = cell;
     const int cost = CostAfter(i, j);

@@ -12,15 +12,15 @@ namespace etprof {
 struct AlignedOperator {
   bool inserted = false;                // no node: XNNPACK inserted the operator
   std::optional<std::size_t> node;      // main node; if absent and not `inserted`, no node fits the operator
-  std::vector<std::size_t> fused;       // nodes that are fused into it
-  std::vector<std::size_t> candidates;  // its nodes in all best alignments; ambiguous if several
+  std::vector<std::size_t> fused;       // nodes that are fused into the main node
+  std::vector<std::size_t> candidates;  // the operator's nodes in all best alignments
 };
 
 // One step of an alignment: a node with the operator that executes it (two for a bounded node), a node that
 // XNNPACK left out, or an operator without a node.
 struct AlignmentStep {
   std::optional<std::size_t> node;
-  std::size_t op = 0;      // number of the first operator
+  std::size_t op = 0;      // index of the first operator
   std::size_t count = 0;   // number of operators
   bool explained = false;  // XNNPACK is known to leave out such a node or to insert such an operator
 };

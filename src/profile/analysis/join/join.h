@@ -6,8 +6,8 @@
 
 namespace etprof {
 
-// Names kernels that log no event (operators.h) after the operators of `method`, which ran, and describes the
-// profile again: a name decides about the category.
+// Names kernels that log no event (operators.h) after the operators of `method`, the method that ran. Then
+// computes the statistics again, since a name determines the category.
 void NameUnloggedKernels(const Method& method, Profile& profile);
 
 // Joins the operators of `profile` to `method` of the program that ran. Operators in an XNNPACK delegate are

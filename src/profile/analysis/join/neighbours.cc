@@ -53,8 +53,8 @@ void EraseDifferences(std::map<Key, Value>& entries, const std::map<Key, Value>&
   });
 }
 
-// Computes the dataflow on which all best alignments agree. An operator that XNNPACK inserted lies between
-// the operator whose input or output it converts and the other end of the value.
+// Computes the dataflow on which all best alignments agree. An operator that XNNPACK inserted is placed
+// between the producer and the consumer of the value that it converts.
 class CallFlowTracer {
  public:
   explicit CallFlowTracer(const AlignedCall& call)
@@ -127,7 +127,7 @@ class CallFlowTracer {
           flow.roles[step.op + i] = {Role::Kind::kNode, {{step.op + i - 1, std::nullopt}}};
         writer.op = step.op + step.count - 1;
       } else if (step.explained && !node.inputs.empty()) {
-        writer = find_source(node.inputs[0]);  // a fused node passes on the source of its input
+        writer = find_source(node.inputs[0]);  // a fused node's output has the source of its input
       }
       for (const std::uint32_t id : node.outputs) flow.written[id] = writer;
     }
@@ -149,8 +149,8 @@ class CallFlowTracer {
   }
 
   // The input of `next` that `op` converts; null: not known. XNNPACK packs the first factor of a product
-  // (xnn_insert_pack_lh_node of its subgraph.c). Other inserted operators are known if the next operator has
-  // one input, which the operator before them computes, so that they lie between the two in any case.
+  // (xnn_insert_pack_lh_node of its subgraph.c). For other inserted operators, the input is known if it is
+  // the only input of `next`, and comes from the operator before `op` (or `first` is 0).
   ValueOrigin* FindConvertedInput(std::size_t first, std::size_t op, std::size_t next) {
     std::vector<ValueOrigin>& inputs = result_.read[next];
     if (inputs.empty()) return nullptr;

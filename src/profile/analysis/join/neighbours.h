@@ -16,7 +16,7 @@ struct AlignedCall {
   const XnnGraph* graph = nullptr;
   std::vector<std::size_t> operators;  // indices into Profile::operators, in execution order
   std::vector<std::string> stems;      // OperatorStem of their names
-  Alignment alignment;                 // alignment of the operators
+  Alignment alignment;
 };
 
 // Sets OperatorSource::producers and consumers of the joined operators of a profile: within a call by the

@@ -36,7 +36,7 @@ struct OperatorSource {
   };
   Join join = Join::kNone;
   std::optional<std::size_t> graph;  // index into Program::xnn_graphs, for operators in a delegate
-  // Indices into XnnGraph::nodes if kNodes: its own node first, then the nodes that XNNPACK fused into it.
+  // Indices into XnnGraph::nodes if kNodes: the main node first, then the nodes that XNNPACK fused into it.
   // Empty if several nodes fit equally well.
   std::vector<std::size_t> nodes;
   // If several nodes fit equally well: all of these nodes.
@@ -52,13 +52,13 @@ struct OperatorSource {
   Work work;
   std::optional<KleidiaiUsage> kleidiai;  // for joined matrix multiplications
   // Indices into Profile::operators, ascending: the operators that write its inputs, and those that read its
-  // outputs, as far as certain.
+  // outputs. Uncertain connections are left out.
   std::vector<std::size_t> producers, consumers;
   std::string reason;                // if kNone: why it is not joined, one clause
   std::string hint;                  // if kKernel: advice of `etprof export` for it; "": no advice
   std::string not_delegated_reason;  // if kKernel: one clause; "": unknown (format/program/xnn/delegable.h)
 
-  // The innermost module, the frame, and its "model.py:12", with the file as recorded; null or absent: not
+  // The innermost module, the frame, and the frame as "model.py:12" (file as recorded); null or absent: not
   // known.
   const SourceModule* Module(const Profile& profile) const;
   const SourceFrame* Frame(const Profile& profile) const;

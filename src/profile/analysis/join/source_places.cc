@@ -30,7 +30,7 @@ SourcePlaces::PlaceMatch SourcePlaces::FindKernelPlace(const Instruction& kernel
 std::string SourcePlaces::FindHint(const std::vector<std::uint32_t>& debug_handles) const {
   const ExportHint* const hint = sources_ == nullptr ? nullptr : sources_->FindHint(debug_handles);
   if (hint == nullptr) return "";
-  // "(folder/model.py, line 12)": a folder of the machine that exported says nothing here.
+  // Remove the folder from "(folder/model.py, line 12)": it belongs to the machine that exported.
   const std::size_t name = hint->place.find_last_of("/\\");
   if (hint->place.empty()) return hint->text;
   return hint->text + " " + (name == std::string::npos ? hint->place : "(" + hint->place.substr(name + 1));
@@ -118,7 +118,7 @@ const XnnNode* SourcePlaces::FindNeighbor(const XnnNode& node, const XnnGraph& g
 }
 
 // Finds the place that the nodes of the handles have in common: the modules that contain all of them, and
-// their line if they have the same.
+// their line if all have the same line.
 std::optional<std::size_t> SourcePlaces::FindHandlePlace(const std::vector<std::uint32_t>& handles) {
   std::vector<const SourceNode*> nodes;
   for (const std::uint32_t handle : handles) {

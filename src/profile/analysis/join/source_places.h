@@ -22,7 +22,7 @@ class SourcePlaces {
   struct PlaceMatch {
     std::vector<std::uint32_t> debug_handles;
     std::optional<std::size_t> place;        // index into places()
-    bool is_partitioner_conversion = false;  // OperatorSource::is_partitioner_conversion
+    bool is_partitioner_conversion = false;  // see OperatorSource
   };
   PlaceMatch FindKernelPlace(const Instruction& kernel, const Method& method);
   std::string FindHint(const std::vector<std::uint32_t>& debug_handles) const;
