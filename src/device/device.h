@@ -98,7 +98,7 @@ class Process {
 
 // Disk space that etprof occupies on a device between runs.
 struct StoredFiles {
-  Bytes cache = 0;     // files of Device::Put
+  Bytes cache = 0;     // files that Device::Put copied
   Bytes old_runs = 0;  // folders of finished runs (`--keep`)
   int live_runs = 0;   // runs of other etprof processes that are still going on
 };
@@ -140,21 +140,21 @@ class Device {
                                               const std::vector<std::filesystem::path>& libraries = {}) = 0;
   // Returns a path on the device for a file that Get will fetch to `local`.
   virtual std::string ReserveOutputPath(const std::filesystem::path& local) = 0;
-  // Fetches the file at a path of ReserveOutputPath. Returns false if there is no such file. Throws Error
-  // (kDeviceFailed).
+  // Fetches the file at a path that ReserveOutputPath returned. Returns false if there is no such file.
+  // Throws Error (kDeviceFailed).
   virtual bool Get(const std::string& remote, const std::filesystem::path& local) = 0;
-  // Removes the files of ReserveOutputPath from the device (never a local file), and restores settings.
-  // Files of Put stay cached (docs/reference/devices.md).
+  // Removes the files at paths of ReserveOutputPath from the device (never a local file), and restores
+  // settings. Files of Put stay cached (docs/reference/devices.md).
   virtual void CleanUp() = 0;
 
   // The sizes of the files that etprof stores on the device; 0 for this machine. Throws Error
   // (kDeviceFailed).
   virtual StoredFiles GetStoredFiles() { return {}; }
-  // Removes these files and returns their sizes. The folders of live runs stay, and so does the cache while
-  // there is a live run, which may use it.
+  // Removes the files that etprof stores on the device, and returns their sizes. The folders of live runs
+  // stay, and so does the cache while there is a live run, which may use it.
   virtual StoredFiles RemoveStoredFiles() { return {}; }
 
-  // Waits until the device answers again after DeviceLost or Process::Lost. Returns false after
+  // Waits until the device answers again after DeviceLost or Process::ConnectionLost. Returns false after
   // `timeout_seconds`.
   virtual bool WaitUntilBack(double timeout_seconds) = 0;
 
@@ -162,7 +162,7 @@ class Device {
   // (kDeviceFailed, or kBadInput if the program is missing or not for this device); DeviceLost.
   virtual std::unique_ptr<Process> Start(const Command& command, Sink on_stderr) = 0;
 
-  // The function is called while a wait for a process lasts; if it returns true, the wait ends with
+  // Sets a function that every wait for a process calls repeatedly; if it returns true, the wait ends with
   // kInterrupted.
   virtual void SetInterrupted(std::function<bool()> interrupted) = 0;
 };

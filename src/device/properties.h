@@ -48,7 +48,7 @@ struct DeviceProperties {
   std::string kernel;
   std::string virtualization;
   std::string power_mode;
-  ResourceLimits limits;  // when the properties were read
+  ResourceLimits limits;  // limits when the properties were read
   std::vector<std::string> warnings;
 
   static constexpr const char* kSchemaName = "device";

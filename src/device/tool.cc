@@ -18,8 +18,8 @@ namespace {
 constexpr Bytes kMaxLogBytes = 16 << 20;  // a client's log; ToolOptions::max_file limits it, too
 constexpr std::size_t kQuotedBytes = 100;
 constexpr std::size_t kMaxUnexpectedBytes = std::size_t{64} << 10U;
-constexpr double kMinExitSeconds =
-    1;  // minimum time for a process to exit after it closed stdout or was killed
+// The minimum time for a process to exit after it closed stdout or was killed.
+constexpr double kMinExitSeconds = 1;
 
 }  // namespace
 

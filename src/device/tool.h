@@ -31,7 +31,7 @@ std::string QuotedStart(const std::string& text);
 struct ToolOptions {
   std::filesystem::path input = {};   // file for stdin; empty: closed stdin
   std::filesystem::path output = {};  // file for stdout; empty: stdout goes to ToolResult::output
-  double timeout_seconds = 60;        // for the whole run
+  double timeout_seconds = 60;        // time limit for the whole run
   std::string first_line = {};        // ReadOutput's expected_first_line
   bool limit_output = false;  // end the tool after kMaxOutputBytes bytes of stdout; false: drop further bytes
   // The largest file that the tool may write, `output` included, plus 16 MB, since the limit also applies to

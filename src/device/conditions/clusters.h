@@ -37,8 +37,8 @@ std::vector<CpuCluster> FindCpuClusters(const DeviceProperties& properties);
 // Checks a set of CPUs as users write it, without a device: a set that ParseCpus accepts, or names of
 // clusters separated by commas ("big", "mid,big"). Throws Error (kUsage) for anything else.
 void CheckCpus(std::string_view text);
-// Resolves such a set to CPU numbers of a device, ascending, without duplicates. Throws Error: kUsage as
-// CheckCpus does, kBadInput for a cluster that the device does not have.
+// Resolves a set of CPUs as users write it to CPU numbers of a device, ascending, without duplicates. Throws
+// Error: kUsage as CheckCpus does, kBadInput for a cluster that the device does not have.
 std::vector<int> ResolveCpus(std::string_view text, const DeviceProperties& properties);
 
 // Describes a cluster: "4 x Cortex-A520 1.95 GHz (little)", "2 x 3.20 GHz", "2 CPUs".

@@ -21,7 +21,7 @@ struct ResourceLimits {
   std::optional<Nanoseconds> throttled_time;
   std::optional<Bytes> memory_limit;      // limit of the cgroup with the least available memory
   std::optional<Bytes> memory_available;  // memory left below that limit; inactive file cache counts as free
-  std::optional<std::int64_t> memory_limit_hits, oom_kills;  // cumulative
+  std::optional<std::int64_t> memory_limit_hits, oom_kills;  // cumulative counts
 
   static constexpr const char* kSchemaName = "limits";
   static void Describe(auto& v) {

@@ -42,9 +42,9 @@ constexpr int kMaxAncestors = 64;
 constexpr double kMaxIntervalSeconds = 1e7;
 constexpr double kMinListedCores = 0.01;     // processes that use less are not in OtherLoad::processes
 constexpr double kMinCountedCores = 0.05;    // processes that use less are not in HeavyUsers
-constexpr std::size_t kMaxSummedNames = 64;  // OtherLoad::processes of several intervals
-constexpr double kLoadShellTimeoutSeconds =
-    5;  // time limit for a device's answer, without kLoadIntervalSeconds
+constexpr std::size_t kMaxSummedNames = 64;  // maximum size of OtherLoad::processes
+// The time limit for a device's answer, in addition to kLoadIntervalSeconds.
+constexpr double kLoadShellTimeoutSeconds = 5;
 
 constexpr std::string_view kSnapshotMark = "etprof-load-snapshot ";  // longer than a process's name can be
 constexpr std::string_view kProcMark = "etprof-load-proc";

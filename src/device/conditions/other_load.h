@@ -21,7 +21,7 @@ struct LoadSnapshot {
     double used = 0;              // CPU seconds of all threads
     double with_children = 0;     // `used` plus the CPU seconds of waited-for children
   };
-  double seconds = 0;          // the device's clock
+  double seconds = 0;          // time on the device's clock
   int cores = 0;               // number of online cores; 0: not known
   std::optional<double> busy;  // non-idle CPU seconds of all cores; absent: not known
   std::int64_t self = 0;       // the process that took the snapshot
@@ -102,12 +102,12 @@ std::string LoadText(const OtherLoad& load);
 std::string LoadingProcessesText(const OtherLoad& load);
 
 // Reads the current CPU times: from /proc of this machine (or below $ETPROF_PROC_ROOT, for tests), from `ps`
-// on macOS, and by one shell command on a remote device. Absent if they are unreadable. Throws nothing. With
-// 75 processes a snapshot took 0.4 ms on this machine (5 µs per process), and 5 ms through a shell without
-// the connection.
+// on macOS, and by one shell command on a remote device. Absent if they are unreadable. Does not throw. With
+// 75 processes a snapshot took 0.4 ms locally (5 µs per process), and 5 ms through a shell, without the time
+// of the connection.
 std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device);
 // Measures the other load for kLoadIntervalSeconds, on a remote device by one shell command. `cores` as for
-// OtherLoadBetween. Absent if the CPU times are unreadable. Throws nothing.
+// OtherLoadBetween. Absent if the CPU times are unreadable. Does not throw.
 std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores);
 
 // A POSIX shell script that prints a snapshot, or two snapshots that are kLoadIntervalSeconds apart.

@@ -59,7 +59,7 @@ Error PowerModesUnsupported(const std::string& device);
 
 // Shell code that defines `restore_power`. In etprof's folder, `restore_power` restores the values of
 // settings.before, and prints "unrestored\t<key>" for each failure. `settings` may read its stdin, so it must
-// not inherit the guard's stdin, for whose end the guard waits.
+// not inherit the guard's stdin: the guard waits for the end of that stream.
 inline constexpr const char* kDefineRestorePower = R"sh(restore_power() {
   [ -f settings.before ] || return 0
   left=

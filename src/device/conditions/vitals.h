@@ -85,7 +85,7 @@ std::string ThermalStatusName(int status);
 std::string VitalsScript();
 // A POSIX shell script that serves requests: for each line of stdin it prints the clocks, the battery, and
 // the requested sources, then kVitalsEnd. A request is "all", or names thermal zones and cooling devices by
-// number ("z3 z7 c0"), which starts no other process.
+// number ("z3 z7 c0"); the latter starts no process.
 std::string VitalsServer();
 inline constexpr const char* kVitalsEnd = "etprof-vitals-end";
 

@@ -28,7 +28,7 @@
 #include "core/process/cpus.h"
 #include "device/executable.h"
 
-extern char** environ;  // POSIX
+extern char** environ;  // declared in the program, as POSIX requires
 
 namespace etprof {
 namespace {
@@ -119,12 +119,12 @@ constexpr std::array kChildSteps = {"redirect its streams", "restrict it to its 
 #endif
   guard_ready.write.Close();
   char byte = 0;
-  if (ReadFrom(guard_ready.read.number(), &byte, 1) != 1) ::_exit(127);  // etprof was killed
+  if (ReadFrom(guard_ready.read.number(), &byte, 1) != 1) ::_exit(127);  // no byte: etprof was killed
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
   sigset_t empty_mask;
-  sigemptyset(&empty_mask);  // a macro on macOS
+  sigemptyset(&empty_mask);  // without ::, since it is a macro on macOS
   ::sigprocmask(SIG_SETMASK, &empty_mask, nullptr);
   if (::dup2(input, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(errors, 2) < 0) fail(0);
 #ifdef __linux__
@@ -249,7 +249,7 @@ class LocalProcess : public Process {
         returned_ = searched_ = newline + 1;
         return ReadResult::kLine;
       }
-      // One erase for all lines of a buffer, so that many short lines take linear time.
+      // Erase all returned lines at once, so that many short lines take linear time.
       buffer_.erase(0, std::exchange(returned_, 0));
       searched_ = buffer_.size();
       if (buffer_.size() > kMaxLineBytes) return ReadResult::kTooLong;

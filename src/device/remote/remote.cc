@@ -30,8 +30,8 @@ constexpr double kAnswerTimeoutSeconds = 30;  // time limit for scripts that end
 constexpr double kDigestTimeoutSeconds = 600;
 constexpr double kGuardExitTimeoutSeconds = 30;  // time for the guard to end; it may have settings to restore
 constexpr double kUnresponsiveCleanupTimeoutSeconds = 5;  // cleanup on a device that did not answer correctly
-constexpr std::string_view kHeldPrefix = "held ";   // before the lock's holder in an answer of the guard
-constexpr const char* kBeginLine = "ETPROF-BEGIN";  // first line of each script's output
+constexpr std::string_view kHeldPrefix = "held ";         // prefix of the lock holder in the guard's answer
+constexpr const char* kBeginLine = "ETPROF-BEGIN";        // first line of each script's output
 
 // A new name for a run's folder, unique among all hosts that use a device. kDefineIsOwnFolder checks the same
 // format.
@@ -618,7 +618,7 @@ done
   // Messages name `named_file`.
   std::string PutFolder(const fs::path& named_file, const std::vector<fs::path>& files) {
     std::string key = fs::absolute(named_file).lexically_normal().string();
-    for (const fs::path& file : files) key += "\n" + file.string();  // one program may have several releases
+    for (const fs::path& file : files) key += "\n" + file.string();  // libraries may differ
     if (const auto pushed = put_folders_.find(key); pushed != put_folders_.end()) return pushed->second;
     std::string text;
     std::vector<std::string> digests;
