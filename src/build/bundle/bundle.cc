@@ -108,7 +108,6 @@ std::map<std::string, fs::path> CollectLibraries(
 
 namespace {
 
-// Builds etprof-runner and returns its path.
 fs::path BuildRunner(const BundleOptions& options, const Toolchain& toolchain) {
   const fs::path folder = RunnerBuildFolder(options.checkout, options.target);
   const fs::path tools = options.checkout / ".venv" / "bin";
@@ -255,7 +254,7 @@ Bundle BuildBundle(const BundleOptions& options) {
   bundle.folder =
       options.output.empty() ? options.checkout / "build" / "bundles" / Name(target) : options.output;
   bundle.folder = fs::absolute(bundle.folder).lexically_normal();
-  // The path ends with '/'.
+  // Remove a '/' at the end of the path.
   if (bundle.folder.filename().empty()) bundle.folder = bundle.folder.parent_path();
   RequireBundleFolder(bundle.folder);
   bundle.manifest.target = Name(target);

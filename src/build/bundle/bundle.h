@@ -14,7 +14,7 @@ namespace etprof {
 enum class BundleTarget {
   kLinuxAarch64,
   kAndroid,     // the same files as kLinuxAarch64: they need only the device's kernel
-  kMacosArm64,  // on a Mac only
+  kMacosArm64,  // can be built on a Mac only
   kNative,      // this machine
 };
 template <>

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kGitTimeoutSeconds = 300;  // for a cold disk and dozens of submodules
+constexpr double kGitTimeoutSeconds = 300;  // enough for a cold disk and dozens of submodules
 constexpr std::size_t kMaxChanges = 20;
 
 // Submodules that a runner's build does not use, though their paths do not show that.
@@ -51,7 +51,7 @@ std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
 // examples, ExecuTorch's tests, its Buck build, and its Python package. Unknown submodules count as needed,
 // since configuring without them would fail minutes later.
 bool RunnerNeedsSubmodule(std::string_view path, bool llm) {
-  if (path == "third-party/ao") return llm;  // for its headers
+  if (path == "third-party/ao") return llm;  // the LLM kernels need its headers
   if (std::ranges::find(kUnusedSubmodules, path) != kUnusedSubmodules.end()) return false;
   if (path.starts_with("backends/")) return path.starts_with("backends/xnnpack/");
   return !path.starts_with("examples/") && !path.starts_with("extension/llm/");

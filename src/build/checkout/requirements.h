@@ -15,8 +15,8 @@ namespace etprof {
 
 inline constexpr std::string_view kMinCMake = "3.24";  // minimum of ExecuTorch's CMakeLists.txt
 inline constexpr std::string_view kMinNinja = "1.3";   // minimum of CMake's Ninja generator
-inline constexpr Bytes kMinFreeDisk =
-    500'000'000;  // one runner's build folder has 137 MB with ExecuTorch 1.5.0
+// With ExecuTorch 1.5.0, the build folder of a runner has 137 MB.
+inline constexpr Bytes kMinFreeDisk = 500'000'000;
 
 inline constexpr std::string_view kAnyVersion = "0";
 inline constexpr const char* kGetMake =
@@ -24,7 +24,7 @@ inline constexpr const char* kGetMake =
 inline constexpr const char* kGetNdk =
     "install the Android NDK, r27 or later, and set ANDROID_NDK to its folder";
 
-// A Python, and the modules it lacks that ExecuTorch's configure step and code generation import.
+// A Python, and the modules of ExecuTorch's configure step and code generation that it lacks.
 struct HostPython {
   std::string path;
   std::vector<std::string> missing_modules;

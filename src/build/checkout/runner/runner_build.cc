@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kMaxSilenceSeconds = 3600;  // for a slow translation unit, or a download without progress
+constexpr double kMaxSilenceSeconds = 3600;  // enough for a slow compilation or download
 constexpr double kHelpTimeoutSeconds = 60;
 constexpr const char* kFreshOption = "--fresh";
 
