@@ -88,7 +88,7 @@ void MeasureEach(const ExtraRuns& extra_runs, const ExtraRunsSetup& setup,
   }
 }
 
-constexpr double kMaxPeakSeconds = 60;  // limit for the peaks, which take two seconds
+constexpr double kMaxPeakSeconds = 60;  // timeout for measuring the peaks, which takes two seconds
 
 }  // namespace
 
@@ -230,7 +230,7 @@ void MeasureInstructions(const ExtraRunsSetup& setup, const std::filesystem::pat
 void MeasureWatch(const ExtraRunsSetup& setup) {
   const ExtraRuns watch{"watch", "only etprof-runner watches XNNPACK's calls"};
   MeasureEach(watch, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
-    const bool watch_memory = !data.emulated;  // the pages of an emulated process are the emulator's
+    const bool watch_memory = !data.emulated;  // the pages of an emulated process belong to the emulator
     auto reply =
         UseWorker(watch, unit_setup, WorkerCommand(unit_setup), watch_memory, [](WorkerClient& worker) {
           return worker.SendRequest<protocol::WatchReply>("watch", protocol::WatchRequest{});

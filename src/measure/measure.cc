@@ -104,7 +104,7 @@ class Measurement {
       const auto names = MapEach(config_.experiments, &ExperimentConfig::name);
       const bool has_old_run = Exists(directory_.folder() / kManifestFile);
       const std::filesystem::path archive = directory_.ArchiveOldRun(names, config_.file);
-      // Users expect that an old run is moved away. Without an old run, the files may have been the user's.
+      // Report moved files that are not from an old run, since they may be the user's own.
       if (!archive.empty() && !has_old_run && options_.progress != nullptr)
         options_.progress->Message("files with the names of results were moved to " + archive.string());
     }
@@ -151,7 +151,7 @@ class Measurement {
     try {
       Finish(status);
     } catch (const Error&) {
-      // The caller throws the first error; the directory is as the last complete launch left it.
+      // The caller throws the first error. The directory stays as the last complete launch left it.
     }
   }
 
@@ -240,7 +240,7 @@ class Measurement {
     }
   }
 
-  // Reports a mask that the runner refuses before anything is measured, with the runner's message.
+  // Before the measurement, reports a mask that the runner refuses, with the runner's message.
   void CheckMask(const ExperimentConfig& experiment) {
     Command command = MakeRunnerCommand(device_, *run_.device, experiment);
     command.arguments.insert(command.arguments.end(), {"--worker", "--isa=" + experiment.isa});
@@ -442,8 +442,8 @@ class Measurement {
     }
   }
 
-  // Records the state before the measurement, and warns if the device is busy. For a resumed measurement the
-  // busier moment counts.
+  // Records the state before the measurement, and warns if the device is busy. A resumed measurement records
+  // the higher of both loads.
   void RecordInitialConditions(const QuietResult& quiet) {
     if (quiet.waited_seconds > 0)
       run_.schedule.quiet_seconds = run_.schedule.quiet_seconds.value_or(0) + quiet.waited_seconds;
@@ -621,8 +621,8 @@ class Measurement {
     }
   }
 
-  // Makes the runs whose times are not latencies. The machine's peaks are last, since no other step depends
-  // on them.
+  // Makes the extra runs, whose times are not latencies. The machine's peaks are measured last, since no
+  // other step depends on them.
   void MeasureExtraRuns() {
     const ExtraRunsSetup setup{plan_, [this](std::size_t u) { return MakeSetup(u); },
                                [this](const std::function<void()>& step) { WithReconnection(step); },
@@ -641,7 +641,7 @@ class Measurement {
   }
 
   // Throws Error if a model or a runner was replaced, since the launches before and after ran different
-  // programs. Other devices have copies.
+  // programs. Other devices run copies, which do not change.
   void RequireUnchangedFiles() {
     if (device_.Name() != "local") return;
     for (const ExperimentData& data : run_.experiments) {
@@ -709,7 +709,7 @@ class Measurement {
   const MeasureOptions& options_;
   RunDirectory directory_;
   Interruption interruption_;
-  std::vector<bool> is_third_party_runner_;  // by experiment
+  std::vector<bool> is_third_party_runner_;  // indexed by experiment
   // The key consists of the number of threads and the digest of the configuration without name, method, and
   // place.
   std::map<std::string, std::shared_ptr<SharedWorker>> shared_workers_;

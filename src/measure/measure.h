@@ -14,7 +14,7 @@ namespace etprof {
 struct MeasureOptions {
   bool resume = false;
   bool check_load = true;  // check the load by other processes before the measurement
-  // Waits until nobody else measures on the device, before anything runs there; may be called again.
+  // Waits until no other process measures on the device, before anything runs there; may be called again.
   std::function<void()> acquire_device;
   // False: a resumed run only gets its extra runs (counters, instructions, watch).
   bool launches = true;

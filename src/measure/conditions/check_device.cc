@@ -33,7 +33,7 @@ void CheckCpusExist(const ExperimentConfig& experiment, const DeviceProperties& 
       .Remedy("`etprof devices` shows which there are");
 }
 
-// Checks a mask. For an emulated CPU, which only the emulator knows, only the feature names are checked.
+// Checks a mask. The features of an emulated CPU are unknown, so only the names in its mask are checked.
 void CheckMask(const ExperimentConfig& experiment, const DeviceProperties& properties) {
   if (experiment.isa.empty()) return;
   isa::FeatureSet features;

@@ -32,14 +32,15 @@ class ConditionsWatch {
  public:
   // Maximum waiting in total, as a multiple of CoolingOptions::wait_seconds.
   static constexpr double kMaxWaits = 6;
-  // Absent: the vitals cannot be read now. `all` as for VitalsReader::Read.
+  // Reads the vitals; without `all`, only the values that are read quickly. Absent: they cannot be read now.
   using ReadVitals = std::function<std::optional<DeviceVitals>(bool all)>;
   // `cpus`: the CPUs that the experiments use; empty: any CPU.
   ConditionsWatch(ReadVitals read, std::vector<int> cpus, CoolingOptions options)
       : read_(std::move(read)), cpus_(std::move(cpus)), options_(std::move(options)) {}
 
-  // Reads the values that a phone is slow to provide only once per launch, except for a limited temperature
-  // that only Android's services report. Absent: the vitals could not be read.
+  // Once per launch, reads all vitals. Otherwise omits values that a phone provides slowly, unless
+  // max_celsius is set and only Android's services report the temperature. Absent: the vitals could not be
+  // read.
   std::optional<RoundConditions> BeforeRound(int launch, int round, int order);
 
   double waited_seconds() const { return waited_; }
@@ -54,7 +55,7 @@ class ConditionsWatch {
   std::vector<int> cpus_;
   CoolingOptions options_;
   int launch_ = -1;
-  int thermal_status_ = 0;           // from the last reading of all vitals
+  int thermal_status_ = 0;           // Android's status at the last reading of all vitals
   bool only_from_services_ = false;  // only Android's services report the temperature
   bool gave_up_ = false;             // stopped waiting, since the device does not get cooler
   bool warned_no_sensor_ = false;

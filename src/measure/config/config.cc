@@ -137,7 +137,7 @@ class Reader {
     if (auto devices = fields.Texts("device", false)) settings.devices = *std::move(devices);
     if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
     if (const Json* place = fields.Find("place")) ReadPlace(fields, *place, settings);
-    // The kit's keys; etprof's own keys take precedence.
+    // The keys of the SME2 profiling kit; etprof's own keys take precedence.
     const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMaxRuns));
     if (runs && fields.Find("runs") == nullptr) settings.runs = static_cast<int>(*runs);
     const auto threads = fields.Integers("num_threads", 1, static_cast<int>(kMaxThreads));
@@ -174,7 +174,7 @@ class Reader {
       walk_fields.Finish();
     }
     place_fields.Finish();
-    settings.inputs.reset();  // the place determines the inputs
+    settings.inputs.reset();  // the step of a language model determines its inputs
   }
 
   protocol::InputSpec ReadInputs(const JsonFields& fields, const std::vector<std::string>& texts) const {
@@ -372,7 +372,7 @@ Plan MakePlan(const Config& config) {
     if (pair.baseline_label.empty()) pair.baseline_label = plan.units[baseline].label;
     if (pair.candidate_label.empty()) pair.candidate_label = plan.units[candidate].label;
     plan.pairs.push_back(pair);
-    // The file names of a comparison (commands/analyze/analysis_files.cc).
+    // The stem of a comparison's files, as in commands/analyze/analysis_files.cc.
     const ExperimentConfig& b = config.experiments[plan.units[baseline].experiment];
     const ExperimentConfig& c = config.experiments[plan.units[candidate].experiment];
     CheckStem(config, c,

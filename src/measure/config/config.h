@@ -20,7 +20,7 @@ namespace etprof {
 // kit. The reader (json_fields.h), the keys in docs/reference/config.md, and docs/schema/config.schema.json
 // are generated from these descriptions. config.cc checks and converts values beyond that.
 
-// Settings of an experiment, which a file may also have at its top for all experiments. Paths are absolute.
+// Settings of an experiment. At the top of the file, they apply to all experiments. Paths are absolute.
 struct ExperimentSettings {
   std::vector<std::string> devices;  // as --device takes them; each device measures; empty: not given
   std::filesystem::path runner;      // empty only with ConfigContext::runner_of_device
@@ -33,10 +33,10 @@ struct ExperimentSettings {
   std::vector<int> threads = {1};
   std::string isa;           // as `--isa` of etprof-runner takes it
   std::string executorch;    // release whose libraries the runner gets (release.h); empty: its own
-  std::string cpu_affinity;  // as CheckCpus takes it; empty: any CPU
+  std::string cpu_affinity;  // CPUs or clusters: "0-3", "big"; empty: any CPU
   Nanoseconds period = 0;    // 0: back to back
   std::optional<protocol::TestStep> place;
-  std::vector<std::string> load;  // libraries
+  std::vector<std::string> load;  // libraries that the runner loads
   std::vector<std::string> extra_args;
   std::vector<std::string> exec_wrapper;
   std::map<std::string, std::string> environment;
@@ -129,10 +129,9 @@ struct ExperimentSettings {
   }
 };
 
-// One experiment.
 struct ExperimentConfig : ExperimentSettings {
   std::string name;   // also its folder in the results directory
-  std::string label;  // empty: the name
+  std::string label;  // name in reports; empty: `name`
   std::string mode = "timing";
   std::filesystem::path runtime;  // folder with the libraries of `executorch`; empty: not known yet
   std::string runtime_warning;    // why results with these libraries are less certain; empty: they are not
@@ -210,7 +209,7 @@ struct Config {
   double timeout_seconds = 600;
   std::uint64_t seed = 1;
   bool peaks = true;
-  std::string power_mode;  // as FindPowerMode takes it; empty: none
+  std::string power_mode;  // name of a power mode; empty: none
   std::optional<double> max_temp;
   double max_temp_wait = 300;
   double wait_minutes = 0;
@@ -246,7 +245,7 @@ struct Config {
   }
 };
 
-// The keys of a configuration's file.
+// The keys at the top of a configuration's file.
 struct ConfigFile : ExperimentSettings, Config {
   static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
@@ -261,7 +260,7 @@ struct Unit {
   std::size_t experiment = 0;  // index into Config::experiments
   int threads = 1;
   std::string label;  // unique among the units
-  std::string stem;   // UnitStem
+  std::string stem;   // beginning of the names of its files (UnitStem)
 };
 struct Plan {
   std::vector<Unit> units;

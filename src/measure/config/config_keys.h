@@ -9,8 +9,8 @@
 #include "core/json/describe.h"
 #include "device/conditions/power_mode.h"
 
-// Common parts of the descriptions of configurations (config.h) and suites (suite_config.h). The descriptions
-// are of the keys in the file: the reader (json_fields.h) and docs/schema are generated from them.
+// Common parts of the descriptions of configurations (config.h) and suites (suite_config.h). They describe
+// the keys of the file; the reader (json_fields.h) and docs/schema are generated from them.
 namespace etprof {
 
 // A key that a description only documents. The reader of the object reads the key's value, which has the type
@@ -41,8 +41,8 @@ constexpr std::string_view kModes = "timing|xnntrace";
 constexpr double kMaxRuns = 1e6;
 constexpr double kMaxThreads = 1024;
 constexpr double kMaxCpu = 1023;
-// A folder name; the pattern excludes all other ASCII characters, first for the first character, then for the
-// rest. Readers use IsFolderName, which accepts the same names.
+// The name of a folder. The pattern lists the ASCII characters that are not allowed: first for the first
+// character, then for the others. Readers use IsFolderName, which accepts the same names.
 bool IsFolderName(const std::string& name);
 constexpr const char* kFolderNamePattern =
     "^[^\\u0000-*,-/:-<>-@\\[-^`{-\\u007f][^\\u0000-*,/:-<>-@\\[-^`{-\\u007f]{0,99}$";
@@ -64,7 +64,7 @@ void DescribeSchedule(auto& v) {
          .max = 1000}));
   v("margin", &T::margin,
     Key({.meaning = "relative differences within ± this count as *same*", .min = 1e-6, .max = 1}));
-  v("precision", &T::precision,  // the minimum is half of the minimum margin
+  v("precision", &T::precision,  // `min` is half of the `min` of the margin
     Key({.meaning = "target half-width of the interval, relative; half of `margin` without it",
          .min = 5e-7,
          .max = 1}));

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{4} << 20U;  // small enough to be parsed at once
 
-// The line on which `key` occurs as a member's name; absent if there are several, and for a text of a single
-// line, which programs write.
+// The line that has `key` as a member's name. Absent if several lines have it, and for a text of a single
+// line, as programs write it.
 std::optional<std::uint64_t> FindLineOfKey(const std::string& text, const std::string& key) {
   if (text.find('\n') == std::string::npos) return std::nullopt;
   const std::string quoted = nlohmann::json(key).dump();

@@ -122,7 +122,7 @@ class ReadKeys {
     } else if constexpr (std::is_same_v<M, std::string> || std::is_same_v<M, std::filesystem::path>) {
       Assign(fields_.Text(key), value);
     } else {
-      fields_.Find(key);  // the caller reads keys of other types
+      fields_.Find(key);  // marks the key as read: the caller reads keys of other types
     }
   }
 

@@ -42,7 +42,7 @@ std::string PublicRelease(const std::string& executorch) {
 }
 
 std::string WheelSha256(const std::string& wheel) {
-  static std::mutex mutex;  // devices are measured in threads
+  static std::mutex mutex;  // each device is measured in its own thread
   static std::map<std::pair<std::string, std::optional<std::filesystem::file_time_type>>, std::string>
       digests;
   const std::scoped_lock lock(mutex);

@@ -91,8 +91,8 @@ class SuiteReader {
     return texts;
   }
 
-  // A model with `keep` requires a data type with kKeepSuffix, and such a data type requires a model with
-  // `keep`.
+  // Requires a data type with kKeepSuffix if a model has `keep`, and a model with `keep` if a data type has
+  // kKeepSuffix.
   static void CheckKeptOperators(const JsonFields& fields, const SuiteConfig& suite) {
     const auto keeps = [](const SuiteModel& model) { return !model.keep.empty(); };
     bool used = false;

@@ -71,7 +71,7 @@ struct SuiteConfig {
   std::filesystem::path output_root;  // absolute
   std::vector<SuiteModel> models;
   std::vector<std::string> dtypes = {"fp32"}, devices = {"local"};
-  std::vector<std::string> variants;  // as ParseVariant takes them
+  std::vector<std::string> variants;  // variants such as "threads=2" (ParseVariant)
   std::vector<SuiteRule> include, exclude;
   std::string backend;                // empty: the export's default
   std::optional<double> max_minutes;  // absent: no limit
@@ -158,7 +158,7 @@ struct SuiteCell {
   std::string device;
   std::vector<std::string> variants;  // the suite's variants, without those that rules exclude
   std::filesystem::path folder;       // absolute
-  bool is_confirmation = false;       // measures the settings of the model's frontier again
+  bool is_confirmation = false;       // measures the settings on the Pareto frontier again
 };
 
 // The cells, ordered by model, data type, and device. A cell exists if `include` is empty or one of its rules

@@ -21,7 +21,7 @@ nlohmann::ordered_json StringSchema(const char* pattern) {
   return {{"type", "string"}, {"pattern", pattern}};
 }
 
-// The description of a limit, without capital and period, as for described keys.
+// The description of a limit in lower case and without a period, like the descriptions of other keys.
 std::string FactMeaning(const FactInfo& info) {
   const std::string_view help = info.help;
   return fmt::format("{}{}: {} (`etprof inspect --{}`)", Lower(help.substr(0, 1)), help.substr(1),
@@ -53,7 +53,7 @@ StaticLimits ParseThresholds(const std::string& text, const std::filesystem::pat
   const JsonFields::Source source{text, path};
   const nlohmann::json root = ParseConfigText(source, kThresholdsRemedy);
   JsonFields fields(root, source, "");
-  fields.Find(kSchemaKey);  // editors use it
+  fields.Find(kSchemaKey);  // marks the key as read: only editors use it
   StaticLimits thresholds;
   for (const FactInfo& info : AllFacts()) {
     const std::string key = info.FileKey();

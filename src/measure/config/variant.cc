@@ -25,8 +25,8 @@ Error SpecError(const std::string& spec, const std::string& problem) {
       .Remedy("see `etprof profile --help`");
 }
 
-// The features that a mask hides: "avx512" for "-avx512", "sme2" for "-sme,-sme2" (the kit turns both off as
-// "SME2 off"). Empty if the mask does not only hide features.
+// The features that a mask hides: "avx512" for "-avx512", "sme2" for "-sme,-sme2" (the mask for "SME2 off" in
+// the SME2 profiling kit). Empty if the mask does not only hide features.
 std::string HiddenFeatures(const std::string& isa) {
   std::vector<std::string> names;
   for (const std::string_view item : SplitAt(isa, ',')) {

@@ -20,7 +20,7 @@ struct ExperimentData;
 // The number of instructions that an operator or the whole method executes in one run with one thread: a row
 // of `<stem>_instructions.csv` (docs/guides/instructions.md).
 struct InstructionsRow {
-  std::string key;  // KeyText of the operator in the analysis
+  std::string key;  // the operator's key in the analysis (KeyText)
   std::string name;
   protocol::CounterSourceKind source = protocol::CounterSourceKind::kProcessor;
   double instructions = 0;         // mean over the processes that counted
@@ -61,8 +61,8 @@ struct InstructionsRow {
 };
 
 // Merges the counts of several processes that ran the same runs into rows for the method and its operators.
-// `method` completes the keys. Spans that only contain other spans (delegate calls) have no row: their self
-// instructions are those with which the runner names the delegate's operators.
+// `method` completes the keys. Spans that only contain other spans (delegate calls) have no row: their own
+// instructions only name the delegate's operators, which is a cost of tracing.
 std::vector<InstructionsRow> MergeInstructions(const std::vector<protocol::CountersReply>& processes,
                                                const std::string& method);
 

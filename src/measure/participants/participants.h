@@ -33,7 +33,7 @@ struct SharedWorker {
   std::unique_ptr<WorkerClient> client;
   protocol::LoadReply load_reply;
   int launch = -1, users = 0;                         // `users`: experiments that use the process now
-  std::int64_t max_cache_tokens = 0;                  // maximum number of tokens in the cache of any place
+  std::int64_t max_cache_tokens = 0;                  // maximum number of tokens in the cache before a step
   std::string reference;                              // SHA-256 of a step's logits, right after the load
   std::optional<protocol::WalkRequest> cold_request;  // a prompt and its first token, right after the load
   std::optional<protocol::WalkReply> cold_walk;       // the reply to `cold_request`
@@ -50,8 +50,8 @@ struct ParticipantSetup {
   int threads = 1;
   double timeout_seconds = 600;
   std::filesystem::path folder;    // the results directory
-  std::string stem;                // Unit::stem
-  ExperimentData* data = nullptr;  // outlives the participant; static facts are filled in by the first launch
+  std::string stem;                // beginning of the names of the files (Unit::stem)
+  ExperimentData* data = nullptr;  // outlives the participant; the first launch adds its static facts
   std::string saved_outputs;       // path for the first launch's outputs; empty: not saved
   std::shared_ptr<SharedWorker> shared = {};  // null: the experiment has a separate process
 };

@@ -36,8 +36,8 @@ class WorkerClient {
 
   const protocol::Ready& ready() const { return ready_; }
 
-  // Sends {"cmd": command, ...request} and waits for the reply, at most `timeout_seconds` (0: the
-  // constructor's).
+  // Sends {"cmd": command, ...request} and waits for the reply, at most `timeout_seconds` (0: the timeout of
+  // the constructor).
   nlohmann::json Call(const std::string& command, nlohmann::json request, double timeout_seconds = 0);
 
   template <typename Reply>
@@ -63,7 +63,7 @@ class WorkerClient {
   }
 
   Device& device_;
-  ResourceLimits limits_;  // before the process started
+  ResourceLimits limits_;  // limits before the process started
   Interruption& interruption_;
   double timeout_seconds_;
   std::unique_ptr<Process> process_;

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20U;
 // millisecond.
 constexpr Nanoseconds kMaxShortRun = 1'000'000;
 constexpr std::int64_t kReferenceTokens = 8;  // length of the text before the reference step
-constexpr int kMaxPartRuns = 1000;            // in a burst of a method that computes the inputs of a step
+constexpr int kMaxPartRuns = 1000;            // per burst, for a method that computes the inputs of a step
 constexpr double kMaxOutputElements = 64e6;   // larger outputs are compared by their digests only
 
 class WorkerParticipant : public Participant {
@@ -54,7 +54,7 @@ class WorkerParticipant : public Participant {
     data.isa_state = ready.isa;
     data.backends = reply.backends;
     protocol::MethodReply method = reply;
-    // `reply` has the inputs and outputs of the place for which a shared process loaded the model.
+    // A shared process may have loaded the model for another experiment's step: ask for this step's inputs.
     if (const std::optional<protocol::StepPlace> place = UnitPlace())
       method = Client().SendRequest<protocol::MethodReply>("select", protocol::SelectRequest{"", place});
     data.inputs = method.inputs;

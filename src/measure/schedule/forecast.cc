@@ -11,7 +11,7 @@
 namespace etprof {
 namespace {
 
-constexpr double kMaxPeaksShare = 0.25;  // share of max_seconds, since the launches come first
+constexpr double kMaxPeaksShare = 0.25;  // maximum share of max_seconds; launches have priority
 
 bool IsTimed(const Config& config, const Unit& unit) {
   return config.experiments[unit.experiment].mode == "timing";
@@ -69,7 +69,7 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   if (config.launches && !config.max_seconds) {
     forecast.kind = Forecast::Kind::kLaunches;
     forecast.launches = {*config.launches, *config.launches};
-    forecast.rounds.min = forecast.rounds.max;  // without a time limit nothing reduces them
+    forecast.rounds.min = forecast.rounds.max;  // only a time limit reduces the rounds
     forecast.lower_bound_seconds = all_bursts_seconds(*config.launches, forecast.rounds.max);
     return forecast;
   }

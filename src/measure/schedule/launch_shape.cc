@@ -100,7 +100,7 @@ void RunCostEstimate::AddBurst(const Launch& launch, std::optional<double> wall_
   const std::size_t runs = opening + burst.recorded.size() + burst.traced.size();
   double runs_ns = std::max(total_ns, static_cast<double>(burst.end - burst.start));
   if (burst.end == 0 && !whole_process) {
-    // Without the device's clock, the whole request counts as its runs.
+    // Without the device's clock, the duration of the request counts as the duration of its runs.
     if (!wall_seconds) return;
     runs_ns = std::max(total_ns, *wall_seconds * 1e9);
   }

@@ -71,14 +71,14 @@ inline constexpr int kDefaultRounds = 7;
 // The target length of a burst if runs start `period` apart (0: back to back).
 Nanoseconds MinBurstLength(Nanoseconds period);
 
-inline constexpr int kDefaultWarmup = 10;  // the kit's default
+inline constexpr int kDefaultWarmup = 10;  // default of the SME2 profiling kit
 
+inline constexpr int kMinUntracedRuns = 20;
+inline constexpr int kMinTracedRuns = 3;
 // The number of launches and their composition, fitted to the available time. In order of priority: at least
 // kMinUntracedRuns recorded runs of each experiment in as many launches as fit, up to the wanted number; at
 // least kMinTracedRuns traced runs in each launch; rounds; the requested traced runs. If not even one round
 // of one run fits, each launch has one round of one run and one traced run.
-inline constexpr int kMinUntracedRuns = 20;
-inline constexpr int kMinTracedRuns = 3;
 struct LaunchShape {
   int launches = 10;
   int rounds = kDefaultRounds;

@@ -161,12 +161,12 @@ class Scheduler {
   }
 
  private:
-  // A change of state makes the launches fit again. The cost of an experiment's runs is known as soon as some
-  // of its runs ended, even if their process failed later.
+  // When a state changes, the remaining launches are fitted to the remaining time again. The cost of an
+  // experiment's runs is known as soon as some of its runs ended, even if their process failed later.
   enum class State {
-    kNotMeasured,  // the cost of its runs is not known
+    kNotMeasured,  // the cost of the experiment's runs is not known
     kMeasured,
-    kFailedOnce,  // the last launch failed; if the next one fails, too, it is given up
+    kFailedOnce,  // the last launch failed; after another failure, the experiment is given up
     kLost,        // the connection to the device broke in the last launch
     kGivenUp,
   };
@@ -174,7 +174,7 @@ class Scheduler {
   enum class EarlyEnd { kNone, kConnectionLost, kTimeLimit };
   struct Experiment {
     State state = State::kNotMeasured;
-    bool running = false;  // it has a process in this launch
+    bool running = false;  // the experiment has a process in this launch
     Launch launch;
     RunCostEstimate cost;
     std::optional<double> fitted_spacing;              // RunCost::spacing_ns to which the shape is fitted
@@ -535,8 +535,8 @@ class Scheduler {
     return clean_runs >= wanted_runs;
   }
 
-  // Ends the launch if the time limit leaves no time for `seconds` more. The first round of the launches that
-  // an interval needs is never cut, and time for the remaining ones of these launches is reserved.
+  // Ends the launch if the time limit leaves no time for `seconds` more. The first rounds of the launches
+  // that an interval needs are never cut, and their time is reserved.
   bool CutIfOutOfTime(double seconds, bool is_first_round) {
     if (is_first_round && needed_for_interval_) return false;
     const int needed_later = stats::kMinLaunches - CompleteLaunches() - 1;
@@ -737,7 +737,7 @@ class Scheduler {
       if (MustEndLaunch() || CutIfOutOfTime(0, /*is_first_round=*/true)) break;
       Begin(order[i], index);
       if (i == 0 && order.size() > 1 && experiments_[order[0]].running && !FitsInMemory(order)) {
-        End(order[0]);  // this was not a launch: start again with one process at a time
+        End(order[0]);  // not enough memory: start the launch again with one process at a time
         if (experiments_[order[0]].launch.status == Launch::Status::kComplete)
           experiments_[order[0]].launch = {};
         if (!MustEndLaunch()) RunAlternating(index);
@@ -881,11 +881,11 @@ class Scheduler {
   bool fit_is_outdated_ = false;
   bool one_burst_ = false;
   EarlyEnd early_end_ = EarlyEnd::kNone;
-  bool needed_for_interval_ = true;  // an interval needs this launch
+  bool needed_for_interval_ = true;  // the confidence interval needs this launch
   double launch_start_ = 0;          // seconds used when the launch began
   double seconds_between_rounds_ = 0;
-  int next_analysis_ = 10;                  // launches at the next interim analysis
-  std::optional<double> reported_seconds_;  // seconds for the launches of an interval, as reported
+  int next_analysis_ = 10;                  // number of launches at the next interim analysis
+  std::optional<double> reported_seconds_;  // reported seconds for the launches that an interval needs
   std::string short_limit_warning_;         // the text of the last report
 };
 

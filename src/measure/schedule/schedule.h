@@ -23,7 +23,7 @@ std::vector<std::size_t> RoundOrder(std::uint64_t seed, int launch, int round, s
 struct ScheduleOptions {
   std::uint64_t seed = 1;
   std::optional<int> launches;
-  double interim_confidence = 0;  // for given `launches`: ScheduleData::interim_confidence
+  double interim_confidence = 0;  // only with `launches`: ScheduleData::interim_confidence
   std::optional<int> rounds;
   double max_seconds = 60;
   bool max_seconds_given = false;  // false: a given number of launches has no time limit
@@ -38,7 +38,7 @@ struct ScheduleUnit {
   ExperimentData* data = nullptr;  // launches are appended here; `error` is set if the experiment is given up
   int runs = 100;
   std::optional<int> warmup;
-  Nanoseconds period = 0;  // as ShapeInput::Experiment::period
+  Nanoseconds period = 0;  // interval between starts of runs; 0: back to back
   // Equal for units that share a process in a launch; null: the unit has a separate process.
   const void* process = nullptr;
 };

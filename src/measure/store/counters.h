@@ -20,13 +20,13 @@ struct ExperimentData;
 // The counts of one operator, of a delegate call, or of the whole method: a row of `_counters.csv`
 // (docs/guides/bottlenecks.md).
 struct CountersRow {
-  std::string key;  // as KeyText of the operator in the analysis
+  std::string key;  // the operator's key in the analysis (KeyText)
   std::string name;
   std::int64_t runs = 0;
-  std::map<std::string, double, std::less<>> means;  // per run, by protocol::kCounterNames; absent: closed
+  std::map<std::string, double, std::less<>> means;  // per run; without unavailable counters
 
   std::optional<double> Mean(std::string_view counter) const;
-  // Ratios; absent: one of the two counters is closed, or the divisor is 0.
+  // Ratios; absent: one of the two counters is unavailable, or the divisor is 0.
   std::optional<double> EffectiveFrequency() const;  // Hz: cycles per second of CPU time of all threads
   std::optional<double> InstructionsPerCycle() const;
   std::optional<double> CacheMissesPerThousand() const;   // per 1000 instructions
@@ -84,7 +84,7 @@ struct CountersCsv : CountersRow {
   }
 };
 
-// Writes CSV (RFC 4180). The field of a closed counter is empty.
+// Writes CSV (RFC 4180). The field of an unavailable counter is empty.
 void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out);
 // Throws Error (kBadInput) with file and line.
 std::vector<CountersRow> ParseCounters(std::string_view text, const std::string& file_name);

@@ -32,7 +32,7 @@ struct LatencyRow {
   Phase phase = Phase::kFirst;
   bool traced = false;
   Nanoseconds latency = 0;
-  std::optional<Nanoseconds> wait, cpu;  // as in Burst (run_data.h)
+  std::optional<Nanoseconds> wait, cpu;  // waiting and CPU time, as in Burst (run_data.h)
 
   static void Describe(auto& v) {
     using L = LatencyRow;
@@ -48,7 +48,7 @@ struct LatencyRow {
     v("cpu_ns", &L::cpu,
       {.meaning = "processor time of all threads; empty if unknown", .max = kMaxTotalTime});
   }
-  // Throws std::invalid_argument unless `burst` is absent exactly for the phases before the first round.
+  // Throws std::invalid_argument if a row before the first round has a `burst`, or a later row has none.
   static void Check(const LatencyRow& row);
 };
 template <>

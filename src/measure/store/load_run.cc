@@ -63,7 +63,7 @@ void DetectKernelLog(ExperimentData& data) {
   if (data.xnntrace_log.empty()) data.xnntrace_log = data.log;
 }
 
-// Fills in what a run lacks whose manifest another tool wrote.
+// Completes a run whose manifest another tool wrote.
 void CompleteForeignRun(const nlohmann::json& manifest, RunData& run, bool include_unlisted_etdumps) {
   for (ExperimentData& data : run.experiments) {
     data.foreign = data.tracer_always_on = true;
@@ -218,9 +218,9 @@ void RecoverInMemory(RunData& run) {
 
 namespace {
 
-// LoadRunDirectory omits missing files. Puts the names of those with results back, so that the manifest still
-// names them and `etprof validate` reports them. Returns whether there are such files. A latency file is
-// missed only if a launch has rows in it.
+// LoadRunDirectory omits missing files. Restores the names of missing ETDumps and latency files, so that the
+// manifest still names them and `etprof validate` reports them. Without launches, a latency file is not
+// missing, since it would have no rows. Returns whether any file is missing.
 bool RestoreMissingNames(const ExperimentData& named, ExperimentData& data) {
   const bool etdump_missing = data.etdump.empty() && !named.etdump.empty();
   const bool latencies_missing =

@@ -109,7 +109,7 @@ struct Launch {
   std::optional<Nanoseconds> load_wait, first_run_wait;  // waiting times as in BurstRuns; absent: not known
   std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
   std::optional<Bytes> rss_before_load, rss_after_load, peak_rss;
-  std::vector<Burst> bursts;                     // by round
+  std::vector<Burst> bursts;                     // ordered by round
   std::optional<protocol::WalkReply> walk;       // text that the process generated at its end
   std::optional<protocol::WalkReply> cold_walk;  // a prompt and its first token, right after loading
 
@@ -183,7 +183,7 @@ inline constexpr const char* kNames<Launch::Status>[] = {"complete", "partial", 
 // The state of the device before the bursts of a round, which workers cannot read. If whole processes
 // alternate, the state is read before each process.
 struct RoundConditions {
-  int launch = 0, round = 0;  // as in Launch and Burst
+  int launch = 0, round = 0;  // Launch::index, Burst::round
   int order = 0;              // Burst::order of the first burst that followed
   DeviceVitals vitals;
   double waited_seconds = 0;  // time that etprof waited for the device to cool
@@ -302,7 +302,6 @@ struct ExperimentData {
   std::string inputs_from;
   std::string inputs_sha256;  // result of HashInputs; empty: not known
 
-  // The results.
   std::vector<Launch> launches;
   std::vector<protocol::OutputDigest> output_digests;  // digests from the first launch; empty: not known
   // The difference from the outputs that a bundled program expects; absent: not a bundled program, or not
@@ -340,7 +339,7 @@ struct ExperimentData {
   std::vector<double> LaunchLatencies() const;
   // The fraction of the bursts' time for which threads were runnable but had no CPU; 0 if not known.
   double WaitedShare() const;
-  std::optional<Nanoseconds> MedianFirstRun() const;  // over Launch::CleanFirstRun; absent: none
+  std::optional<Nanoseconds> MedianFirstRun() const;  // median of Launch::CleanFirstRun; absent: no values
   std::optional<Nanoseconds> MedianLoad() const;
   std::optional<Bytes> PeakRss() const;        // the largest of any launch
   std::optional<Bytes> PeakSinceLoad() const;  // the largest of any launch
@@ -544,9 +543,9 @@ struct ScheduleData {
   // The confidence level of each interim analysis of the stop rule, so that the final interval covers
   // `confidence` (stats/ratio/stop_rule.h). 0: no interim analyses, since the number of launches was given.
   double interim_confidence = 0;
-  // CompareOptions::drift for a comparison of two stored runs; absent: the user gave none.
+  // Drift between two stored runs that are compared (CompareOptions::drift); absent: the user gave none.
   std::optional<double> drift;
-  // The confidence level at which an interval covers `confidence`.
+  // The level for the interval of a single analysis: stricter than `confidence` with interim analyses.
   double IntervalConfidence() const { return interim_confidence > 0 ? interim_confidence : confidence; }
 
   static void Describe(auto& v) {
@@ -671,8 +670,8 @@ struct RunData {
 // of a wrong type are skipped and counted in `problems`.
 void ReadManifest(const nlohmann::json& manifest, RunData& run);
 
-// The contents of metrics.json, which has the format of the kit's summary: results[] of latency_ms (mean),
-// median_ms, min_ms, max_ms, runs, threads, etdump, log.
+// The contents of metrics.json, which has the format of the SME2 profiling kit's summary: results[] of
+// latency_ms (mean), median_ms, min_ms, max_ms, runs, threads, etdump, log.
 struct Metrics {
   struct Entry {
     const ExperimentData& source;
@@ -698,11 +697,11 @@ template <>
 inline constexpr const char* kNames<RunData::Status>[] = {"unknown", "running", "complete", "interrupted",
                                                           "failed"};
 
-// Reads a complete or incomplete results directory: a partial run, the kit's layouts, or only *.etdump files
-// somewhere below `folder` (each becomes an experiment named after its folder or file). Missing and invalid
-// files are listed in `problems`. Throws Error (kBadInput) only if `folder` is not a folder, or has neither
-// an ETDump nor a manifest. Without `include_unlisted_etdumps`, or with a manifest of etprof,
-// ETDumps that the manifest does not name are ignored.
+// Reads a complete or incomplete results directory: a partial run, the layouts of the SME2 profiling kit, or
+// only *.etdump files somewhere below `folder` (each becomes an experiment named after its folder or file).
+// Missing and invalid files are listed in `problems`. Throws Error (kBadInput) only if `folder` is not a
+// folder, or has neither an ETDump nor a manifest. Without `include_unlisted_etdumps`, or with a manifest of
+// etprof, ETDumps that the manifest does not name are ignored.
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool include_unlisted_etdumps = true);
 
 // Merges the ETDump parts that a killed measurement left, in memory only (MergePartsInMemory). Unreadable

@@ -26,7 +26,7 @@ class RunDirectory {
   // there were no such files. `user_config` (a configuration that the user wrote) stays in any case.
   std::filesystem::path ArchiveOldRun(const std::vector<std::string>& experiments,
                                       const std::filesystem::path& user_config = {}) const;
-  // True if `file` is `name` in this directory.
+  // True if `file` is the file `name` of this directory, by any path.
   bool IsFileOfRun(const std::filesystem::path& file, const std::string& name) const;
 
   // Writes manifest.json and metrics.json atomically. Returns whether their contents changed.

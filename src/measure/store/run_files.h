@@ -45,7 +45,7 @@ inline constexpr const char* kComparisonSuffix = "_comparison.csv";
 inline constexpr const char* kRobustComparisonSuffix = "_robust_comparison.json";
 
 // The files that a new measurement moves to previous/, in addition to the folders of experiments. A directory
-// without a manifest may not be etprof's, so only its files that match as kWhole are moved.
+// without a manifest may not be etprof's, so only its files with exactly these names (kWhole) are moved.
 struct MovedFile {
   enum class Match { kWhole, kAfterModel, kKernelView };
   std::string_view name;

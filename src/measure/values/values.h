@@ -20,14 +20,14 @@ struct Program;
 // (docs/guides/values.md).
 struct ValuesRow {
   std::string baseline, candidate;          // names of the experiments
-  std::string key;                          // as KeyText of the baseline's operator in the analysis
+  std::string key;                          // key of the baseline's operator in the analysis (KeyText)
   std::string name;                         // name of the baseline's operator
   std::string candidate_name;               // name of the candidate's operator; empty: equal to `name`
   std::string state;                        // kIdentical, kDifferent, kNotRead
   std::optional<double> sqnr_db;            // 10 log10(mean of squares of the baseline / of the differences)
   std::optional<double> largest;            // largest difference of two elements
-  std::int64_t elements = 0, compared = 0;  // `compared`: elements that `sqnr_db` and `largest` are of
-  std::string note;                         // why it was not read, or why it has no decibels
+  std::int64_t elements = 0, compared = 0;  // `compared`: elements used for `sqnr_db` and `largest`
+  std::string note;                         // why the value was not read, or has no `sqnr_db`
 
   static constexpr const char* kIdentical = "identical";
   static constexpr const char* kDifferent = "different";
@@ -56,13 +56,13 @@ struct ValuesRow {
 // A value that an operator of one variant wrote, with what the program says about it.
 struct DescribedValue {
   protocol::OperatorValue value;
-  std::string stem;  // OperatorStem of its name
-  // From the program; absent or empty: the program does not say.
+  std::string stem;  // "Convolution" for "Convolution (NHWC, F32) IGEMM #1" (OperatorStem)
+  // Facts from the program; absent or empty: not known.
   std::optional<std::size_t> node;            // node of the delegate's graph whose output it is
-  std::optional<std::uint32_t> debug_handle;  // handle of `node` in the edge program
+  std::optional<std::uint32_t> debug_handle;  // handle of `node` in ExecuTorch's edge program
   std::vector<std::int64_t> shape;
   std::string dtype;           // as safetensors names it
-  std::optional<float> scale;  // with `zero_point`, of quantized elements
+  std::optional<float> scale;  // `scale` and `zero_point`: of quantized elements
   std::int32_t zero_point = 0;
   bool has_numbers = false;  // false: the scale of quantized elements is not known
   std::int64_t element_bytes = 0;

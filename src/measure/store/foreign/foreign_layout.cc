@@ -35,8 +35,8 @@ std::string TraceStem(const std::filesystem::path& file) {
   return "";
 }
 
-// Folders below a results directory in which traces are searched: "mac/sme2_on" at most. A folder of other
-// things, such as "/", is no results directory, and its traces are not analyzed.
+// Traces are searched at most this many folders below a results directory ("mac/sme2_on"), so that the traces
+// below a folder of other things, such as "/", are not all analyzed.
 constexpr int kMaxFolders = 2;
 
 // The traces below the folder, sorted by path, without those of earlier runs and without parts.
@@ -74,9 +74,9 @@ int TakeThreadsSuffix(std::string& stem) {
 }
 
 // Guesses the model from the names of traces in one folder ("toy_cnn_mac_sme2_off", "toy_cnn_mac_sme2_on"):
-// the words that all names begin with, up to the platform, with which the kit's experiments begin. Without a
-// platform, the last common word belongs to the experiments ("sme2_off", not "off"). Empty: the names give no
-// model.
+// the words that all names begin with, up to the platform, since the SME2 profiling kit names experiments
+// "<platform>_...". Without a platform, the last common word belongs to the experiments ("sme2_off", not
+// "off"). Empty: the names give no model.
 std::string CommonModelName(const std::vector<std::string>& names) {
   const std::set<std::string> distinct(names.begin(), names.end());
   if (distinct.empty()) return "";

@@ -24,9 +24,9 @@ void FindTraceLog(ExperimentData& data);
 // warmup. Does nothing if the log has no latencies.
 void ReadLatencyLog(ExperimentData& data);
 
-// Adds the pairs of a configuration in the kit's format (`analysis.compare_pairs`), which the manifest
-// contains or names. Without such pairs, and with exactly two timed experiments that have the same number of
-// threads, compares the second with the first.
+// Adds the pairs of a configuration in the SME2 profiling kit's format (`analysis.compare_pairs`), which the
+// manifest contains or names. Without such pairs, and with exactly two timed experiments that have the same
+// number of threads, compares the second with the first.
 void PairForeignExperiments(const nlohmann::json& manifest, RunData& run);
 
 }  // namespace etprof
