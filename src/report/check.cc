@@ -244,8 +244,8 @@ class CheckAssembler {
     result_.pairs[pair].items.push_back(std::move(item));
   }
 
-  // Counts are exact except for differences between processes, which are measured. So the decision is by
-  // bounds, not by a test.
+  // Counts are exact except for differences between processes. These are measured, so bounds decide, not a
+  // test.
   void AddInstructions(const Part& part) {
     const ExperimentData &a = part.variants.BaselineData(), &b = part.variants.CandidateData();
     CheckItem item{.kind = CheckItem::Kind::kInstructions,

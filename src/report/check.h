@@ -19,7 +19,7 @@ struct CheckLimits {
   std::optional<double> slowdown = 0.02;    // latency
   std::optional<double> operator_slowdown;  // self time of each operator that both variants have
   double min_operator_share =
-      0.01;  // operators with less of Method::execute in both variants are not checked
+      0.01;  // operators with a smaller share of Method::execute in both variants are not checked
   std::optional<double> first_token_slowdown;  // time to a language model's first token; absent: `slowdown`
   std::optional<double> cache_growth = 0;      // size of a language model's cache
   std::optional<double> memory_growth;         // peak memory of a launch
@@ -81,10 +81,10 @@ struct CheckItem {
     return IsMemory() ? "bytes" : kind == Kind::kInstructions ? "instructions" : "ns";
   }
   bool IsMemory() const { return kind == Kind::kPeakMemory || kind == Kind::kCache; }
-  // Whether bounds decide the item instead of a test, since counts are exact.
 
+  // Returns whether bounds decide the item instead of a test, since counts are exact.
   bool IsCounted() const { return kind == Kind::kInstructions || kind == Kind::kCache; }
-  // MoreLaunchesMayDecideClaim (profile/compare/gate.h) for this claim.
+  // Returns whether a total of `launches` may decide the claim (profile/compare/gate.h).
   bool MayBeDecidedByLaunches(double launches) const;
 
   static constexpr const char* kSchemaName = "check";
@@ -162,7 +162,7 @@ struct ObservedOperator {
     }
   };
   std::string name, key;
-  std::string test;  // as OperatorOrigin::test
+  std::string test;  // test of a language model that ran the operator: "pp512"; else empty
   ExecutedCode baseline, candidate;
 
   static constexpr const char* kSchemaName = "proven";

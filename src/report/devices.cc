@@ -122,9 +122,9 @@ class SectionBuilder {
         for (std::size_t device = 0; device < used.size(); ++device)
           used[device] += rows[member].cells[device].experiment ? 1 : 0;
       }
+
       // If a device ran two of these rows (an A/A pair), the match with the row of another device is
       // ambiguous.
-
       if (std::ranges::any_of(used, [](int count) { return count > 1; })) continue;
       DeviceRow& first = rows[members.front()];
       for (std::size_t m = 1; m < members.size(); ++m) {

@@ -22,16 +22,17 @@ struct DeviceColumn {
 // One experiment on one device.
 struct DeviceCell {
   std::optional<std::size_t> experiment;  // index into that run's Report::experiments; absent: not measured
-  // The comparison with the row's first device that has a latency. ratio = its median / this median, by
-  // Welch's t over the medians of the launches, which are not paired (stats::EstimateUnpairedLaunches). No
-  // estimate if a device has fewer than two launches, if the tracer was on, or if a CPU was emulated.
+  // The comparison with the row's first device that has a latency. The ratio is the first device's median /
+  // this median, by Welch's t over the medians of the launches, which are not paired
+  // (stats::EstimateUnpairedLaunches). No estimate if a device has fewer than two launches, if the tracer was
+  // on, or if a CPU was emulated.
   TimeComparison comparison_with_first;
 };
 struct DeviceRow {
   std::string label;
   int threads = 1;
   std::vector<DeviceCell> cells;     // indexed like ModelSection::devices
-  std::optional<std::size_t> first;  // the device that against_first compares with
+  std::optional<std::size_t> first;  // device of the baseline of `comparison_with_first`
   // Other differences between the experiments besides the device, such as "isa: -avx2 on local, none on
   // ssh:b".
   std::vector<std::string> differences;

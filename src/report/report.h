@@ -139,7 +139,7 @@ struct ReportExperiment {
   std::optional<double> attributed;      // share of the operators' time that has a layer
   Breakdown by_layer, by_source, by_delegate, by_kernel;  // if the model's modules are known
   std::optional<Roofline> roofline;  // if the work of operators and the machine's peaks are known
-  std::optional<double> tracer;  // ns; median of `latency` minus the common set's mean: completes the table
+  std::optional<double> tracer;  // ns; median of `latency` minus the traced mean, so that the table adds up
   std::int64_t delegate_calls = 0;    // number per inference
   std::int64_t portable_kernels = 0;  // number per inference
   std::map<Movement, MovementSum> movement;

@@ -48,7 +48,7 @@ std::string UnknownReason(const Method& method, const std::string& fact) {
 }
 
 // A part of a method that etprof cannot analyze. Methods with equal parts have equal values. FindUnknownParts
-// is absent if the parts cannot be compared.
+// returns nothing if the parts cannot be compared.
 struct UnknownPart {
   std::string backend;  // backend or kernel
   std::string tensors;

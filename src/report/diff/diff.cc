@@ -143,7 +143,7 @@ class NodeTimes {
       else if (source.join == OperatorSource::Join::kNodes && !source.nodes.empty())
         times_[{key.chain, key.instruction, source.nodes.front()}] += time;
       else if (key.kind == SpanKind::kBackend && !source.graph)
-        times_[{key.chain, key.instruction, std::nullopt}] += time;  // a node of an unread payload
+        times_[{key.chain, key.instruction, std::nullopt}] += time;  // a delegate whose payload is not read
     }
     for (const std::size_t run : profile.CommonSet()) total_ += static_cast<double>(profile.runs[run].total);
   }

@@ -35,7 +35,7 @@ struct TypeTime {
   std::string type = {};
   std::int64_t operators = 0;
   double ns = 0;
-  // Reasons why they are not delegated, if the program shows them: without duplicates, that of the most
+  // Reasons why they are not delegated, if the program shows them: without duplicates, the reason of the most
   // expensive operator first.
   std::vector<std::string> not_delegated = {};
 };
@@ -56,8 +56,9 @@ struct GroupShift {
   TimePart baseline, candidate;
 };
 
-// The findings with their kinds in files. Findings on a pair have Finding::pair. Findings on tracing report
-// that traced and untraced times disagree, which limits the meaning of all others, so they come first.
+// The kinds of findings. kKind is the name of the kind in files. Findings on a pair have Finding::pair.
+// Findings on tracing report that traced and untraced times disagree, which limits the meaning of all others,
+// so they come first.
 
 struct BottleneckShift {
   static constexpr std::string_view kKind = "bottleneck_shift";
@@ -207,7 +208,7 @@ struct OperatorShift {
 using ConfinedOperators = std::vector<OperatorShift>;
 
 // Causes of latency that varied during the measurement, over the medians of bursts, or over runs if there are
-// no bursts. Each cause gives one finding, although a step is also a trend, and its variants are two levels.
+// no bursts. A step is not also reported as a trend and as two levels.
 struct LatencyStep {
   static constexpr std::string_view kKind = "noise";
   bool over_bursts = true;

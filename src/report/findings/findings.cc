@@ -28,8 +28,7 @@ constexpr double kMinShare = 0.02;
 constexpr double kBottleneckShare = 0.05;
 constexpr double kMaxShareWithBound = 0.9;
 constexpr double kMinLossShare = 0.001;
-// Reading the clocks takes a fraction of a microsecond, which is part of the CPU time but not of the wall
-// time.
+// Smaller differences may come from reading the clocks, which counts as CPU time but not as wall time.
 constexpr double kMinSpeedupDisagreement = 0.02;
 
 template <typename Keep>
@@ -112,8 +111,8 @@ class Finder {
     return std::move(found_);
   }
 
-  // For a ladder, finds what is left to do at its best setting, and what changed from its lowest level to its
-  // highest.
+  // For a ladder, makes the findings on its best setting, and on the change from its lowest to its highest
+  // level.
   std::vector<Finding> MakeLadderFindings(const Ladder& ladder) {
     const auto lowest = ladder.experiments[0][ladder.Lowest()];
     const auto highest = ladder.experiments[0][ladder.Highest()];
@@ -342,8 +341,8 @@ class Finder {
     Add(found.time.ns, found);
   }
 
-  // Lists the upper bounds of all categories. The bottleneck already has the first, so `impact_ns` is the
-  // time of the second largest part.
+  // Lists the upper bounds of all categories. The finding on the bottleneck already has the first bound, so
+  // `impact_ns` is the time of the second largest part.
   void AddUpperBounds(const ReportExperiment& experiment, double whole) {
     finding::UpperBounds found;
     for (const AdditiveRow& row : experiment.categories.rows) {
@@ -417,8 +416,8 @@ class Finder {
 
   // Finds the overhead of delegate calls, the part that may be due to tracing, and the number of calls.
   static finding::DelegateOverhead FindDelegateOverhead(const ReportExperiment& experiment, double whole) {
-    // Tracing costs time at the ends of spans, so it is in the self times of the calls around operators. All
-    // of it is subtracted, so the rest exists without tracing, too.
+    // Tracing takes time at the ends of spans, which is part of the self times of the calls around operators.
+    // All of this time is subtracted, so the rest exists without tracing, too.
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
     // Calls of opaque delegates are excluded: all of their time is an operator's.
     const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {
@@ -512,7 +511,7 @@ class Finder {
     constexpr double kMaxCeilingShare = 0.5;
     if (!experiment.roofline) return;
     finding::BelowRoofline found{{0, whole}, TracedTimesDisagree(experiment), {}};
-    const std::vector<RooflineRow>& rows = experiment.roofline->rows;  // by falling gap
+    const std::vector<RooflineRow>& rows = experiment.roofline->rows;  // by decreasing gap
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].share() >= kMaxCeilingShare || rows[i].gap_ns() <= 0) continue;
       found.gap.ns += rows[i].gap_ns();
@@ -533,7 +532,7 @@ class Finder {
   std::vector<Finding> found_;
   std::size_t experiment_ = 0;                   // experiment of the current findings
   std::optional<std::size_t> pair_;              // pair of the current findings
-  std::set<std::size_t> explained_experiments_;  // a pair's finding reports that tracing disagrees
+  std::set<std::size_t> explained_experiments_;  // experiments whose TracingDiscrepancy a pair reports
 };
 
 }  // namespace

@@ -18,9 +18,9 @@ struct Series {
   std::vector<double> ns;
   bool over_bursts = true;
   std::vector<std::size_t> number;  // number of each value in its file, counted from 1
+
   // The burst and the round of each value; the round is null if not known. Empty for a trace without a
   // manifest.
-
   std::vector<std::pair<const Burst*, const RoundConditions*>> bursts;
 
   void Push(Nanoseconds time, std::size_t index) {

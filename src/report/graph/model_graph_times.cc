@@ -206,7 +206,7 @@ std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, co
   sums.candidate_ns = candidate->second.mean_self;
   const bool single = baseline->second.operators.size() == 1 && candidate->second.operators.size() == 1;
   for (const OperatorMatch& match : comparison.comparison.operators) {
-    // If the runs cannot be compared, all operators have that verdict.
+    // If the runs cannot be compared, the verdict of each operator says so.
     if (match.baseline == baseline->second.operators.front()) sums.verdict = match.time_comparison.verdict;
     if (single && match.baseline == baseline->second.operators.front() &&
         match.candidate == candidate->second.operators.front())

@@ -29,7 +29,8 @@ bool IsKernelCsv(std::string_view text) {
   return line.find("kernel_name") != std::string_view::npos && line.find(',') != std::string_view::npos;
 }
 
-// The kit's table has no status, since it counts registered kernels as used; here they stay "registered".
+// The SME2 profiling kit's table has no status, since it counts registered kernels as used. They are
+// "registered" here.
 void ReadKernelCsv(std::string_view text, const std::string& file, KernelView& view) {
   CsvReader reader(text, file);
   std::vector<std::string_view> fields;

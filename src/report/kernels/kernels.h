@@ -19,7 +19,7 @@ struct KernelView {
   std::string model_id;  // empty: not known
   std::string label;     // label of the experiment; for a single log the file name
   std::filesystem::path log;
-  std::size_t lines = 0, xnnpack_lines = 0, cut_lines = 0;  // see xnnpack::KernelLog
+  std::size_t lines = 0, xnnpack_lines = 0, cut_lines = 0;  // `cut_lines`: truncated lines of XNNPACK
   std::vector<std::string> graphs;  // names of the operators of all graphs in order, including skipped ones
   xnnpack::KernelUsage usage;
   // True if the ETDump of the same run has the same operators in the same order; absent: no ETDump.

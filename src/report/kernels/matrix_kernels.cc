@@ -108,7 +108,7 @@ std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
       row.ran = !observed_row->second->kleidiai        ? Kernels::kXnnpack
                 : row.observed_code.starts_with("SME") ? Kernels::kSme
                                                        : Kernels::kKleidiai;
-      // QP8 implies KleidiAI but not the instructions.
+      // The data type QP8 in a name implies KleidiAI's kernels, but not their instruction set.
       row.contradicts = *ran == Kernels::kKleidiai ? row.ran == Kernels::kXnnpack : row.ran != *ran;
     }
     AddReason(profile, op, isa, row);

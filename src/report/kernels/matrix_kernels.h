@@ -58,7 +58,7 @@ std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
                                                std::span<const WatchedRow> watched = {});
 
 // The types of the operators on KleidiAI's SME kernels, "Convolution (NHWC, PF32) IGEMM (3 operators)": as
-// observed, else as implied by their names. `rows`: their FindMatrixKernels.
+// observed, else as implied by their names. `rows`: result of FindMatrixKernels.
 std::vector<std::string> ListSmeOperators(const Profile& profile, std::span<const MatrixKernelRow> rows);
 
 }  // namespace etprof

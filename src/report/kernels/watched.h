@@ -57,7 +57,7 @@ inline constexpr const char* kNames<ThreadCause>[] = {"few_tasks", "one_thread",
 struct ThreadUsage : protocol::ThreadTimes {
   std::int64_t Tasks() const;
   std::int64_t BusyNs() const;
-  std::optional<double> Efficiency() const;    // busy time / (threads x parallel time); absent: no region
+  std::optional<double> Efficiency() const;    // busy / (threads x parallel time); absent: no parallel region
   std::optional<double> BusiestShare() const;  // share of the busiest thread in the busy time
   // Speedup over sequential execution of its tasks, each in its fastest run, which was disturbed least;
   // absent: not measured.

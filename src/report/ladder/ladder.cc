@@ -383,8 +383,8 @@ class LadderBuilder {
         })) {
       return;
     }
-    // The best setting was chosen by the same times, so all are compared together, at the level of a stop
-    // rule with interim analyses.
+    // These times also chose the best setting, so adjust all comparisons together, at the level of the stop
+    // rule's interim analyses.
     stats::UpdateVerdicts(comparisons, 1 - report_.run.schedule.IntervalConfidence(),
                           MakeCompareOptions(report_.run).margin);
     std::ranges::stable_sort(best.others, {}, [](const LadderBest::OtherSetting& other) {

@@ -41,7 +41,7 @@ struct LadderSetting {
 
 // The time of a row at one setting, and its comparisons with other settings, which are their baselines.
 struct LadderCell {
-  std::string level;  // name
+  std::string level;  // name of the level
   int threads = 1;
   std::optional<double> ns = {};  // absent: the row has no time there, or it was not measured
   // Comparisons with the next lower level (Ladder::Below) and with the lowest measured level, at the same
@@ -95,8 +95,9 @@ struct LadderRow {
 struct ThreadDependentLevel {
   enum class RowKind { kLatency, kGroup, kOperator };
   RowKind row_kind = RowKind::kLatency;
-  std::string name, level;  // of the row and of the level
-                            // The row's cells with the verdicts kFaster and kSlower.
+  // Names of the row and of the level.
+  std::string name, level;
+  // The row's cells with the verdicts kFaster and kSlower.
   std::vector<LadderCell> faster_cells, slower_cells;
   double impact_ns = 0;  // ns; the row's largest time at this level
 

@@ -35,7 +35,7 @@ class MatrixBuilder {
       return {time, ScalingEfficiency(time, report_.experiments[matrix_.baseline].threads,
                                       report_.experiments[candidate].threads)};
     };
-    // Comparisons have the baseline's time in the runs that they compare.
+    // Use the baseline's time of the comparison, which is the time in the runs that are compared.
     const auto set = [&](MatrixRow& row, const TimeComparison& time_comparison) {
       row.cells.back() = cell(time_comparison);
       if (time_comparison.baseline_ns) row.baseline_ns = time_comparison.baseline_ns;

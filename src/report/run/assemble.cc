@@ -50,7 +50,7 @@ double ClockTick(const ExperimentData& data) {
 // The interval of the median over launches: the spread of the launches' medians around their mean (Student's
 // t, on logarithms), applied to the median of all runs. These two differ if a few launches are unlike the
 // others; the interval is around the median that is shown. It has the level of a stop rule with interim
-// analyses, like the interval of a pair, and is at least one clock tick wide on both variants.
+// analyses, like the interval of a pair, and extends at least one clock tick to either end.
 std::optional<LatencyInterval> MakeLatencyInterval(const ExperimentData& data, const ScheduleData& schedule,
                                                    double median_ns) {
   std::vector<double> logs;
@@ -356,8 +356,8 @@ void AddWarnings(Report& report) {
   std::erase_if(warnings, [&](const std::string& warning) { return !seen.insert(warning).second; });
 }
 
-// The kit's layouts have no pairs, but their experiments are named "..._sme2_off" and "..._sme2_on".
-// Experiments whose names differ only in this form a pair.
+// The layouts of the SME2 profiling kit have no pairs, but their experiments are named "..._sme2_off" and
+// "..._sme2_on". Experiments whose names differ only in this form a pair.
 void PairOffWithOn(RunData& run) {
   if (!run.pairs.empty()) return;
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {

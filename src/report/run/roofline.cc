@@ -104,7 +104,7 @@ std::optional<RooflineRow> MakeRow(const Profile& profile, std::size_t op, const
 std::string ComputeType(const Operator& op, const OperatorTensors& tensors) {
   if (const auto name = xnnpack::ParseOperatorName(op.name); name && !name->data_types.empty()) {
     std::string type = name->data_types.front();
-    if (type.starts_with("P")) type.erase(0, 1);  // packed
+    if (type.starts_with("P")) type.erase(0, 1);  // prefix of packed types
     if (type.starts_with("BF16")) return "bf16";
     if (type == "F16") return "fp16";
     return type.starts_with("Q") ? "int8" : "fp32";

@@ -16,7 +16,7 @@ namespace etprof {
 // an interval.
 struct OperatorTime {
   double ns = 0;
-  std::optional<double> low, high;  // at 95 %
+  std::optional<double> low, high;  // 95% interval
 };
 
 // An operator compared with the limits of the machine (Williams, Waterman & Patterson, "Roofline", CACM

@@ -18,7 +18,7 @@ namespace etprof {
 namespace {
 
 constexpr std::size_t kMinRuns = 20;
-constexpr std::size_t kMaxClasses = 4;  // a report lists all
+constexpr std::size_t kMaxClasses = 4;  // a report lists all classes
 // A quantile of times that other processes do not affect, since they lengthen another operator in each run.
 constexpr double kUndisturbedQuantile = 0.1;
 // The relative change of the latency from which on one median does not describe all runs.

@@ -38,7 +38,6 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
 RunData JoinStoredRuns(RunData baseline, RunData candidate);
 
 // The names of a run's experiments as one printed text: "off, on, on (4 threads)".
-
 std::string ExperimentNames(const RunData& run);
 
 // Removes the rounds, since launches and rounds of different runs are unrelated.

@@ -52,7 +52,6 @@ PointPair ComparePoints(const std::vector<FrontierPoint>& points, std::size_t fi
 }
 
 // The order of two points in one property: greater if the second is better, unordered if undecided.
-
 using Ordering = std::partial_ordering;
 
 Ordering ToOrdering(stats::Verdict verdict) {

@@ -17,17 +17,14 @@ namespace etprof {
 // which both exports were checked, and differs if it differs by more than 1 dB for all of these inputs. The
 // SQNR of one program is equal in all settings. An unknown value is neither as good as another value nor
 // better.
-
 void FindFrontier(SuiteReport& suite, double false_discovery, double margin);
 
 // The maximum number of settings of a frontier that are measured again. The fastest settings are chosen.
-
 inline constexpr std::size_t kMaxConfirmedSettings = 4;
 
 // Makes one cell for each frontier that is measured again. Its baseline is the unmodified model of the first
 // of `cells` with this model and device, and its variants are the fastest other settings of the frontier. A
 // frontier without other settings gets no cell.
-
 std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
                                          const SuiteReport& report);
 

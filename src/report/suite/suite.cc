@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMaxListedOperators = 20;  // listed per cell
 constexpr double kVariantConfidence = 0.95;
 constexpr std::size_t kMinLoadRatios =
-    5;  // the first process finds colder caches, which takes a few to even out
+    5;  // with fewer, the colder caches of the first process in a launch do not even out
 
 // Finds the experiment of the unmodified model, which is in all pairs. If there is a single pair whose
 // variant masks features, it is the candidate (MakeProfileConfig), else the baseline.

@@ -55,7 +55,7 @@ struct SuiteOperator {
 // The position of a setting relative to the Pareto frontier of its model on its device
 // (report/suite/frontier.h).
 enum class FrontierStatus {
-  kUnknown,  // it has no latency, or its CPU was emulated
+  kUnknown,  // the setting has no latency, or its CPU was emulated
   kFrontier,
   kDominated,
   kExcluded,  // its CPU features are masked, or it pauses between runs: a user cannot choose such a setting
@@ -130,10 +130,10 @@ struct SuiteCellReport {
   std::string reason;  // why the cell failed or was skipped; if measured, which part failed
   bool emulated = false;
   std::string experiment;                     // experiment of the unmodified model
-  bool none_clean = false;                    // none of its untraced runs was clean
-  int launches = 0;                           // of that experiment
+  bool none_clean = false;                    // no untraced run of `experiment` was clean
+  int launches = 0;                           // launches of `experiment`
   double seconds = 0;                         // duration of the measurement
-  double margin = 0, interim_confidence = 0;  // from ScheduleData
+  double margin = 0, interim_confidence = 0;  // as in ScheduleData
   std::vector<SuitePair> pairs;
   std::vector<SuiteSetting> settings;      // the model as it is, then in the order of the pairs
   std::vector<SettingPair> setting_pairs;  // pairs of settings that may be on a frontier
@@ -229,8 +229,7 @@ struct SuiteDtype {
 };
 
 // A frontier that was measured again: the model as it is and the fastest settings, interleaved, in new
-// launches, since those that selected the settings favor them.
-
+// launches, since the launches that selected the settings favor them.
 struct SuiteConfirmation {
   SuiteCellReport cell;
   std::string fastest = {};  // label of a setting; "": none is measurably faster than the model as it is
