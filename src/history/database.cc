@@ -14,7 +14,7 @@ namespace etprof {
 namespace {
 
 Error DamagedError(const std::filesystem::path& file, std::string reason) {
-  std::ranges::replace(reason, '\n', ' ');  // SQLite's message has the place in a line of its own
+  std::ranges::replace(reason, '\n', ' ');  // SQLite's message gives the position on a separate line
   return Error(ExitCode::kBadInput, fmt::format("is damaged: {}", reason))
       .InFile(file.string())
       .Remedy("restore it from a copy, or add the runs again to a new file");
@@ -136,11 +136,11 @@ void Database::OpenRecoveredCopy(const std::filesystem::path& path) {
     const fs::file_time_type before = fs::last_write_time(journal);
     fs::copy_file(journal, JournalPath(copy));
     fs::copy_file(path, copy);
-    // A writer that recovers the file at the same time removes the journal at its end.
+    // Another process may recover the file meanwhile. It removes the journal as its last step.
     if (fs::last_write_time(journal) != before) throw fs::filesystem_error("it was changed", path, {});
     RejectDangerousSideFiles(copy, file_);
     Open(copy, SQLITE_OPEN_READWRITE);
-    Execute(kReadSchema);  // rolls back; the open file stays readable without its folder
+    Execute(kReadSchema);  // rolls back the transaction; the open file stays readable without its folder
   } catch (const fs::filesystem_error&) {
     throw Error(ExitCode::kDeviceFailed,
                 "was interrupted while it was written, and a copy of it cannot be made to recover it")

@@ -18,7 +18,7 @@ using UnixTime = std::int64_t;
 struct SeriesKey {
   std::string model;   // name in the suite, or stem of the file name; the contents may differ between commits
   std::string method;  // "forward"
-  std::string experiment;  // its name in the configuration
+  std::string experiment;  // name in the configuration
   int threads = 1;
   std::string settings;  // "isa=-avx2 cpus=0-1 period=33 ms"; "": none
   std::string device;    // the device's name: "local", "ssh:pi5", an adb serial
@@ -70,7 +70,7 @@ struct Artifact {
 // The result of one experiment in one run.
 struct HistoryResult : Artifact {
   SeriesKey series;
-  std::vector<HistoryLaunch> launches;     // by index
+  std::vector<HistoryLaunch> launches;     // ordered by index
   std::int64_t operator_runs = 0;          // size of the common set, over which total_self is summed
   std::vector<HistoryOperator> operators;  // all spans of the profile, which add up to the total
 };

@@ -196,7 +196,7 @@ constexpr const char* kSelectLaunches =
 
 // Reads the launches of a result. `launches`: a statement of kSelectLaunches.
 std::vector<HistoryLaunch> ReadLaunches(Statement& launches, std::int64_t result) {
-  // No measurement has more runs, and sums of values from a damaged file do not overflow.
+  // The limit is more than any measurement has, and prevents overflow in sums of values from a damaged file.
   const auto runs_in = [&](int column) {
     return std::clamp<std::int64_t>(launches.Integer(column), 0, 1'000'000'000'000);
   };
@@ -498,7 +498,7 @@ std::string HardwareName(const MachineIdentity& machine) {
   return text;
 }
 
-// Returns a series with only these points, on a device of another name.
+// Returns a series that has only these points and another device name.
 TrendData SelectPoints(const TrendData& all, const std::vector<std::size_t>& indices,
                        const std::string& device) {
   TrendData part;

@@ -23,13 +23,13 @@ struct HistoryFilter {
 // The self time of one operator, or of several together, in one run.
 struct SelfTime {
   std::optional<double> mean;          // ns per inference; absent: the operator did not run
-  std::vector<Nanoseconds> by_launch;  // as HistoryOperator::by_launch
+  std::vector<Nanoseconds> by_launch;  // self time in each launch, as in HistoryOperator::by_launch
 };
 
 // One run of a series.
 struct TrendPoint : RunProperties, Artifact {
   std::int64_t result = 0;           // row id, which orders runs with equal times
-  Artifact reference_artifact = {};  // in this run
+  Artifact reference_artifact = {};  // files of the reference in this run
   std::vector<HistoryLaunch> launches = {};
   // HistoryLaunch::traced of the reference in the same launches; 0: no runs. Empty: there is no reference.
   std::vector<Nanoseconds> reference_traced = {};
@@ -56,10 +56,10 @@ struct Acceptance {
 
 struct TrendData {
   SeriesKey key;
-  std::vector<TrendPoint> points;        // by time of the commit, then by time of the measurement
+  std::vector<TrendPoint> points;        // ordered by time of the commit, then of the measurement
   std::size_t earlier = 0;               // number of older runs that were left out
-  std::vector<OperatorTimes> operators;  // read if HistoryFilter::operators
-  std::vector<Acceptance> accepted;      // by time
+  std::vector<OperatorTimes> operators;  // only if HistoryFilter::operators is set
+  std::vector<Acceptance> accepted;      // ordered by time
 };
 
 // The history of a project in one SQLite file (docs/guides/history.md). Any number of processes may read and
@@ -75,13 +75,8 @@ class HistoryFile {
   // Throws like OpenToAdd, and if the file does not exist.
   static HistoryFile OpenToRead(const std::filesystem::path& file);
 
-  enum class AddOutcome {
-    kNew,
-    kAlreadyThere,
-    kReplaced
-  };  // If a run was already added with another commit, Add() throws Error (kUsage) or keeps the former
-      // commit.
-
+  enum class AddOutcome { kNew, kAlreadyThere, kReplaced };
+  // If a run was already added with another commit, Add() throws Error (kUsage) or keeps the former commit.
   enum class CommitConflict { kRefused, kKeepCommit };
   // Adds a run. A run that was resumed since it was added replaces the former version.
   AddOutcome Add(HistoryRun run, CommitConflict on_conflict = CommitConflict::kRefused);

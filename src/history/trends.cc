@@ -90,7 +90,7 @@ std::vector<double> SelfLogs(const SelfTime& self, const TrendPoint& point, bool
     logs.push_back(std::log(static_cast<double>(self.by_launch[i])) -
                    (relative ? std::log(static_cast<double>(reference(i))) : 0));
   }
-  // The launches of the runs are not always known.
+  // If the times of the launches are not known, use the mean.
   if (!logs.empty() || !self.mean || *self.mean <= 0) return logs;
   const double log = std::log(relative ? *self.mean / point.reference_mean.value_or(0) : *self.mean);
   return std::abs(log) <= kMaxLogRatio ? std::vector{log} : logs;
@@ -103,7 +103,7 @@ struct TestedRuns {
   bool relative = false;
 };
 
-// Selects the runs with the most frequent reference if they are enough, else all times.
+// Selects the runs with the most frequent reference if there are enough of them, else all runs with a time.
 TestedRuns SelectRuns(const std::vector<TrendPoint>& points, const PointLogs& relative,
                       const PointLogs& absolute) {
   TestedRuns tested;
@@ -207,7 +207,7 @@ void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double min
   const bool can_show = runs >= stats::kMinSeriesRuns && trend.shows_after &&
                         *trend.shows_after <= std::max(found.last_runs, std::size_t{2});
   if (!can_show) {
-    // Assume that more runs like these follow.
+    // Assume that the next runs are like these.
     stats::ChangePoints longer = found;
     const std::size_t min = runs < stats::kMinSeriesRuns ? stats::kMinSeriesRuns - runs : 1;
     for (std::size_t more = min; more <= 1000 && !trend.more_runs; ++more) {

@@ -93,10 +93,10 @@ struct OperatorTrend {
 
 struct Trend {
   TrendData data;
-  std::vector<TrendRun> runs;        // indexed like TrendData::points
-  bool relative = false;             // changes refer to the ratio to the reference
-  bool is_reference = false;         // another series is relative to this one
-  std::size_t unused_runs = 0;       // runs of `data` without a value of that kind
+  std::vector<TrendRun> runs;   // indexed like TrendData::points
+  bool relative = false;        // changes refer to the ratio to the reference
+  bool is_reference = false;    // another series is relative to this one
+  std::size_t unused_runs = 0;  // runs of `data` that were not tested, since they lack the time or the ratio
   std::vector<TrendChange> changes;  // in order of the runs
   // Standard deviation of the logarithm between runs, and the part of it that launches do not explain.
   std::optional<double> run_sd, between_sd;
@@ -104,7 +104,7 @@ struct Trend {
   std::size_t tested_operators = 0;
   GateDecision decision = GateDecision::kInconclusive;  // decided by the latency
   std::optional<std::size_t> shows_after;  // runs at a new level until a change of `min_change` is detected
-  std::optional<std::size_t> more_runs;  // runs until it can show such a change; absent: it can now, or never
+  std::optional<std::size_t> more_runs;    // runs until such a change is detectable; absent: now, or never
 
   static constexpr const char* kSchemaName = "trend";
   static void Describe(auto& v) {
