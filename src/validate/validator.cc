@@ -210,7 +210,7 @@ void Validator::CheckConfig() {
 }
 
 bool Validator::CheckNamedFile(const std::string& name, const std::string& problem_prefix, bool is_required) {
-  const std::filesystem::path file = run_.folder / name;  // `name` alone if it is absolute
+  const std::filesystem::path file = run_.folder / name;  // an absolute `name` replaces the folder
   std::error_code error;
   std::string problem;
   if (!std::filesystem::is_regular_file(file, error)) {
@@ -243,7 +243,7 @@ void Validator::CheckNamedFiles() {
     }
   }
   if (has_foreign_layout_) return;
-  // Reports name metrics.json only if it exists.
+  // A missing metrics.json counts as a missing input, since reports name it only if it exists.
   inputs_missing_ = inputs_missing_ || !Exists(run_.folder / kMetricsFile);
   CheckNamedFile(kConfigFile, "");
   if (Exists(run_.folder / kReportPage))

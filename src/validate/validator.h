@@ -106,9 +106,9 @@ class Validator {
   Findings findings_;
   std::set<std::filesystem::path> compared_;  // CSV files that a check other than "csv" has read
   std::vector<Difference> differences_;
-  std::string other_program_reason_;  // why a new analysis joins operators to other programs than the stored
-                                      // analysis; empty if it does not
-  bool inputs_missing_ = false;       // a file that the analysis reads or lists is missing or empty
+  // Why a new analysis joins operators to other programs than the stored analysis; empty: it does not.
+  std::string other_program_reason_;
+  bool inputs_missing_ = false;  // a file that the analysis reads or lists is missing or empty
   std::map<std::pair<std::string, int>, TraceFacts> traces_;  // keyed by experiment and threads
 };
 

@@ -1,4 +1,4 @@
-// Checks the files of an analysis: their sums, and whether a new analysis of the same data gives the same.
+// Checks the files of an analysis: their sums, and whether a repeated analysis gives the same files.
 
 #include <fmt/format.h>
 

@@ -144,7 +144,7 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
     findings_.AddViolation(
         "run_counts", Relative(data.etdump),
         fmt::format("holds {} runs, the manifest says {}", profile.runs.size(), data.etdump_runs.size()));
-    return;  // the tables have the labels of other runs
+    return;  // the labels in the tables belong to other runs
   }
   TraceFacts& facts = traces_[{data.name, data.threads}];
   facts.runs = static_cast<std::int64_t>(profile.runs.size());
