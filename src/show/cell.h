@@ -14,7 +14,6 @@
 namespace etprof {
 
 // The format in which a value is printed.
-
 enum class CellKind {
   kNothing,   // unknown or undefined: "—"
   kText,      // a text
@@ -50,7 +49,6 @@ namespace show {
 enum class Visibility { kBrief, kDefault, kPage, kFolded };
 
 // The meaning of a value for readers. Renderers choose a color for each tone.
-
 enum class Tone { kPlain, kGood, kBad, kUnsure, kUnknown };
 
 }  // namespace show
@@ -62,8 +60,7 @@ inline constexpr const char* kNames<show::Tone>[] = {"plain", "good", "bad", "un
 
 namespace show {
 
-// Descriptions for JSON (core/json/describe.h): where a part is shown, and a member without a key if it is
-// empty.
+// For JSON (core/json/describe.h): the description of a visibility, and of a member that is omitted if empty.
 inline constexpr MemberInfo kVisibilityInfo{
     .meaning =
         "where it is shown: everywhere; on every screen and page (`usual`); on "

@@ -126,15 +126,15 @@ struct Table {
     // Drop priority on a narrow screen: 1 is dropped first, then 2, ...; 0: never. With --all, columns that
     // do not fit go into further tables below.
     int drop_priority = 0;
-    bool bars = false;  // for shares and times: a screen with room also draws bars
-                        // For texts that are too long. kKeepDifference also shortens the titles of all
-                        // columns but the first.
+    // For shares and times: a screen with room also draws bars.
+    bool bars = false;
+    // For texts that are too long. kKeepDifference also shortens the titles of all columns but the first.
     Truncation truncation = Truncation::kKeepBeginning;
     int max_width = 0;                             // maximum width on a screen, in columns; 0: unlimited
     bool sums = false;                             // for times: the sum over the hidden rows is printed below
     Visibility visibility = Visibility::kDefault;  // kPage: shown only on pages, and on screens with --all
-    bool wraps = false;                            // for the last column: long text wraps into further lines
-    bool never_dropped = false;                    // a verdict, or a value that supports it: never dropped
+    bool wraps = false;          // for the last column: long text continues on further lines
+    bool never_dropped = false;  // a verdict, or a value that supports it: never dropped
 
     Column& WithDropPriority(int priority) { return drop_priority = priority, *this; }
     Column& NeverDropped() { return never_dropped = true, *this; }

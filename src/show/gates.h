@@ -74,7 +74,7 @@ Document MakeBisectionDocument(const Bisection& bisection);
 std::string ResultText(GateDecision decision);  // "PASS"
 Tone GetTone(GateDecision decision);
 inline Cell ResultCell(GateDecision decision) { return {ResultText(decision), GetTone(decision)}; }
-// A gate's headline, its result before `text`: "FAIL: 1 of 3 comparisons exceeds a limit".
+// A gate's headline: its result, then `text`: "FAIL: 1 of 3 comparisons exceeds a limit".
 Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text);
 struct ResultCount {
   std::int64_t count;

@@ -49,7 +49,7 @@ std::string RatioText(double ratio);    // "1.84x", with more digits where this 
 // The meaning of "—" in columns of speedups: "—: inconclusive.", "—: emulated."; "" if nothing is compared,
 // or if every comparison is contended, since each row then says so.
 std::string UndefinedText(const Report& report);
-// Appends that meaning to a paragraph.
+// Appends UndefinedText to a paragraph.
 std::string AddUndefinedText(std::string paragraph, const Report& report);
 // "1.84x faster", "1.31x slower"; never "1.00x": "slower by less than 0.001%".
 std::string RatioPhrase(double ratio, const char* comparative);
@@ -77,7 +77,7 @@ std::string IntervalText(const TimeComparison& time_comparison);
 std::string PaceText(const ReportExperiment& experiment);
 // The change of a startup cost: "+29%", "same"; empty if inconclusive.
 std::string CostChangeText(const StartupCost& cost);
-// The interval of that change, from the candidate's minimum to its maximum: "[−2.9%, −1.9%]", or "—".
+// The interval of CostChangeText, from the candidate's minimum to its maximum: "[−2.9%, −1.9%]", or "—".
 std::string CostIntervalText(const StartupCost& cost);
 
 // "10 launches x 7 rounds", "10 interleaved launches x 7 rounds"; "" if not paired.

@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kCommitDigits = 12;
 
 // Indexed by BisectionStep::Outcome.
-
 constexpr std::pair<const char*, Tone> kOutcomes[] = {{"good", Tone::kGood},
                                                       {"bad", Tone::kBad},
                                                       {"inconclusive", Tone::kUnsure},

@@ -15,7 +15,7 @@
 namespace etprof::show {
 namespace {
 
-// Generating is compared with its steps only if it takes longer by at least this share.
+// The excess of generating over its steps is only shown above this share.
 constexpr double kMinShownExcess = 0.02;
 
 std::string TokensText(std::int64_t count) { return ToText(Count{count}); }

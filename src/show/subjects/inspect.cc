@@ -20,7 +20,7 @@ namespace etprof::show {
 namespace {
 
 constexpr std::size_t kScreenSteps = 20;
-constexpr std::size_t kScreenTensors = 8;  // maximum number of inputs and maximum number of outputs
+constexpr std::size_t kScreenTensors = 8;  // maximum number of inputs, and of outputs
 
 constexpr std::size_t kScreenMissing = 8;
 constexpr std::size_t kScreenPlaces = 5;

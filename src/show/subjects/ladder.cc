@@ -282,7 +282,7 @@ class LadderDocument {
     List list{.title = "Depends on the number of threads", .screen_items = kScreenThreadDependences};
     for (const ThreadDependentLevel& dependence : ladder_.thread_dependent_levels) {
       if (dependence.row_kind == ThreadDependentLevel::RowKind::kLatency)
-        continue;  // the answer already says so
+        continue;  // the answer already covers the latency
       const auto cell_texts = [](const std::vector<LadderCell>& cells) {
         return JoinWithAnd(MapEach(cells, [](const LadderCell& cell) {
           return fmt::format("{} ({})", CountedText(cell.threads, "thread"),
@@ -376,7 +376,7 @@ class LadderDocument {
   }
 
   // A table of rows. For one number of threads, it has the lowest and the highest level, and bars over all
-  // levels; for several, it names the levels that change the time at each.
+  // levels; for several, it names the levels that change the time at each number.
   Table MakeRowsTable(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
     const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
     const bool one_count = ladder_.threads.size() == 1;

@@ -35,7 +35,7 @@ Fields MakeFields(const show::Value& value) {
   const auto number = value.unit == "ns" ? MsCell : NumberCell;
   const bool is_interval =
       value.kind == CellKind::kInterval;  // the interval of the value in the column with the same id
-  const bool is_speedup = value.kind == CellKind::kSpeedup;  // its interval has a separate column
+  const bool is_speedup = value.kind == CellKind::kSpeedup;  // a speedup's interval has a separate column
   const bool has_bounds = is_interval || value.kind == CellKind::kChange;
   Fields fields;
   if (!is_interval) fields.push_back({"", number(value.value)});

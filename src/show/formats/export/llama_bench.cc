@@ -99,7 +99,7 @@ std::string LlamaBenchText(const GenerationReport& generation, const std::string
   bool first = true;
   for (const GenerationVariant& variant : generation.variants) {
     for (const GenerationTest& test : variant.tests) {
-      if (test.samples.empty() || test.IsEncoder() || report.emulated) continue;  // no numbers
+      if (test.samples.empty() || test.IsEncoder() || report.emulated) continue;  // these tests have no rates
       const std::vector<double> rates =
           MapEach(test.samples, [&](double sample) { return double(test.Tokens()) * 1e9 / sample; });
       BenchFields fields = MakeBenchFields(report, variant, test, rates);

@@ -14,9 +14,9 @@ struct DataFile;
 struct DevicesReport;
 struct Program;
 
-// Writes analysis_summary.json: everything in the report except the events, with the kit's keys. Rows that
-// must add up are integers: `total_ns` over `runs`; deltas are `delta_numerator_ns` over one
-// `delta_denominator`.
+// Writes analysis_summary.json: everything in the report except the events, with the keys of the SME2
+// profiling kit. Rows that must add up are integers: `total_ns` over `runs`; deltas are `delta_numerator_ns`
+// over one `delta_denominator`.
 void RenderAnalysisJson(const Report& report, std::ostream& out);
 nlohmann::ordered_json AnalysisSummarySchema();
 

@@ -120,8 +120,8 @@ void RenderHtml(const Report& report, std::ostream& out) {
 
 void RenderHtmlWithJson(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
                         std::ostream& out) {
-  // The title if the report has one; else a name if that must state the method or cover several models.
-  // Without either attribute, the page shows the model's name.
+  // The report's title, or else a name if it has to state the method or to cover several models. Without
+  // either attribute, the page shows the model's name.
   std::string heading;
   if (!report.title.empty()) {
     heading = fmt::format(" data-title=\"{}\"", HtmlAttribute(report.title));

@@ -17,7 +17,7 @@ namespace etprof {
 namespace {
 
 constexpr int kMinLastColumn = 12, kMinVerdictColumn = 24;
-constexpr int kMaxVariantName = 14;  // columns of a variant's name in a column heading
+constexpr int kMaxVariantName = 14;  // maximum width of a variant's name in a heading
 constexpr const char* kHowToShowAll = " (--all shows them)";
 
 // Writes labels and texts in two columns. A label that equals the label above is left blank.

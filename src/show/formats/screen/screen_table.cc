@@ -9,7 +9,7 @@ namespace etprof {
 namespace {
 
 constexpr int kMinNameWidth = 16;
-constexpr int kMinTextWidth = 12;  // minimum width of a text column next to deciding columns
+constexpr int kMinTextWidth = 12;  // minimum width of texts next to columns with `never_dropped`
 constexpr int kMinBarColumns = 4, kMaxBarColumns = 16;
 
 }  // namespace

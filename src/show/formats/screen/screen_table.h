@@ -14,9 +14,9 @@ namespace etprof {
 // A table that is at most as wide as the terminal. If it is too wide and TerminalOptions::all is false,
 // columns are dropped in the order of their drop priority, then names in the first column are truncated, but
 // never below 16 columns. Columns that may not be dropped and do not fit are counted; with
-// TerminalOptions::all they are drawn in further tables below, which repeat the first column. A deciding
-// column is never dropped: texts of other columns are shortened, then other columns are dropped. If there is
-// still no room, the deciding column is drawn in a further table.
+// TerminalOptions::all they are drawn in further tables below, which repeat the first column. For a column
+// with `never_dropped`, texts of other columns are shortened, then other columns are dropped. If there is
+// still no room, this column is drawn in a further table.
 //
 // Texts are single lines (EscapeToOneLine). A bar is relative to the longest bar of the table.
 struct ScreenTable : show::Table {
@@ -27,7 +27,7 @@ struct ScreenTable : show::Table {
   void EraseColumn(std::size_t column);
 
  private:
-  // Drops columns and shortens texts until the deciding columns fit into `width`, if they can.
+  // Drops columns and shortens texts until the columns with `never_dropped` fit into `width`, if they can.
   void MakeRoom(int width);
   int ColumnWidth(std::size_t column) const;
   int Width() const;  // width with the first column at its minimum

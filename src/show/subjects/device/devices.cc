@@ -66,11 +66,11 @@ std::string ModelPrefix(const DevicesReport& report, const ModelSection& model) 
 std::string MakeTitle(const DevicesReport& report) {
   if (!report.title.empty()) return report.title;
   const auto models = MapEach(report.models, &ModelSection::title);
-  // Nothing says on how many devices bare ETDumps were recorded.
+  // Bare ETDumps do not say on how many devices they were recorded.
   const bool known =
       std::ranges::any_of(report.runs, [](const Report& run) { return run.run.device.has_value(); });
   const bool a_device_each = known && report.distinct_devices == report.runs.size();
-  // A title with a method contains a comma.
+  // The titles are separated by semicolons, since a title with a method contains a comma.
   return fmt::format("{}{}{}", fmt::join(models, "; "), a_device_each ? " on " : ": ",
                      known ? CountText(report.runs.size(), report.distinct_devices)
                            : CountedText(report.runs.size(), "run"));

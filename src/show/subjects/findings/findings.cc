@@ -122,7 +122,7 @@ class FindingFormatter {
                               OperatorGroupName(from.group), Share{from.baseline.share()}, Baseline().label,
                               OperatorGroupName(to.group), Share{to.candidate.share()}, experiment_.label);
     } else {
-      // An overhead may be larger than the largest group of operators.
+      // The overheads may be larger than the largest group of operators.
       const char* const rank = grown_most.candidate.ns > to.candidate.ns
                                    ? "still the largest group of operators"
                                    : "still the largest";
@@ -192,7 +192,7 @@ class FindingFormatter {
           " {} {} delegates, which takes another {} for calls and conversions.",
           not_delegated.operators == 1 ? "It divides the model into" : "They divide the model into",
           std::to_string(experiment_.delegate_calls), Time{not_delegated.boundaries_ns});
-      // This is not called an upper bound: a network of attention gained 1.70x [1.59, 1.81] where these times
+      // This is not called an upper bound: an attention network gained 1.70x [1.59, 1.81] where these times
       // give 1.55x, since the operators of one delegate run faster than those of many.
       if (not_delegated.bound)
         text += FormatText(" If all of this took no time: {}, and more where delegates join.",

@@ -58,9 +58,9 @@ Table MakeLevelSpeedupsTable(const LevelSpeedups& level_speedups) {
             : speedup_row.never_faster   ? "at any number"
                                          : "");
   };
-  add(level_speedups.latency, Visibility::kBrief);  // Rows in which the level stops helping come first; the
-                                                    // other rows follow by time.
+  add(level_speedups.latency, Visibility::kBrief);
 
+  // Rows in which the level stops helping come first; the other rows follow by time.
   for (const bool stops : {true, false}) {
     for (const LevelSpeedupRow& row : level_speedups.operators) {
       if (row.stops_at_threads.has_value() == stops)

@@ -15,7 +15,7 @@ namespace etprof::show {
 namespace {
 
 constexpr std::size_t kMaxFindings = 3;
-constexpr std::size_t kMaxLadderFindings = 1;  // a ladder's answer needs the room
+constexpr std::size_t kMaxLadderFindings = 1;  // fewer, since a ladder's answer needs the room
 constexpr std::size_t kMaxWarnings = 3;
 
 void Append(std::vector<Section> new_sections, std::vector<Section>& sections) {

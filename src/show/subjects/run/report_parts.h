@@ -20,7 +20,7 @@ const ReportComparison* MostChangedPair(const Report& report);
 bool IsInMatrix(const Report& report, std::size_t experiment);
 // True if a screen shows the experiment's tables because it shows no other experiment.
 bool IsOnlyShownExperiment(const Report& report, std::size_t experiment);
-bool HasTimes(const ReportExperiment& experiment);  // true if it has a trace with runs
+bool HasTimes(const ReportExperiment& experiment);  // true if the experiment has a trace with runs
 // ": on compared with off" if there are several pairs; else "".
 std::string TitleSuffix(const Report& report, const ReportComparison& pair);
 // ": on" if there are several experiments; else "".

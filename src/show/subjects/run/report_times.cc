@@ -19,7 +19,7 @@ struct SelfTime {
   double baseline = 0, candidate = 0;  // mean, ns
   const TimeComparison* time_comparison = nullptr;
   Row::Role role = Row::Role::kPart;
-  bool group = true;  // a group or several; their share of the whole is shown
+  bool group = true;  // the row is one or more groups, whose share of the whole is shown
 };
 
 // The experiments in a table of self times: a pair, or only `baseline`.
@@ -38,7 +38,7 @@ struct Variants {
     return baseline.TablesAreDisturbed() || (candidate != nullptr && candidate->TablesAreDisturbed());
   }
   // Tracing takes a large part of very short runs. A screen, which has no space for the explanation, then
-  // leaves these times out: a finding names the difference.
+  // leaves these times out: a finding states the difference between traced and untraced times.
   bool AreDistortedByTracing() const {
     constexpr double kMaxShownGap = 0.25;
     const auto is_distorted = [](const ReportExperiment& experiment) {
