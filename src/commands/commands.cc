@@ -111,7 +111,7 @@ void AddCommands(CLI::App& root, std::function<int()>& run_command) {
   root.description("etprof: a command-line profiler for ExecuTorch");
   root.set_version_flag("--version", ETPROF_VERSION);
   root.require_subcommand(1);
-  root.formatter(std::make_shared<HelpFormatter>());  // commands inherit it
+  root.formatter(std::make_shared<HelpFormatter>());  // all subcommands inherit the formatter
   for (const CommandSpec& command : AllCommands()) {
     CLI::App* const subcommand = root.add_subcommand(command.name, command.summary)->group(command.group);
     subcommand->footer("Example:\n  " + command.example);

@@ -34,8 +34,8 @@ struct OutputFolders {
 };
 
 // Throws Error (kBadInput) if `folder` ("": the current one) has a report.md or report.html but is not a
-// results directory of etprof or the kit: the reports may be the user's own. `option` is the option that
-// names another folder, for the hint.
+// results directory of etprof or the SME2 profiling kit: the reports may be the user's own. `option` is the
+// option that names another folder, for the hint.
 void RefuseForeignReports(const std::filesystem::path& folder, const std::string& option);
 
 // Writes the files of one analysis. Throws as OutputFolders::write.

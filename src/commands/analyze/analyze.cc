@@ -359,7 +359,7 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
         std::string problem = profiles.back()->program->problem;
         if (problem.empty() && profiles.back()->health.GetCount("delegate_differs") > 0)
           problem = "its delegates do not write the events that were recorded: it is not the one that ran";
-        const std::string model = experiment.model.string();  // may be the beginning of `problem`
+        const std::string model = experiment.model.string();  // `problem` may begin with the model's path
         if (!problem.empty())
           throw Error(ExitCode::kBadInput, problem.starts_with(model) ? problem : model + ": " + problem)
               .Remedy(fmt::format("name the program that wrote {}, or leave out --model",

@@ -176,7 +176,7 @@ Report CompareRuns(const CompareRunsOptions& options) {
 std::function<int()> CompareCommand(CLI::App& app) {
   const auto parsed = std::make_shared<ParsedArguments<CompareRunsOptions>>();
   auto& [options, view] = *parsed;
-  // Aliases for the two paths, and below for --all, are those of the SME2 profiling kit.
+  // The aliases of the two paths and of --all (below) are options of the SME2 profiling kit.
   AddAlias(app, "--timeline-csv",
            app.add_option("baseline", options.baseline,
                           "ETDump, timeline CSV, experiment's folder, or results directory")

@@ -138,7 +138,7 @@ void WriteTables(const fs::path& folder, const KernelReport& report, const Outpu
 // open.
 fs::path WriteOutputs(const KernelsOptions& options, KernelReport& report) {
   const fs::path output = options.output;
-  // The kit's scripts give the name of a single file.
+  // The SME2 profiling kit's scripts give the name of a single file.
   const bool is_single_file = IsStdout(output) || !IsFolder(output);
   const bool is_single_table = is_single_file && output.extension() == ".csv";
   const bool is_view_only = IsStdout(output) || (is_single_file && output.extension() == ".md");

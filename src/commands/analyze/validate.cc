@@ -29,7 +29,7 @@ Validation ValidateRun(const std::string& folder) {
     if (data.etdump.empty() || was_read || !warning_counts.contains(data.etdump)) return;
     const bool has_warning = data.warnings.size() > warning_counts.at(data.etdump);
     std::string problem = has_warning ? data.warnings.back() : "cannot be read";
-    const std::string file = data.etdump.string();  // the finding names the file itself
+    const std::string file = data.etdump.string();  // the finding already names the file
     if (problem.starts_with(file)) problem.erase(0, file.size() + std::string_view(", ").size());
     validator.ReportUnreadable(data, problem);
   };

@@ -12,7 +12,7 @@ namespace etprof {
 // The `output_root` is the folder of all steps (empty: out_bisect), and `max_seconds` limits each step.
 struct BisectOptions : MeasureRequest {
   std::string repository = ".";
-  std::string good, bad;             // any names that git resolves there; good is an ancestor of bad
+  std::string good, bad;             // names that git resolves in `repository`; good is an ancestor of bad
   std::vector<std::string> command;  // builds a commit; runs in its checkout
   // Files that `command` creates, relative to the checkout. At least one of them is given.
   std::string built_model, built_runner;

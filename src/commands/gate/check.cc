@@ -203,7 +203,7 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
     run = MeasureConfig(config, lock, request, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return outcome;
     measure.resume = true;
-    measure.check_load = false;  // it was checked before the first launches
+    measure.check_load = false;  // the load was checked before the first launches
     const ScheduleData& schedule = run.schedule;
     const bool time_is_over =
         schedule.launches < target_launches ||

@@ -21,7 +21,6 @@ struct CheckOptions : MeasureRequest {
   // path is a configuration or a results directory with pairs of its own. Two paths may also be given as
   // `baseline` and `candidate`. If the baseline is a model, the candidate may be a variant of it
   // ("isa=-avx2").
-
   std::vector<std::string> paths;
   std::string baseline, candidate;
   CheckLimits limits;  // all limits except for the two below, whose defaults depend on other options

@@ -237,7 +237,7 @@ Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& request,
     RequireDevice(config, device.Name());
   }
   Apply(request, config);
-  config.peaks = false;  // checks do not use them
+  config.peaks = false;  // checks do not use the machine's peaks
   if (config.output_root.empty()) {
     config.output_root = DefaultRunDirectory(config.experiments.back().model, properties.platform);
   }

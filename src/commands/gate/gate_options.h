@@ -26,7 +26,6 @@ struct CheckOutputs {
 // Adds --junit and --github-summary.
 void AddGateFileOptions(CLI::App& app, CheckOutputs& files);
 
-// Adds --thresholds.
 void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options);
 
 // Makes `flag` exclude all options of `app` except those in `allowed_names`.
@@ -41,7 +40,7 @@ ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error
 
 // Checks the program, writes the files, shows the result, and returns the exit code.
 int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view);
-// Does the same for the two programs of `check_options`. Throws Error (kUsage) unless there are two.
+// Does the same as above for the two programs of `check_options`. Throws Error (kUsage) unless there are two.
 int RunStaticCheck(const CheckOptions& check_options, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view);
 

@@ -45,10 +45,10 @@ struct HistoryAdditions {
     std::string path;
     HistoryFile::AddOutcome added = HistoryFile::AddOutcome::kNew;
     std::vector<std::string> omitted_experiments;
-    std::vector<SeriesKey> operator_conflicts;  // as HistoryFile::FindOperatorConflicts
+    std::vector<SeriesKey> operator_conflicts;  // result of HistoryFile::FindOperatorConflicts
   };
   std::vector<Run> runs;
-  std::string commit;  // its full hash if git knows it, else the name that was given
+  std::string commit;  // full hash if git knows the commit, else the name that was given
   // The working directory is in a checkout in which git does not know the commit, and no time was given.
   bool unknown_commit = false;
   std::int64_t run_count = 0;  // number of runs in the history after the addition

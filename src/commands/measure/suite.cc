@@ -424,7 +424,7 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, Device& de
   PlannedCell planned{&cell, "to be measured", {}, {}};
   fs::path program = FindCellProgram(suite, cell);
   const bool is_missing = program.empty();
-  // The time does not depend on the name of the missing program.
+  // Any name will do for a missing program, since the time does not depend on it.
   if (is_missing)
     program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
   Config config = MakeCellConfig(suite, cell, program, device, properties);

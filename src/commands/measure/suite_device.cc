@@ -197,7 +197,7 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds,
   Config config = Configure(task);
   const StoredCell stored_before = GetStoredCell(task);
   const bool is_same_config = stored_before.exists && stored_before.hash == ConfigHash(config);
-  // A number of launches without a time limit is exact, so a larger one adds launches.
+  // Without a time limit, the number of launches is exact, so a larger number than before adds launches.
   const bool has_launches =
       suite_.max_seconds || suite_.max_minutes || stored_before.launches >= suite_.launches.value_or(0);
   if (is_same_config && stored_before.complete && has_launches && !extending)

@@ -131,7 +131,7 @@ std::string DataRemedy(const fs::path& model) {
 void UseRuntimes(Device& device, Config& config, const StepProgress& progress) {
   for (const ExperimentConfig& experiment : config.experiments) {
     if (!experiment.executorch.empty()) RequireUsableRelease(experiment.executorch);
-    MappedFile::Open(experiment.model);  // before wheels are fetched
+    MappedFile::Open(experiment.model);  // report an unreadable model before wheels are fetched
   }
   const std::unique_ptr<Device> this_machine = device.Name() == "local" ? nullptr : MakeLocalDevice();
   for (ExperimentConfig& experiment : config.experiments) {

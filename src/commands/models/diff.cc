@@ -85,7 +85,7 @@ class RunTimes {
     const auto parsed = xnnpack::ParseOperatorName(name);
     if (!parsed || parsed->data_types.empty() || tensors.outputs.empty()) return true;
     std::string_view data_type = parsed->data_types.front();
-    if (data_type.starts_with('P')) data_type.remove_prefix(1);  // packed
+    if (data_type.starts_with('P')) data_type.remove_prefix(1);  // prefix of packed types
     const std::string& type = tensors.outputs.front().type.name;
     if (data_type == "F32") return type == "fp32";
     if (data_type == "F16") return type == "fp16";
@@ -135,7 +135,7 @@ class RunTimes {
 
   std::array<DiffedFile, 2>& files_;
   std::vector<std::string>& warnings_;
-  std::deque<Report> reports_;  // they own the profiles
+  std::deque<Report> reports_;  // own the profiles in `files_`
 };
 
 // Adds the signal-to-noise ratios that `etprof accuracy` wrote next to the programs: a property for each

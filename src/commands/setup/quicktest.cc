@@ -300,7 +300,7 @@ std::function<int()> QuickTestCommand(CLI::App& app) {
   const auto arguments = std::make_shared<QuickTestArguments>();
   AddDescribedOptions(app, arguments->options);
   app.get_option("--model")->check(CLI::ExistingFile);
-  app.add_option("--platform", arguments->platform)  // of the SME2 profiling kit: android is --device adb
+  app.add_option("--platform", arguments->platform)  // SME2 profiling kit's option; android: --device adb
       ->check(CLI::IsMember({"mac", "linux", "android"}))
       ->group("");
   AddDocumentOptions(app, arguments->view, "Show the steps as JSON", {show::MakeQuickTestDocument({})});

@@ -124,7 +124,7 @@ std::vector<std::string> ViewOptionNames() {
 
 void RequireReportTable(const View& view, bool several_devices) {
   std::vector<std::string> names = ReportTableNames();
-  std::erase(names, "ladder");  // a table of etprof isa
+  std::erase(names, "ladder");  // only reports of `etprof isa` have this table
   if (view.csv.empty() || (!several_devices && std::ranges::find(names, view.Table()) != names.end())) return;
   throw Error(ExitCode::kUsage, several_devices
                                     ? "`--csv` shows a table of one device, and this measures on several"
