@@ -33,8 +33,8 @@ constexpr auto& kFields = kX86Fields;
 constexpr std::size_t kIsaSize = kX86IsaSize;
 #endif
 
-// Features that the CPU or the kernel reports, independent of cpuinfo. Only features that cpuinfo takes from
-// the same source unchanged (on Arm it corrects dotprod and fp16 for some cores, so these are not compared).
+// Features that the CPU or the kernel reports, independent of cpuinfo. Contains only features that cpuinfo
+// takes from the same source unchanged: not dotprod and fp16 on Arm, which it corrects for some cores.
 std::vector<std::pair<std::string_view, bool>> ReadFeaturesWithoutCpuinfo() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -117,7 +117,7 @@ std::string LayoutProblem(const unsigned char* bytes) {
 
 bool is_masked = false;
 
-// The result of etprof_mask_isa, since hidden features cannot be detected again. Its spec is that of the
+// The result of etprof_mask_isa, since hidden features cannot be detected again. It has the mask of the
 // command line.
 std::optional<protocol::IsaState> early_state;
 

@@ -56,7 +56,7 @@ void BoundaryRecorder::BeginSpan(std::string_view name, std::int64_t chain, std:
     boundaries_.clear();
     operators_.clear();
   }
-  span.start = ReadCounters();  // last, so that the work above is not counted
+  span.start = ReadCounters();  // read last, so that the work above is not counted
   open_spans_.push_back(std::move(span));
 }
 

@@ -48,7 +48,7 @@ constexpr const char* kExportAgain = "export the model again";
 constexpr const char* kOneFilePerTensor = "give one file per tensor, in order";
 
 std::uint16_t HalfBits(float value) {
-#if defined(__aarch64__)  // its constructor takes the compiler's half type
+#if defined(__aarch64__)  // here, Half's constructor takes the compiler's half type
   return executorch::aten::Half(static_cast<__fp16>(value)).x;
 #else
   return executorch::aten::Half(value).x;

@@ -11,7 +11,6 @@ namespace etprof::runner {
 
 // The ExecuTorch libraries that this process has mapped, by path. If LD_LIBRARY_PATH or the program's folder
 // replaces a library, the list has the replacement. Empty: not known (macOS).
-
 std::vector<protocol::MappedLibrary> MappedExecutorchLibraries();
 
 // The version of the mapped ExecuTorch: from `version.py` of the wheel that contains its library. A library
@@ -22,7 +21,7 @@ std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& 
 struct CodeSegment {
   std::string path;                    // path of the library
   std::uintptr_t base = 0;             // difference between addresses in memory and in the library's file
-  std::uintptr_t begin = 0, size = 0;  // in memory
+  std::uintptr_t begin = 0, size = 0;  // range in memory
 };
 // Finds the segment that contains this code. Absent if the loader does not know it, and on other systems than
 // Linux.

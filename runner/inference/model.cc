@@ -101,7 +101,7 @@ bool CheckFile(const std::string& path) {
     const std::uint64_t segments_size = header_size >= 32 ? LittleEndian(bytes.subspan(32, 8)) : 0;
     if (program_size > bytes.size() || segments > bytes.size() || segments_size > bytes.size() - segments)
       throw Error(cut);
-    program = program.substr(0, program_size);  // without weights
+    program = program.substr(0, program_size);  // the program without its weights
   }
   return program.find(kLlmOperators) != std::string_view::npos;
 }
@@ -279,7 +279,7 @@ std::vector<std::string> Model::CheckMethod(const std::string& name, std::int64_
     backends.emplace_back(*backend);
     const std::int64_t before_library = MonotonicNow();
     LoadOptionalBackend(*backend);
-    start += MonotonicNow() - before_library;  // not part of the load time, as for XNNPACK's library
+    start += MonotonicNow() - before_library;  // the model's load time excludes backends' libraries
     if (et::get_backend_class(*backend) == nullptr) {
       throw Error(ExitCode::kDeviceFailed,
                   fmt::format("is delegated to the backend {}, which is not registered", *backend))

@@ -131,7 +131,6 @@ std::int64_t RunStep(Model& model, std::span<const std::int64_t> tokens, std::in
 
 // The number of `remaining` tokens that the next step takes: at most `chunk`, and a number that a method
 // takes.
-
 std::int64_t NextChunk(const Model& model, std::int64_t remaining, std::int64_t chunk) {
   const std::int64_t target = std::min(remaining, std::max<std::int64_t>(1, chunk));
   if (!FindMethod(model, target).empty()) return target;

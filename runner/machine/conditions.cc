@@ -150,7 +150,7 @@ std::string CpuModel() {
 #endif
 }
 
-// The shortest of several blocks of reads, since others may interrupt a block.
+// The time of a clock reading in the fastest of several blocks, since other processes may interrupt a block.
 std::int64_t ClockReadNanoseconds() {
   constexpr int kBlocks = 20, kReadsPerBlock = 100;
   std::int64_t shortest = std::numeric_limits<std::int64_t>::max();

@@ -13,7 +13,7 @@
 namespace etprof::runner {
 
 std::int64_t ResidentBytes();                    // resident memory of this process
-std::int64_t PeakResidentBytes();                // since it started
+std::int64_t PeakResidentBytes();                // maximum since the process started
 std::int64_t ClockNanoseconds(clockid_t clock);  // 0: the clock does not exist
 std::int64_t CpuTimeNow();  // user and system time of all threads of this process, nanoseconds
 // Migrations of the main thread between CPUs since it started.
@@ -26,7 +26,7 @@ std::optional<std::int64_t> CpuCapacity(int cpu);
 std::optional<std::int64_t> FrequencyKhz(std::optional<int> cpu);
 std::optional<std::int64_t> FrequencyCapKhz(std::optional<int> cpu);
 std::optional<double> HottestCelsius();  // maximum of all thermal zones
-std::optional<double> LoadAverage();     // over one minute
+std::optional<double> LoadAverage();     // load average of the last minute
 std::string CpuModel();                  // name of the CPU model; empty: not known
 protocol::Clocks ReadClocks();
 

@@ -88,7 +88,7 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& /*enabled*/) {
 
 std::uint64_t RunChain(std::int64_t iterations, std::uint64_t seed) {
   const std::uint64_t other = seed ^ 0x5555555555555555U;
-  // Adding a constant is not used, since some cores fold a chain of such additions.
+  // The chain uses xor, since some cores fold a chain of additions of a constant.
   asm volatile(
       "1:\n"
       ".rept 64\n"

@@ -44,8 +44,8 @@ class PerfCounters : public CounterSource {
   // allocate.
   void Read(std::uint64_t* values) override;
 
-  // The open counters, and the share of the time up to the last Read in which each counted (0: others use the
-  // processor's counters).
+  // The open counters, and the share of the time up to the last Read in which each counted (0: other
+  // processes use the processor's counters).
   std::vector<protocol::AvailableCounter> Open() const override;
   std::vector<protocol::UnavailableCounter> Unavailable() const override { return unavailable_; }
 

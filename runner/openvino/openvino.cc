@@ -145,7 +145,7 @@ void LogLayers(const Request& request, std::span<const std::int64_t> times) {
 
 Status InferReplacement(InferRequest* handle) {
   State& state = GetState();
-  if (state.now == nullptr) return state.infer(handle);  // its clock could not be replaced
+  if (state.now == nullptr) return state.infer(handle);  // the plugin's clock could not be replaced
   Request& request = state.requests[handle];
   if (request.has_run && !request.has_read_profile) ReadLayers(handle, request);
   if (request.has_run && state.tracer == nullptr) return state.infer(handle);

@@ -9,9 +9,9 @@
 // ExecuTorch's OpenVINO backend reports no events, and looks up the functions of libopenvino_c by dlsym. The
 // runner replaces some of them (the list is in ExecuTorch's backends/openvino/runtime/OpenvinoBackend.cpp).
 // - OpenVINO gets as many threads as the runner's thread pool, and computes in the program's data type
-// (EXECUTION_MODE_HINT=ACCURACY), so that both are as reported. By default it uses every core, and bf16 on
-// CPUs that have it.
-// - In traced runs, its layers become events of the delegate call, with host times (layer_clock.h).
+// (EXECUTION_MODE_HINT=ACCURACY), so that etprof reports both correctly. By default, OpenVINO uses every
+// core, and bf16 on CPUs that have it.
+// - In traced runs, OpenVINO's layers become events of the delegate call, with host times (layer_clock.h).
 // Performance counters are on in all runs, since they cannot be switched after a model is compiled.
 namespace etprof::runner {
 

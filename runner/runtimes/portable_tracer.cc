@@ -91,7 +91,7 @@ Error Method::execute_instruction() {
                                  ->Get(static_cast<flatbuffers::uoffset_t>(chain))
                                  ->instructions()
                                  ->Get(static_cast<flatbuffers::uoffset_t>(index));
-  // In the order of the union InstructionArguments.
+  // Names in the order of the FlatBuffers union InstructionArguments.
   static constexpr std::array kCallNames = {"",          "OPERATOR_CALL", "DELEGATE_CALL",
                                             "MOVE_CALL", "JF_CALL",       "FREE_CALL"};
   const auto* const kernel = instruction.instr_args_as_KernelCall();

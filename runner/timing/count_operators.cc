@@ -66,7 +66,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
   for (protocol::OperatorCounts& counts : reply.operators) {
     if (!untraced_means.empty() && counts.place.kind == "method") counts.means = untraced_means;
   }
-  // A counter that never counted is closed, not 0.
+  // A counter that never counted is unavailable; its counts are not 0.
   for (std::size_t i = reply.counters.size(); i-- > 0;) {
     if (reply.counters[i].share > 0) continue;
     reply.unavailable.push_back({reply.counters[i].name,

@@ -26,7 +26,7 @@ class Recording {
   Recording(Recording&&) = delete;
 
  private:
-  static inline BoundaryRecorder* current_recorder_ = nullptr;  // the clock's hook takes no argument
+  static inline BoundaryRecorder* current_recorder_ = nullptr;  // static: the clock's hook has no argument
   Model& model_;
 };
 

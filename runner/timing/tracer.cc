@@ -39,7 +39,7 @@ et::EventTracerEntry OperatorTracer::start_profiling(const char* name, et::Chain
   et::EventTracerEntry entry;
   entry.chain_id = chain_id;
   entry.debug_handle = debug_handle;
-  if (chain_id == et::kUnsetChainId) {  // as in ETDumpGen
+  if (chain_id == et::kUnsetChainId) {  // as ETDumpGen does
     entry.chain_id = current_chain_id();
     entry.debug_handle = current_debug_handle();
   }

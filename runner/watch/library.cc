@@ -94,7 +94,7 @@ ByteView LoadedLibrary::FunctionCode(std::uint64_t address) const {
 std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {
   std::vector<Slot> slots;
   for (const ElfFile::Slot& slot : file_.Slots()) {
-    // The slot is not in the file's data.
+    // Skip slots outside of the file's data.
     if (file_.AtAddress(slot.address, sizeof(void*)).size() < sizeof(void*)) continue;
     Slot loaded{slot.name, reinterpret_cast<void**>(segment_.base + slot.address), nullptr};
     const void* const own_function =

@@ -334,7 +334,7 @@ protocol::MemorySnapshot MemoryWatch::TakeSnapshot(std::string at, const Model& 
   using namespace memory_watch_internal;
   std::map<MemoryOwner, std::pair<std::int64_t, std::int64_t>> sums;  // bytes, resident
   const PageMap pages;
-  std::int64_t owned_bytes = 0, owned_resident = 0;  // in mappings without a file
+  std::int64_t owned_bytes = 0, owned_resident = 0;  // blocks in mappings without a file
   const auto add = [&](MemoryOwner owner, std::uintptr_t begin, std::size_t size) {
     const std::int64_t resident = pages.Resident(begin, size);
     sums[owner].first += static_cast<std::int64_t>(size);

@@ -61,7 +61,7 @@ bool IsSetup(std::string_view name) {
 }
 
 class ValueReader;
-ValueReader* current_reader = nullptr;  // neither the clock's hook nor a setup function takes an argument
+ValueReader* current_reader = nullptr;  // global, since the clock's hook and setup functions take no argument
 
 // Reads the values of one run.
 class ValueReader {
@@ -209,7 +209,7 @@ class ValueReader {
   // Checks that the program finds the value of the last operator that wrote to this address.
   void CheckDelegateOutput(const void* data, std::size_t bytes) {
     for (auto capture = captures_.rbegin(); capture != captures_.rend(); ++capture) {
-      // A kernel's output, or not read.
+      // Skip outputs of kernels, other addresses, and values that were not read.
       if (!capture->call || capture->data != data || capture->bytes == 0) continue;
       if (*capture->call != calls_.size() - 1) return;
       const auto* const begin = static_cast<const std::byte*>(data);

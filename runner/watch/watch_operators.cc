@@ -142,8 +142,8 @@ class RunTimeline {
   protocol::WatchedTimeline MakeTimeline(const AllSums& operator_sums) {
     std::map<Key, std::int64_t> index;
     for (const auto& [key, sums] : operator_sums) index.emplace_hint(index.end(), key, std::ssize(index));
-    // If two operators began together, the operator that is reported last contains the other.
 
+    // If two operators began together, the operator that is reported last contains the other.
     std::ranges::reverse(spans_);
     std::ranges::stable_sort(spans_, [](const Span& a, const Span& b) {
       return a.span_data.begin_ns != b.span_data.begin_ns ? a.span_data.begin_ns < b.span_data.begin_ns
@@ -218,7 +218,7 @@ class WatchedRuns {
     AllSums sums;
     int runs = 0;
     bool contended = false;
-    RunTimeline timeline;  // of the first run that `sums` contains
+    RunTimeline timeline;  // timeline of the first run that `sums` contains
   };
   Result Collect(int runs, const std::function<bool()>& abandoned) {
     Result clean, contended;
