@@ -29,7 +29,7 @@ struct Event {
   std::optional<std::size_t> device;
   std::string text = {};
   int done = 0, total = 0;
-  ProgressUpdate update = {};  // for kMeasuring
+  ProgressUpdate update = {};  // only for kMeasuring
 };
 constexpr NamedValue<Event::Kind> kEventKinds[] = {{Event::Kind::kMessage, "message"},
                                                    {Event::Kind::kStep, "step"},
@@ -37,7 +37,7 @@ constexpr NamedValue<Event::Kind> kEventKinds[] = {{Event::Kind::kMessage, "mess
                                                    {Event::Kind::kMeasuring, "measuring"},
                                                    {Event::Kind::kWaiting, "waiting"}};
 
-using Number = std::optional<double>;  // None in Python if it is absent
+using Number = std::optional<double>;  // an absent number becomes None in Python
 
 nb::dict EstimateDict(const ProgressUpdate::Estimate& estimate) {
   const auto& ratio = estimate.estimate;
