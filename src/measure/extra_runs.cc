@@ -155,7 +155,7 @@ class InstructionCounter {
   }
   InstructionCounter(InstructionCounter&&) = delete;
 
-  // Warns if nothing can count. Throws WorkerFailure.
+  // Warns if instructions cannot be counted. Throws WorkerFailure.
   void Run(ExperimentData& data) {
     if (!data.emulated) Count();
     if (replies_.empty() || !CountsInstructions(replies_.back())) {

@@ -156,7 +156,7 @@ struct SuiteCell {
   std::size_t model = 0;  // index into SuiteConfig::models
   std::string dtype;      // "": the model is one program
   std::string device;
-  std::vector<std::string> variants;  // the suite's variants, without those that rules exclude
+  std::vector<std::string> variants;  // variants of the suite that no rule excludes
   std::filesystem::path folder;       // absolute
   bool is_confirmation = false;       // measures the settings on the Pareto frontier again
 };

@@ -47,7 +47,7 @@ class Participant {
   // traced_runs. May be called again to continue. Does nothing for a participant with IsWholeProcess. Returns
   // the time of all these runs by the device's clock, including the time between them; absent: not known.
   virtual std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) = 0;
-  // Appends to bursts and traced_runs.
+  // Runs a burst. Appends it to launch.bursts, and its traced runs to launch.traced_runs.
   virtual void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) = 0;
   // Fetches outputs (with `want_outputs`), memory, and ETDump, then ends the process. Fills peak_rss and
   // etdump_part; clears traced_runs if there is no ETDump.

@@ -16,7 +16,7 @@ namespace {
 // Time for a burst to end after Ctrl-C, or for Ctrl-C to arrive after a process ended.
 constexpr double kGraceSeconds = 3;
 constexpr double kExitTimeoutSeconds =
-    5;  // for a process to end after it closed its stdout or received "quit"
+    5;  // time for a process to end after it closed its stdout or received "quit"
 constexpr std::size_t kMaxQuotedCharacters = 300;
 
 std::string Shorten(std::string text) {

@@ -41,7 +41,7 @@ struct Forecast {
   double lower_bound_seconds = 0;
   std::optional<double> upper_bound_seconds;  // absent: no upper bound
   std::size_t peak_measurements = 0;          // measurements of the machine's peaks after the launches
-  double peaks_seconds = 0;                   // their part of max_seconds
+  double peaks_seconds = 0;                   // part of max_seconds for measuring the peaks
 };
 
 inline constexpr double kSecondsPerPair = 60;  // time limit of a pair if none is given

@@ -216,7 +216,6 @@ class Scheduler {
     return order;
   }
 
-  // True if this launch has to end now.
   bool MustEndLaunch() const { return early_end_ != EarlyEnd::kNone || hooks_.interrupted(); }
 
   int CompleteLaunches(std::size_t u) const {

@@ -15,8 +15,8 @@ struct Interruption;
 
 // The machine peaks for those experiments of a run that share mask, threads, CPUs, and runner.
 struct PeaksEntry {
-  std::vector<std::string> experiments;  // labels, ExperimentData::label
-  protocol::Peaks peaks;                 // `cpus`: the configured list
+  std::vector<std::string> experiments;  // labels of the experiments (ExperimentData::label)
+  protocol::Peaks peaks;                 // `peaks.cpus`: the CPUs as configured
 
   static void Describe(auto& v) {
     v("experiments", &PeaksEntry::experiments, {.meaning = "labels, as in the manifest", .non_empty = true});

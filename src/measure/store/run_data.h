@@ -33,7 +33,7 @@ namespace etprof {
 
 inline constexpr int kManifestSchema = 1;
 
-struct WatchData;  // measure/store/watch.h
+struct WatchData;  // defined in measure/store/watch.h
 
 // Consecutive runs of one launch. The recorded runs are untraced unless ExperimentData::tracer_always_on is
 // set.
@@ -272,7 +272,6 @@ struct ExperimentData {
   std::string label;  // name in reports: "sme2 off"; default: `name`, with the threads if they differ
   std::string mode = "timing";  // or "xnntrace"
 
-  // The runner, the model, and their settings.
   std::filesystem::path runner;
   std::string runner_sha256;
   std::optional<RunnerBuildInfo> runner_built;  // absent: nothing is known
