@@ -51,7 +51,7 @@ struct OperatorOrigin {
   }
 };
 
-// A tested claim.
+// A claim about a pair that is tested against a limit.
 struct CheckItem {
   enum class Kind {
     kLatency,

@@ -10,8 +10,8 @@ namespace etprof {
 
 // Latency statistics that a few disturbed runs do not affect, all in ns.
 struct RobustLatency {
-  stats::Distribution all;            // all values
-  std::optional<double> p75;          // stats::Quantile
+  stats::Distribution all;  // all values
+  std::optional<double> p75;
   stats::Fences fences{0, 0};         // stats::TukeyFences; infinite for fewer than four values
   std::vector<double> outliers;       // values outside the fences, in the order they were measured
   stats::Distribution within_fences;  // values within the fences

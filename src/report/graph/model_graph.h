@@ -57,7 +57,7 @@ struct ModelNode {
   std::optional<std::size_t> graph_node;   // if kDelegated: index into XnnGraph::nodes
   std::optional<std::string> layer;        // path of the innermost module, "" the model itself
   std::string layer_type, source;          // "": not known; source: "model.py:142"
-  bool is_partitioner_conversion = false;  // OperatorSource::is_partitioner_conversion
+  bool is_partitioner_conversion = false;  // a layout conversion that the partitioner inserted
   Work work;
   std::optional<KleidiaiUsage> kleidiai;
 

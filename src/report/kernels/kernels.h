@@ -102,7 +102,7 @@ struct OperatorEvidence {
   struct Row {
     std::string baseline, candidate;  // names; empty: the variant has no such operator
     bool baseline_kleidiai = false, candidate_kleidiai = false;  // xnnpack::RunsOnKleidiai
-    bool baseline_sme = false, candidate_sme = false;            // xnnpack::NeedsSme, and not only packing
+    bool baseline_sme = false, candidate_sme = false;  // xnnpack::NeedsSme, and not only for packing
 
     static void Describe(auto& v) {
       v("baseline", &Row::baseline,

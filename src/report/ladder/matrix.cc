@@ -16,7 +16,7 @@ class MatrixBuilder {
     const ReportExperiment& experiment = report.experiments[baseline];
     matrix_.latency = {.name = "Median latency", .baseline_ns = experiment.latency.p50};
     if (!experiment.profile) return;
-    for (std::size_t i = 0; i + 1 < experiment.groups.rows.size(); ++i)  // without "Clipped"
+    for (std::size_t i = 0; i + 1 < experiment.groups.rows.size(); ++i)  // without the last row, "Clipped"
       matrix_.groups.push_back({.name = experiment.groups.rows[i].name,
                                 .baseline_ns = experiment.groups.rows[i].Mean(experiment.groups)});
     // The rows are in order of decreasing time.

@@ -14,7 +14,6 @@ namespace etprof {
 // Options from a run's schedule, with defaults for missing values.
 CompareOptions MakeCompareOptions(const RunData& run);
 
-// Two experiments of a run.
 struct ExperimentPair {
   const RunData& run;
   const ReportExperiment &baseline, &candidate;
@@ -63,7 +62,7 @@ std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baselin
 // Compares only the latency, without groups and operators.
 Comparison CompareLatencies(const ExperimentPair& variants);
 
-// Compares sets of operators.
+// Compares the times of sets of operators: one row for each set.
 std::vector<DeltaRow> CompareExperimentSets(const ExperimentPair& variants,
                                             const std::vector<OperatorSet>& sets);
 

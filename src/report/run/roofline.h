@@ -79,7 +79,7 @@ struct RooflineRow {
 template <>
 inline constexpr const char* kNames<RooflineRow::Bound>[] = {"compute", "memory"};
 
-// A limit of the machine.
+// A limit of the machine: its compute peak for a data type, or the bandwidth of a level of memory.
 struct RooflineCeiling {
   enum class Kind { kCompute, kMemory };
   Kind kind = Kind::kMemory;

@@ -71,11 +71,11 @@ struct SuiteSetting {
   std::optional<LatencyInterval> interval = {};
   CheckedSqnr sqnr = {};                   // SQNR of the setting's program
   std::optional<double> peak_memory = {};  // bytes; the largest of any launch
-  std::optional<double> load_ns = {};      // median over launches
+  std::optional<double> load_ns = {};      // ns; median over launches
   std::optional<LatencyInterval> load_interval = {};
   std::filesystem::path program = {};
   std::string program_sha256 = {};  // "": not known
-  // ns, empty if contended; bytes.
+  // One value per launch: median latency (ns; empty if contended), and peak memory (bytes).
   std::vector<double> launch_medians = {}, launch_peaks = {};
   FrontierStatus frontier_status = FrontierStatus::kUnknown;
   std::string dominated_by = {};  // name of the fastest setting that dominates it
