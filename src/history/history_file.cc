@@ -142,7 +142,7 @@ bool HasHistory(const std::filesystem::path& file) {
   return has_content;
 }
 
-// "[1,22,0]"; empty for anything else.
+// Parses "[1,22,0]". Empty for any other text.
 std::vector<Nanoseconds> ParseNanoseconds(std::string_view text) {
   std::vector<Nanoseconds> numbers;
   const char* at = text.data();

@@ -36,7 +36,6 @@ template <>
 inline constexpr const char* kNames<ChangeCause>[] = {"code", "machine", "device", "code or machine"};
 
 struct Trend;
-// The commit of a run.
 const std::string& GetCommit(const Trend& trend, std::size_t run);
 
 // A change of the level of a series. Runs are indices into TrendData::points.
