@@ -93,7 +93,7 @@ Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
   return table;
 }
 
-// The largest count first.
+// Sorts by decreasing count.
 Counts SortCounts(const std::map<std::string, std::size_t>& count_by_name) {
   Counts counts(count_by_name.begin(), count_by_name.end());
   std::ranges::stable_sort(counts, std::ranges::greater(), &Counts::value_type::second);

@@ -28,8 +28,7 @@ std::vector<std::size_t> OperatorsByDecreasingTime(const Profile& profile) {
   return order;
 }
 
-// Rounds the mean of whole nanoseconds to the nearest nanosecond; it stays exact as total / count. Absent if
-// there are no runs.
+// Returns total / n, rounded to the nearest nanosecond by integer arithmetic. Absent if there are no runs.
 std::optional<Nanoseconds> NearestMean(Nanoseconds total, std::int64_t n) {
   if (n <= 0) return std::nullopt;
   const Nanoseconds remainder = total % n;  // has the sign of `total`, and is smaller than n

@@ -292,7 +292,7 @@ class DocumentRenderer {
     out_ << Paint(wrapped.str(), color, options_.colors);
   }
 
-  // Returns whether there are any notes.
+  // Writes the notes. Returns whether there are any.
   bool WriteNotes() {
     std::vector<show::Fact> notes;
     std::map<std::string, std::size_t> notes_per_label;

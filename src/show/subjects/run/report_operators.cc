@@ -153,7 +153,7 @@ class PairChanges {
     Table table = MakeEmptyTable(title);
     for (const OperatorMatch* const match : changes_) {
       if (table.rows.size() == kMaxChangedOperators || !is_selected(*match)) continue;
-      // True if a printed speedup differs from the quotient of its two printed means.
+      // Note whether a printed speedup differs from the quotient of its two printed means.
       const std::string speedup = SpeedupOrDash(match->time_comparison);
       quotient_differs_ =
           quotient_differs_ ||

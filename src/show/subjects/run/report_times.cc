@@ -299,7 +299,7 @@ std::vector<Section> MakeLatencySections(const Report& report) {
                  : row.experiment.interval
                      ? Cell(TimeBounds{row.experiment.interval->low, row.experiment.interval->high})
                  : has_intervals ? Cell()
-                                 : Cell("");  // "" everywhere hides the column
+                                 : Cell("");  // a column of "" is hidden
         }},
        {page_column("mean", "mean", 8), time(&Latencies::mean)},
        {page_column("p90", "p90", 7), time(&Latencies::p90, stats::kMinValuesForP90)},
