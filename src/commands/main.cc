@@ -73,7 +73,7 @@ std::vector<std::string> SplitAround(std::string_view text,
   return parts;
 }
 
-// "2" for "2.000000".
+// Turns "2.000000" into "2".
 std::string DropTrailingZeros(std::string number) {
   if (number.find('.') == std::string::npos) return number;
   number.erase(number.find_last_not_of('0') + 1);

@@ -92,7 +92,6 @@ struct CheckOptions : MeasureRequest {
 // Throws Error (kUsage) for a third input.
 std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options);
 
-// The kinds of inputs that a check compares.
 enum class InputKind {
   kModels,   // two models, or a model and its variant: measured now
   kFolders,  // two folders of models, paired by name: measured now

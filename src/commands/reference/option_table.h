@@ -21,7 +21,6 @@ struct OptionFacts {
   Paths paths = Paths::kNone;
   std::string help;
 
-  // Values to offer in completions.
   const std::vector<std::string>& ValuesToOffer() const { return choices.empty() ? suggestions : choices; }
 };
 

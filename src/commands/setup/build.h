@@ -13,7 +13,6 @@
 namespace etprof {
 
 inline constexpr MemberInfo kBuildJobs{.meaning = "files that are compiled at once", .min = 1, .max = 1024};
-// Options of BuildPortableRunner().
 struct PortableRunnerOptions {
   std::string target;            // "linux-aarch64", "android", "macos-arm64", "native"
   std::filesystem::path output;  // empty: build/bundles/TARGET of the checkout

@@ -30,7 +30,7 @@ void ShowSuite(const SuiteReport& suite, const show::Document& document, const V
 // `json`, else the document's), or the table view.csv, or the screen. Returns whether it showed any of these.
 bool ShowDocument(const show::Document& document, const View& view, const std::string& details,
                   const std::function<void(std::ostream&)>& json = nullptr);
-// Does the same; the JSON has the members of `value`.
+// Does the same as above; the JSON has the members of `value`.
 template <Described T>
 void ShowDocument(const show::Document& document, const View& view, const T& value,
                   const std::string& details = "") {

@@ -26,7 +26,7 @@ constexpr int kMaxTerminalColumns = 120;  // longer lines are hard to read, and 
 
 bool IsSet(const char* variable) { return variable != nullptr && *variable != '\0'; }
 
-// IsUtf8Locale for this process's environment.
+// Calls IsUtf8Locale with the environment of this process.
 bool ShowsUtf8() { return IsUtf8Locale(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")); }
 
 }  // namespace
