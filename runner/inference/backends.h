@@ -45,7 +45,6 @@ inline constexpr const char* kLoadLibraryHint = "with --load (in a configuration
 // The remedy for a backend that a model needs and that is not registered.
 std::string MissingBackendRemedy(const std::string& backend);
 
-// Names of all registered backends.
 std::vector<std::string> RegisteredBackends();
 
 }  // namespace etprof::runner

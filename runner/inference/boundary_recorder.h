@@ -33,7 +33,7 @@ class BoundaryRecorder {
 
   void BeginSpan(std::string_view name, std::int64_t chain, std::int64_t instruction);
   void EndSpan();
-  void RecordBoundary();  // XNNPACK reads its clock
+  void RecordBoundary();  // called when XNNPACK reads its clock
   // Adds the name of the next operator of the current delegate call, after all of them have run.
   void RecordDelegateOperator(std::string_view name);
 

@@ -9,7 +9,7 @@
 
 namespace etprof::runner {
 
-// A source of counts for this process.
+// A source of event counts of this process, such as the processor's counters.
 class CounterSource {
  public:
   virtual ~CounterSource() = default;

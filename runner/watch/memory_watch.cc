@@ -448,7 +448,7 @@ std::vector<protocol::CreatedOperator> MemoryWatch::CreatedOperators() const {
     if (block.size > sum.largest.size()) sum.largest = {reinterpret_cast<const char*>(begin), block.size};
   }
   std::vector<protocol::CreatedOperator> created;
-  // Keyed by size: contents, index.
+  // Keyed by size. The values are contents and index.
   std::multimap<std::size_t, std::pair<std::string_view, std::int64_t>> packed;
   for (std::size_t i = 0; i < state_->created.size(); ++i) {
     const Call& call = state_->created[i];
