@@ -75,7 +75,7 @@ using SharedTable = std::shared_ptr<const Table>;
 
 SharedTable Share(std::unique_ptr<Table> table) {
   return {table.release(), [](const Table* unused_table) {
-            if (!Py_IsInitialized()) return;  // Python has ended and has freed the arrays
+            if (!Py_IsInitialized()) return;  // Python has ended, and its memory is freed
             const nb::gil_scoped_acquire lock;
             delete unused_table;
           }};
