@@ -163,7 +163,7 @@ class Worker {
     return Reply(command, run(model));
   }
 
-  // Runs steps of a language model, and then moves the model back to its place.
+  // Runs steps of a language model, and then prepares the model for the step at its last place again.
   template <typename Request, typename Result>
   json Steps(const char* command, Result (*run)(Model&, const Request&), const Request& request) {
     const json reply = Run(command, [&](Model& model) { return run(model, request); });

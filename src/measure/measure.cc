@@ -515,7 +515,7 @@ class Measurement {
     return setup;
   }
 
-  // The worker process of all units that differ only in their place.
+  // The worker process shared by all units that differ only in the step of the language model (`place`).
   std::shared_ptr<SharedWorker> GetSharedWorker(std::size_t u) {
     const ExperimentConfig& config = UnitConfig(u);
     ExperimentConfig process_config = config;

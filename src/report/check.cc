@@ -91,7 +91,7 @@ class CheckAssembler {
   }
 
  private:
-  // Two experiments that are compared. The places of a language model in two variants make one pair of the
+  // Two experiments that are compared. All steps of a language model in two variants make one pair of the
   // result.
   struct Part {
     ExperimentPair variants;

@@ -136,7 +136,7 @@ class WorkerParticipant : public Participant {
     return *shared_->client;
   }
 
-  // Starts the process and loads the model. If the experiment has a place, also fills the cache.
+  // Starts the process and loads the model. For a step of a language model, also fills the model's cache.
   void Start(const Command& command, int launch) {
     Abandon();
     shared_->launch = launch;

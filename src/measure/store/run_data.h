@@ -294,7 +294,7 @@ struct ExperimentData {
   std::optional<protocol::IsaState> isa_state;  // absent for third-party runners
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
   Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
-  std::optional<protocol::TestStep> place;      // place of a language model's step
+  std::optional<protocol::TestStep> place;      // the step of a language model that was measured
   std::string method;                           // empty: RunData::method
   std::vector<std::string> backends;            // backends of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;

@@ -210,8 +210,8 @@ struct LevelSpeedupRow {
   std::string name;
   // Indexed by number of threads; absent: not in both variants.
   std::vector<std::optional<TimeComparison>> speedups;
-  // The first number of threads from which on the level is the same or slower, after it was faster at a
-  // smaller number. Absent if a verdict from there on is missing, inconclusive, or contended.
+  // From this number of threads on, the level is the same or slower, after it was faster at a smaller number.
+  // Absent if a verdict from there on is missing, inconclusive, or contended.
   std::optional<int> stops_at_threads;
   bool never_faster = false;  // the same or slower at each number of threads
 

@@ -38,8 +38,8 @@ struct LayerRow {
 };
 
 // The tree of the modules of operators: parents before children; children by their number if they have one
-// ("features.0"), else in the order in which they first run. Empty if no operator has a place. Operators
-// without a place, overheads, and truncated time are in no row; a breakdown by LayerName has them.
+// ("features.0"), else in the order in which they first run. Empty if no operator's module is known.
+// Operators without a module, overheads, and truncated time are in no row; a breakdown by LayerName has them.
 std::vector<LayerRow> FindLayers(const Profile& profile);
 
 // The share of the operators' time (without overheads) that has a layer, 0 to 1; absent if the operators take

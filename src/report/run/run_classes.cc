@@ -21,7 +21,7 @@ constexpr std::size_t kMinRuns = 20;
 constexpr std::size_t kMaxClasses = 4;  // a report lists all classes
 // A quantile of times that other processes do not affect, since they lengthen another operator in each run.
 constexpr double kUndisturbedQuantile = 0.1;
-// The relative change of the latency from which on one median does not describe all runs.
+// If the latency changes by at least this share, one median does not describe all runs.
 constexpr double kMinChange = 0.1;
 // Enough runs for a median or quantile of one class, and for classes of a tenth of the runs.
 constexpr std::size_t kMaxSampledRuns = 2000;

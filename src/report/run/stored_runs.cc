@@ -27,7 +27,7 @@ std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
   return data.foreign ? "" : run.model_id;
 }
 
-// Returns whether both experiments have no place, or the same place in the same test.
+// Returns whether both experiments measured the same step of the same test, or no step.
 bool HaveSamePlace(const ExperimentData& a, const ExperimentData& b) {
   if (!a.place || !b.place) return a.place.has_value() == b.place.has_value();
   const auto key = [](const protocol::TestStep& place) {
