@@ -135,7 +135,7 @@ class Worker {
     if (memory_ != nullptr) {
       try {
         loaded_memory_.load = memory_->ReadLoadTimes(*model_);
-        loaded_memory_.moments = {memory_->TakeSnapshot("loaded", *model_)};
+        loaded_memory_.snapshots = {memory_->TakeSnapshot("loaded", *model_)};
         loaded_memory_.operators = memory_->CreatedOperators();
       } catch (const Error& error) {
         memory_.reset();

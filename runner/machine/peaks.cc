@@ -267,7 +267,7 @@ void MeasurePeaks(int threads, const PeakTimes& times, protocol::Peaks& peaks) {
   for (const MacKernel& kernel : MacKernels(enabled))
     peaks.compute.push_back(MeasureKernel(team, times, kernel));
   MeasureMemory(team, times, WidestMemoryKernel(enabled), peaks.memory);
-  peaks.took_ns = MonotonicNow() - start;
+  peaks.elapsed_ns = MonotonicNow() - start;
 }
 
 }  // namespace etprof::runner

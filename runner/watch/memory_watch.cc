@@ -217,7 +217,7 @@ std::optional<TimedCalls::Kind> GetTimedKind(std::string_view function) {
 // A mapping in /proc/self/smaps (proc_pid_smaps(5)).
 struct Mapping {
   std::uintptr_t begin = 0, end = 0;
-  std::int64_t resident = 0;  // bytes
+  std::int64_t resident_bytes = 0;
   std::string path;
 };
 
@@ -235,7 +235,7 @@ std::vector<Mapping> Mappings() {
       std::getline(fields >> std::ws, path);
       mappings.push_back({begin, end, 0, path});
     } else if (line.starts_with("Rss:") && !mappings.empty()) {
-      mappings.back().resident = std::strtoll(line.c_str() + 4, nullptr, 10) * 1024;
+      mappings.back().resident_bytes = std::strtoll(line.c_str() + 4, nullptr, 10) * 1024;
     }
   }
   return mappings;
@@ -255,7 +255,7 @@ class PageMap {
 
   // The resident bytes in [begin, begin + size).
   std::int64_t Resident(std::uintptr_t begin, std::size_t size) const {
-    std::int64_t resident = 0;
+    std::int64_t resident_bytes = 0;
     const std::uintptr_t end = begin + size;
     std::array<std::uint64_t, 512> pages;
     for (std::uintptr_t page = begin / page_size_; page * page_size_ < end; page += pages.size()) {
@@ -266,11 +266,11 @@ class PageMap {
         const std::uintptr_t from = std::max(begin, (page + i) * page_size_);
         const std::uintptr_t to = std::min(end, (page + i + 1) * page_size_);
         if (from < to && (pages[i] & kPrivatePage) == kPrivatePage)
-          resident += static_cast<std::int64_t>(to - from);
+          resident_bytes += static_cast<std::int64_t>(to - from);
       }
       if (count < pages.size()) break;
     }
-    return resident;
+    return resident_bytes;
   }
 
  private:
@@ -334,13 +334,14 @@ protocol::MemorySnapshot MemoryWatch::TakeSnapshot(std::string at, const Model& 
   using namespace memory_watch_internal;
   std::map<MemoryOwner, std::pair<std::int64_t, std::int64_t>> sums;  // bytes, resident
   const PageMap pages;
-  std::int64_t owned_bytes = 0, owned_resident = 0;  // blocks in mappings without a file
+  std::int64_t owned_bytes = 0, owned_resident_bytes = 0;  // blocks in mappings without a file
+
   const auto add = [&](MemoryOwner owner, std::uintptr_t begin, std::size_t size) {
-    const std::int64_t resident = pages.Resident(begin, size);
+    const std::int64_t resident_bytes = pages.Resident(begin, size);
     sums[owner].first += static_cast<std::int64_t>(size);
-    sums[owner].second += resident;
+    sums[owner].second += resident_bytes;
     owned_bytes += static_cast<std::int64_t>(size);
-    owned_resident += resident;
+    owned_resident_bytes += resident_bytes;
   };
   for (const auto& [begin, size] : model.PlannedMemory())
     add(MemoryOwner::kPlanned, reinterpret_cast<std::uintptr_t>(begin), size);
@@ -349,31 +350,31 @@ protocol::MemorySnapshot MemoryWatch::TakeSnapshot(std::string at, const Model& 
     for (const auto& [begin, block] : state_->blocks)
       add(state_->BlockOwner(block.creator), begin, block.size);
   }
-  std::int64_t rss = 0, unnamed = 0, mapped = 0;
+  std::int64_t rss = 0, unnamed_bytes = 0, mapped_bytes = 0;
   for (const Mapping& mapping : Mappings()) {
-    rss += mapping.resident;
+    rss += mapping.resident_bytes;
     const auto size = static_cast<std::int64_t>(mapping.end - mapping.begin);
-    const bool file = mapping.path.starts_with("/");
-    if (!file && mapping.path != "[stack]") {
-      unnamed += mapping.resident;
-      mapped += size;
+    const bool is_file = mapping.path.starts_with("/");
+    if (!is_file && mapping.path != "[stack]") {
+      unnamed_bytes += mapping.resident_bytes;
+      mapped_bytes += size;
       continue;
     }
-    const MemoryOwner owner = !file                        ? MemoryOwner::kStacks
+    const MemoryOwner owner = !is_file                     ? MemoryOwner::kStacks
                               : model.IsFile(mapping.path) ? MemoryOwner::kProgram
                                                            : MemoryOwner::kLibraries;
     sums[owner].first += size;
-    sums[owner].second += mapping.resident;
+    sums[owner].second += mapping.resident_bytes;
   }
   if (rss == 0)
     throw Error(ExitCode::kDeviceFailed, "the system does not tell what is in memory (/proc/self/smaps)");
-  if (owned_resident > unnamed)
+  if (owned_resident_bytes > unnamed_bytes)
     throw Error(ExitCode::kDeviceFailed, "the owners of memory hold more than the process has");
-  sums[MemoryOwner::kRest] = {mapped - owned_bytes, unnamed - owned_resident};
+  sums[MemoryOwner::kOther] = {mapped_bytes - owned_bytes, unnamed_bytes - owned_resident_bytes};
   protocol::MemorySnapshot snapshot{std::move(at), rss, {}};
   for (const MemoryOwner owner : AllValues<MemoryOwner>()) {
-    const auto [bytes, resident] = sums[owner];
-    snapshot.parts.push_back({owner, bytes, resident});
+    const auto [bytes, resident_bytes] = sums[owner];
+    snapshot.parts.push_back({owner, bytes, resident_bytes});
   }
   return snapshot;
 }
@@ -430,7 +431,7 @@ std::optional<protocol::LoadTimes> MemoryWatch::ReadLoadTimes(const Model& model
   std::int64_t remaining_ns = times.total_ns;
   for (const protocol::LoadTime& part : times.parts) remaining_ns -= part.ns;
   if (remaining_ns < 0) return std::nullopt;
-  times.parts.push_back({LoadPart::kRest, remaining_ns});
+  times.parts.push_back({LoadPart::kOther, remaining_ns});
   return times;
 }
 

@@ -305,14 +305,14 @@ void Fill(const AllSums& operator_sums, const AllSums& serial, const LoadedLibra
     protocol::WatchedOperator op = sums;
     op.place = place;
     op.threads.resize(threads);
-    const auto single = serial.find(place);
-    if (single != serial.end()) op.fastest_alone_ns = single->second.fastest_busy_ns;
+    const auto serial_sums = serial.find(place);
+    if (serial_sums != serial.end()) op.fastest_serial_ns = serial_sums->second.fastest_busy_ns;
     for (std::size_t t = 0; t < threads; ++t) {
       op.threads[t].capacity = capacity(op.threads[t].cpu);
       op.threads[t].waiting_ns = op.time_ns - op.threads[t].busy_ns;
-      if (single == serial.end() || t >= single->second.threads.size()) continue;
-      op.threads[t].alone_ns = single->second.threads[t].busy_ns;
-      op.threads[t].alone_tasks = single->second.threads[t].tasks;
+      if (serial_sums == serial.end() || t >= serial_sums->second.threads.size()) continue;
+      op.threads[t].serial_ns = serial_sums->second.threads[t].busy_ns;
+      op.threads[t].serial_tasks = serial_sums->second.threads[t].tasks;
     }
     for (const auto& [function, by_thread] : sums.calls) {
       protocol::WatchedCalls calls{list.Index(function.first), function.second, by_thread};
@@ -361,7 +361,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   const auto report_memory = [&](const char* at) {
     if (memory == nullptr) return;
     try {
-      memory_report.moments.push_back(memory->TakeSnapshot(at, model));
+      memory_report.snapshots.push_back(memory->TakeSnapshot(at, model));
     } catch (const Error& error) {
       memory_report = {};
       memory_report.problem = error.what();

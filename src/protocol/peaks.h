@@ -77,7 +77,7 @@ struct Peaks {
   std::string isa;      // --isa as given
   IsaState isa_state;   // features after applying `isa`
   double clock_hz = 0;  // fastest thread's clock while all run, measured by a chain of 1-cycle instructions
-  std::int64_t took_ns = 0;
+  std::int64_t elapsed_ns = 0;
   std::vector<ComputePeak> compute;
   std::vector<MemoryPeak> memory;
 
@@ -90,7 +90,7 @@ struct Peaks {
     v("clock_hz", &Peaks::clock_hz,
       {.meaning = "of the fastest thread while all run: a chain of instructions of one cycle each",
        .min = 0});
-    v("took_ns", &Peaks::took_ns, {.meaning = "all of the measurement"});
+    v("took_ns", &Peaks::elapsed_ns, {.meaning = "all of the measurement"});
     v("compute", &Peaks::compute, {.meaning = "multiply-adds on registers alone", .non_empty = true});
     v("memory", &Peaks::memory,
       {.meaning = "bytes between registers and one working set, level by level", .non_empty = true});

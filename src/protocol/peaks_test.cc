@@ -19,7 +19,7 @@ Peaks Example() {
   peaks.isa = "-avx2";
   peaks.isa_state.enabled = {"avx"};
   peaks.clock_hz = 3.5e9;
-  peaks.took_ns = 1'200'000'000;
+  peaks.elapsed_ns = 1'200'000'000;
   peaks.compute = {{"avx", "fp32", "vmulps, vaddps ymm", {1e11, 9e10, 8e10, 10}}};
   peaks.memory = {{"L1", "read", {2e11, 1e11, 1e10, 10}, 32768, 65536},
                   {"DRAM", "copy", {2e10, 1e10, 1e9, 10}, 1 << 27, std::nullopt}};

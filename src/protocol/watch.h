@@ -32,7 +32,7 @@ enum class MemoryOwner {
   kXnnpack,    // other allocations of XNNPACK
   kLibraries,  // the runner and its libraries: code and data
   kStacks,     // the stack of the main thread
-  kRest,       // all other memory: ExecuTorch, the runner, stacks of other threads, free heap blocks
+  kOther,      // all other memory: ExecuTorch, the runner, stacks of other threads, free heap blocks
 };
 
 // The parts of the time from opening the program until its method is loaded.
@@ -42,7 +42,7 @@ enum class LoadPart {
   kGraph,    // XNNPACK: reading, defining, and optimizing its graphs
   kCreate,   // XNNPACK: creating operators, including packing by its own functions
   kPack,     // KleidiAI: packing weights
-  kRest,     // the rest: ExecuTorch's tensors and kernels, other delegates
+  kOther,    // the rest: ExecuTorch's tensors and kernels, other delegates
 };
 
 }  // namespace etprof::protocol
@@ -62,7 +62,7 @@ inline constexpr const char* kNames<protocol::MemoryOwner>[] = {
 namespace etprof::protocol {
 
 struct MemoryPart {
-  MemoryOwner owner = MemoryOwner::kRest;
+  MemoryOwner owner = MemoryOwner::kOther;
   std::int64_t bytes = 0;     // mapped or allocated
   std::int64_t resident = 0;  // part of `bytes` that is in memory
 
@@ -142,7 +142,7 @@ struct DelegateMemory {
 };
 
 struct LoadTime {
-  LoadPart part = LoadPart::kRest;
+  LoadPart part = LoadPart::kOther;
   std::int64_t ns = 0;
 
   static constexpr const char* kSchemaName = "load_time";
@@ -176,7 +176,7 @@ struct LoadTimes {
 
 struct MemoryReport {
   std::string problem;  // why memory cannot be attributed here; empty: it was
-  std::vector<MemorySnapshot> moments;
+  std::vector<MemorySnapshot> snapshots;
   std::vector<CreatedOperator> operators;
   std::optional<LoadTimes> load;          // absent in files of old runners
   std::vector<DelegateMemory> delegates;  // in the order of creation; empty: unknown
@@ -184,20 +184,20 @@ struct MemoryReport {
   static constexpr const char* kSchemaName = "memory_by_owner";
   static void Describe(auto& v) {
     v("why_not", &MemoryReport::problem, {.meaning = "it cannot be told; empty: it was"});
-    v("moments", &MemoryReport::moments, {.meaning = "in the order of time"});
+    v("moments", &MemoryReport::snapshots, {.meaning = "in the order of time"});
     v("operators", &MemoryReport::operators, {.meaning = "that XNNPACK created, in order"});
     v("delegates", &MemoryReport::delegates, {.meaning = "in the order of creation", .omit_if_empty = true});
     v("load", &MemoryReport::load, {.meaning = "what loading took its time for", .omit_if_empty = true});
   }
   static void Check(const MemoryReport& report) {
-    if (report.problem.empty() && report.moments.empty())
+    if (report.problem.empty() && report.snapshots.empty())
       throw std::invalid_argument("memory: \"moments\" is empty");
     if (report.load) report.load->CheckParts();
     for (std::size_t i = 0; i < report.operators.size(); ++i) {
       if (report.operators[i].copy_of >= static_cast<std::int64_t>(i))
         throw std::invalid_argument("memory: an operator is a copy of a later one");
     }
-    for (const MemorySnapshot& snapshot : report.moments) {
+    for (const MemorySnapshot& snapshot : report.snapshots) {
       std::int64_t sum = 0;
       for (const MemoryPart& part : snapshot.parts) sum += part.resident;
       if (!std::ranges::equal(snapshot.parts, AllValues<MemoryOwner>(), {}, &MemoryPart::owner) ||
@@ -329,9 +329,10 @@ struct WatchedThread {
   std::int64_t waiting_ns = 0;  // the operator's time minus busy_ns
   std::int64_t wake_ns = 0;     // time from the start of each region to the thread's first task
   std::int64_t regions = 0;     // parallel regions in which the thread had a task
-  std::int64_t alone_ns = 0;    // time in tasks during runs in which only one task ran at any moment
-  std::int64_t alone_tasks = 0;
-  std::int64_t cpu = -1;       // CPU on which the thread was last seen; -1: unknown
+  std::int64_t serial_ns = 0;   // time in tasks during runs in which only one task ran at any moment
+  std::int64_t serial_tasks = 0;
+  std::int64_t cpu = -1;  // CPU on which the thread was last seen; -1: unknown
+
   std::int64_t capacity = -1;  // capacity of `cpu` as reported by Linux (1024: the fastest); -1: unknown
 
   static constexpr const char* kSchemaName = "watched_thread";
@@ -344,10 +345,11 @@ struct WatchedThread {
       {.meaning = "from the start of a parallel region to its first task there", .max = kMaxSumOverRuns});
     v("regions", &WatchedThread::regions,
       {.meaning = "parallel regions in which it had a task", .max = kMaxSumOverRuns});
-    v("alone_ns", &WatchedThread::alone_ns,
+    v("alone_ns", &WatchedThread::serial_ns,
       {.meaning = "its tasks' time in the runs in which only one task ran at any moment",
        .max = kMaxSumOverRuns});
-    v("alone_tasks", &WatchedThread::alone_tasks, {.meaning = "those of `alone_ns`", .max = kMaxSumOverRuns});
+    v("alone_tasks", &WatchedThread::serial_tasks,
+      {.meaning = "those of `alone_ns`", .max = kMaxSumOverRuns});
     v("cpu", &WatchedThread::cpu, {.meaning = "on which it was last seen; -1: not known", .min = -1});
     v("capacity", &WatchedThread::capacity,
       {.meaning = "of that CPU, as Linux gives it (1024: the fastest); -1: not known", .min = -1});
@@ -362,7 +364,7 @@ struct ThreadTimes {
   std::int64_t regions = 0;      // number of parallel regions
   std::vector<WatchedThread> threads;
   std::int64_t fastest_parallel_ns = 0;  // the smallest parallel_ns of a run
-  std::int64_t fastest_alone_ns = 0;     // smallest time in tasks of runs with one task at a time; 0: none
+  std::int64_t fastest_serial_ns = 0;    // smallest time in tasks of runs with one task at a time; 0: none
 };
 
 struct WatchedOperator : ThreadTimes {
@@ -383,7 +385,7 @@ struct WatchedOperator : ThreadTimes {
       {.meaning = "parallel regions: calls of the thread pool", .max = kMaxSumOverRuns});
     v("fastest_parallel_ns", &O::fastest_parallel_ns,
       {.meaning = "of the run with the least of it", .max = kMaxSumOverRuns});
-    v("fastest_alone_ns", &O::fastest_alone_ns,
+    v("fastest_alone_ns", &O::fastest_serial_ns,
       {.meaning = "the tasks' time of the fastest run in which only one task ran at any moment; 0: none",
        .max = kMaxSumOverRuns});
     v("functions", &O::functions, {.meaning = "that were called for it"});

@@ -14,11 +14,11 @@ using protocol::MemoryReport;
 
 MemoryReport MakeMemoryReport(std::int64_t weights, std::int64_t rest, std::vector<std::int64_t> created) {
   MemoryReport report;
-  protocol::MemorySnapshot& moment = report.moments.emplace_back();
+  protocol::MemorySnapshot& moment = report.snapshots.emplace_back();
   moment = {"steady", weights + rest, {}};
   for (const MemoryOwner owner : AllValues<MemoryOwner>()) moment.parts.push_back({owner, 0, 0});
   moment.parts[static_cast<std::size_t>(MemoryOwner::kWeights)].resident = weights;
-  moment.parts[static_cast<std::size_t>(MemoryOwner::kRest)].resident = rest;
+  moment.parts[static_cast<std::size_t>(MemoryOwner::kOther)].resident = rest;
   for (std::size_t i = 0; i < created.size(); ++i) {
     report.operators.push_back({"xnn_create_fully_connected_nc_f32", 0, created[i], created[i],
                                 i == 0 ? "" : "Fully Connected (NC, F32) GEMM #" + std::to_string(i), 3,

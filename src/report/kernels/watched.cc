@@ -44,12 +44,12 @@ bool IsKleidiaiKernel(std::string_view name) {
 // other thread runs.
 bool HasSlowCore(const std::vector<protocol::WatchedThread>& threads) {
   const auto mean = [](const protocol::WatchedThread& thread) {
-    return static_cast<double>(thread.alone_ns) / static_cast<double>(thread.alone_tasks);
+    return static_cast<double>(thread.serial_ns) / static_cast<double>(thread.serial_tasks);
   };
   for (const protocol::WatchedThread& slow : threads) {
     for (const protocol::WatchedThread& other : threads) {
-      if (slow.capacity > 0 && slow.capacity < other.capacity && slow.alone_tasks >= kMinTasks &&
-          other.alone_tasks >= kMinTasks && mean(slow) >= kSlowCoreRatio * mean(other))
+      if (slow.capacity > 0 && slow.capacity < other.capacity && slow.serial_tasks >= kMinTasks &&
+          other.serial_tasks >= kMinTasks && mean(slow) >= kSlowCoreRatio * mean(other))
         return true;
     }
   }
@@ -94,8 +94,8 @@ std::optional<double> ThreadUsage::BusiestShare() const {
   return static_cast<double>(busiest->busy_ns) / static_cast<double>(busy);
 }
 std::optional<double> ThreadUsage::SpeedupOverOne() const {
-  if (fastest_alone_ns == 0 || fastest_parallel_ns == 0) return std::nullopt;
-  return static_cast<double>(fastest_alone_ns) / static_cast<double>(fastest_parallel_ns);
+  if (fastest_serial_ns == 0 || fastest_parallel_ns == 0) return std::nullopt;
+  return static_cast<double>(fastest_serial_ns) / static_cast<double>(fastest_parallel_ns);
 }
 
 std::vector<const ObservedFunction*> WatchedRow::Kernels() const {
@@ -160,7 +160,7 @@ std::vector<WatchedExperiment> FindWatchedExperiments(const RunData& run) {
                        MakeWatchedRows(*data.watch),
                        {}});
     const std::optional<protocol::MemoryReport>& memory = data.watch->reply.memory;
-    if (memory && !memory->moments.empty()) watched.back().memory = memory;
+    if (memory && !memory->snapshots.empty()) watched.back().memory = memory;
   }
   return watched;
 }

@@ -32,17 +32,17 @@ WatchData MakeWatched(std::int64_t parallel_ns, std::vector<WatchedThread> threa
   op.functions = {task, kernel};
   // The fastest run is scaled to 1000 times its length, since short operators have no cause.
   op.fastest_parallel_ns = 1000 * parallel_ns / 10;
-  for (const WatchedThread& thread : threads) op.fastest_alone_ns += 1000 * thread.alone_ns / 10;
+  for (const WatchedThread& thread : threads) op.fastest_serial_ns += 1000 * thread.serial_ns / 10;
   reply.operators = {op};
   return data;
 }
 
-WatchedThread MakeThread(std::int64_t tasks, std::int64_t busy_ns, std::int64_t alone_ns,
+WatchedThread MakeThread(std::int64_t tasks, std::int64_t busy_ns, std::int64_t serial_ns,
                          std::int64_t wake_ns = 0) {
   WatchedThread thread;
-  thread.tasks = thread.alone_tasks = tasks;
+  thread.tasks = thread.serial_tasks = tasks;
   thread.busy_ns = busy_ns;
-  thread.alone_ns = alone_ns;
+  thread.serial_ns = serial_ns;
   thread.wake_ns = wake_ns;
   return thread;
 }
@@ -105,8 +105,8 @@ TEST(MakeWatchedRows, FindsSlowCores) {
   slow.capacity = 400;
   EXPECT_EQ(FindCause(MakeWatched(10'000, {fast, slow})), ThreadCause::kSlowCore);
   // Tasks that take longer only under contention do not show a slow core.
-  fast.alone_ns = 5'000;
-  slow.alone_ns = 2'000;
+  fast.serial_ns = 5'000;
+  slow.serial_ns = 2'000;
   EXPECT_NE(FindCause(MakeWatched(10'000, {fast, slow})), ThreadCause::kSlowCore);
 }
 
@@ -125,7 +125,7 @@ TEST(MakeWatchedRows, FindsSharedUnits) {
 TEST(MakeWatchedRows, ShortOperatorsHaveNoCause) {
   WatchData data = MakeWatched(10'000, {MakeThread(40, 9'500, 4'750), MakeThread(40, 9'500, 4'750)});
   data.reply.operators[0].fastest_parallel_ns = 99'999;
-  data.reply.operators[0].fastest_alone_ns = 90'000;
+  data.reply.operators[0].fastest_serial_ns = 90'000;
   EXPECT_EQ(FindCause(data), std::nullopt);
 }
 

@@ -22,7 +22,7 @@ constexpr NamedValue<MemoryOwner> kOwners[] = {
     {MemoryOwner::kProgram, "program file"},       {MemoryOwner::kPlanned, "planned tensors"},
     {MemoryOwner::kWeights, "packed weights"},     {MemoryOwner::kWorkspace, "XNNPACK's workspace"},
     {MemoryOwner::kXnnpack, "XNNPACK, other"},     {MemoryOwner::kLibraries, "code and libraries"},
-    {MemoryOwner::kStacks, "main thread's stack"}, {MemoryOwner::kRest, "rest"}};
+    {MemoryOwner::kStacks, "main thread's stack"}, {MemoryOwner::kOther, "rest"}};
 
 // The size computed from the program alone; `join` may be null.
 Cell EstimateCell(MemoryOwner owner, const ProgramJoin* join) {
@@ -39,19 +39,19 @@ Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
                   Right("first_run", "first run").WithDropPriority(2), Right("steady"),
                   Right("allocated").WithDropPriority(1), Right("at_least", "at least").WithDropPriority(4)}};
   const auto find_moment = [&](const char* moment) {
-    const auto found = std::ranges::find(memory.moments, moment, &protocol::MemorySnapshot::moment);
-    return found == memory.moments.end() ? nullptr : &*found;
+    const auto found = std::ranges::find(memory.snapshots, moment, &protocol::MemorySnapshot::moment);
+    return found == memory.snapshots.end() ? nullptr : &*found;
   };
-  const protocol::MemorySnapshot* const moments[] = {find_moment("loaded"), find_moment("first_run"),
-                                                     find_moment("steady")};
+  const protocol::MemorySnapshot* const snapshots[] = {find_moment("loaded"), find_moment("first_run"),
+                                                       find_moment("steady")};
   const auto add = [&](std::string_view name, auto value, Cell allocated, Cell estimate) {
     Row& row = table.AddRow(std::string(name));
-    for (const protocol::MemorySnapshot* const moment : moments)
+    for (const protocol::MemorySnapshot* const moment : snapshots)
       row.Add(moment == nullptr ? Cell() : Size{value(*moment)});
     row.Add(std::move(allocated), std::move(estimate));
   };
-  for (std::size_t i = 0; i < memory.moments.back().parts.size(); ++i) {
-    const protocol::MemoryPart& part = memory.moments.back().parts[i];
+  for (std::size_t i = 0; i < memory.snapshots.back().parts.size(); ++i) {
+    const protocol::MemoryPart& part = memory.snapshots.back().parts[i];
     add(
         FindName(kOwners, part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
         Size{part.bytes}, EstimateCell(part.owner, join));
@@ -82,7 +82,7 @@ constexpr NamedValue<protocol::LoadPart> kLoadPartNames[] = {
     {protocol::LoadPart::kGraph, "XNNPACK's graphs"},
     {protocol::LoadPart::kCreate, "XNNPACK's operators, own packing"},
     {protocol::LoadPart::kPack, "packing by KleidiAI"},
-    {protocol::LoadPart::kRest, "rest"}};
+    {protocol::LoadPart::kOther, "rest"}};
 
 Table MakeLoadTable(const protocol::LoadTimes& load) {
   Table table{.id = "load_time", .columns = {Left("part", "load time"), Right("time"), Right("share")}};
@@ -125,7 +125,7 @@ Table MakeDelegateMemoryTable(const MemoryReport& memory) {
 
 // A note if the file's pages are still in memory next to the packed weights.
 std::string FileAndPackedText(const MemoryReport& memory) {
-  const protocol::MemorySnapshot& last = memory.moments.back();
+  const protocol::MemorySnapshot& last = memory.snapshots.back();
   const std::int64_t file = last.ResidentBytes(MemoryOwner::kProgram),
                      packed = last.ResidentBytes(MemoryOwner::kWeights);
   if (file < packed / 10) return "";  // ExecuTorch released the packed part of the file
@@ -175,7 +175,7 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
   const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
     table.AddRow(std::string(name), Size{before}, Size{after}, SizeChange(before, after));
   };
-  const protocol::MemorySnapshot &before = baseline.moments.back(), &after = candidate.moments.back();
+  const protocol::MemorySnapshot &before = baseline.snapshots.back(), &after = candidate.snapshots.back();
   for (const auto& [owner, name] : kOwners)
     add(owners, name, before.ResidentBytes(owner), after.ResidentBytes(owner));
   add(owners, "resident set size", before.rss_bytes, after.rss_bytes);
