@@ -74,8 +74,8 @@ void BoundaryRecorder::EndSpan() {
   } else if (span.kind == "kernel") {
     const auto call =
         std::find_if(open_spans_.rbegin(), open_spans_.rend(), [](const Span& s) { return IsCall(s.kind); });
-    const Span& place = call == open_spans_.rend() ? span : *call;
-    Key key{place.chain, place.instruction, span.kind, 0, place.occurrence};
+    const Span& call_span = call == open_spans_.rend() ? span : *call;
+    Key key{call_span.chain, call_span.instruction, span.kind, 0, call_span.occurrence};
     key.ordinal = ordinals_[key]++;
     add(key);
   }

@@ -174,13 +174,14 @@ std::optional<StepShape> Inputs::DetectStep(const et::Method& method) {
     const std::vector<std::int64_t>& shape =
         shapes.emplace_back(tensor->sizes().begin(), tensor->sizes().end());
     const ScalarType type = tensor->scalar_type();
-    const bool integers = type == ScalarType::Long || type == ScalarType::Int;
-    const bool real = type == ScalarType::Float || type == ScalarType::Half || type == ScalarType::BFloat16;
-    if (integers && shape.size() == 2 && shape[0] == 1 && !tokens) {
+    const bool is_integer = type == ScalarType::Long || type == ScalarType::Int;
+    const bool is_real =
+        type == ScalarType::Float || type == ScalarType::Half || type == ScalarType::BFloat16;
+    if (is_integer && shape.size() == 2 && shape[0] == 1 && !tokens) {
       tokens = i;
-    } else if (integers && shape.size() == 1 && !position) {
+    } else if (is_integer && shape.size() == 1 && !position) {
       position = i;
-    } else if (real && shape.size() == 3 && shape[0] == 1 && rows.empty()) {
+    } else if (is_real && shape.size() == 3 && shape[0] == 1 && rows.empty()) {
       rows.push_back(i);
     } else {
       return std::nullopt;
@@ -189,7 +190,7 @@ std::optional<StepShape> Inputs::DetectStep(const et::Method& method) {
   if (!tokens && (rows.empty() || !position)) return std::nullopt;
   if (!position && !rows.empty()) return std::nullopt;
   StepShape step;
-  step.embeddings = !tokens;
+  step.takes_embeddings = !tokens;
   step.first = tokens ? *tokens : rows.front();
   step.position = position;
   if (tokens && !rows.empty()) step.features = rows.front();
@@ -240,8 +241,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
         .Remedy("saved, files, ones or random");
   }
 
-  std::vector<std::string> dynamic_inputs;  // inputs of dynamic shape, which get their largest size
-  std::vector<std::string> random_bits;     // integer inputs with random 0s and 1s
+  std::vector<std::string> dynamic_inputs;     // inputs of dynamic shape, which get their largest size
+  std::vector<std::string> random_bit_inputs;  // integer inputs with random 0s and 1s
   for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
     const auto fail = [&](const std::string& problem, std::string remedy) {
       Error error(ExitCode::kBadInput, fmt::format("input {} of '{}' {}", i, method_name, problem));
@@ -348,7 +349,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       FillAs(
           type, data, bytes, [&] { return random.Normal(); }, bit, [&] { return random.Next() >> 56; }, bit);
       if (type == ScalarType::Int || type == ScalarType::Long || type == ScalarType::Short) {
-        random_bits.push_back(fmt::format("input {} ({} {})", i, Name(type), ShapeText(shape)));
+        random_bit_inputs.push_back(fmt::format("input {} ({} {})", i, Name(type), ShapeText(shape)));
       }
     }
 
@@ -383,10 +384,10 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
         "the latency is that of the largest inputs which the program takes; for smaller ones give an .inputs "
         "file (docs/reference/files.md#the-inputs-file)");
   }
-  if (!random_bits.empty()) {
+  if (!random_bit_inputs.empty()) {
     result.warnings_.push_back(
         fmt::format("random 0s and 1s: {}; if these are indices or tokens, real ones may take another time",
-                    fmt::join(random_bits, ", ")));
+                    fmt::join(random_bit_inputs, ", ")));
   }
   return result;
 }

@@ -23,8 +23,8 @@ struct StepShape {
   std::int64_t tokens = 1;  // the maximum number of tokens
   bool dynamic = false;     // the method also takes fewer tokens
   bool has_position_per_token = false;
-  bool embeddings = false;  // the method takes embeddings instead of tokens
-  std::size_t first = 0;    // index of the input with the tokens or embeddings
+  bool takes_embeddings = false;  // the method takes embeddings instead of tokens
+  std::size_t first = 0;          // index of the input with the tokens or embeddings
   // Indices of the inputs with the position and with an encoder's output; absent: the method has no such
   // input.
   std::optional<std::size_t> position, features;

@@ -89,10 +89,11 @@ bool CheckFile(const std::string& path) {
   if (bytes.size() < 8 || !HasTextAt(bytes, 4, "ET")) {
     throw WrongFileKind(bytes, path, "an ExecuTorch program", "no ET12 identifier", 4, remedy);
   }
-  const Error cut = Error(ExitCode::kBadInput, fmt::format("is cut short: it has {} bytes", bytes.size()))
-                        .InFile(path)
-                        .Remedy("copy or export it again");
-  if (bytes.size() < kMinProgramBytes) throw Error(cut);
+  const Error truncated_error =
+      Error(ExitCode::kBadInput, fmt::format("is cut short: it has {} bytes", bytes.size()))
+          .InFile(path)
+          .Remedy("copy or export it again");
+  if (bytes.size() < kMinProgramBytes) throw Error(truncated_error);
   std::string_view program = AsText(bytes);
   if (HasTextAt(bytes, 8, "eh00")) {
     const std::uint64_t header_size = LittleEndian(bytes.subspan(12, 4));
@@ -100,7 +101,7 @@ bool CheckFile(const std::string& path) {
     const std::uint64_t segments = LittleEndian(bytes.subspan(24, 8));
     const std::uint64_t segments_size = header_size >= 32 ? LittleEndian(bytes.subspan(32, 8)) : 0;
     if (program_size > bytes.size() || segments > bytes.size() || segments_size > bytes.size() - segments)
-      throw Error(cut);
+      throw Error(truncated_error);
     program = program.substr(0, program_size);  // the program without its weights
   }
   return program.find(kLlmOperators) != std::string_view::npos;
@@ -160,8 +161,8 @@ Error MissingOperators(const std::string& path) {
 
 // Checks the sizes before ExecuTorch allocates them, since a damaged program may plan any size.
 void CheckPlannedMemory(const std::string& path, const et::MethodMeta& meta) {
-  const std::uint64_t physical = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L)) *
-                                 static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t physical_bytes = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L)) *
+                                       static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
     const auto size = meta.memory_planned_buffer_size(i);
@@ -170,11 +171,11 @@ void CheckPlannedMemory(const std::string& path, const et::MethodMeta& meta) {
       throw Error(ExitCode::kBadInput, fmt::format("plans a buffer of {} bytes", *size))
           .InFile(path)
           .Remedy("copy or export it again");
-    total += std::min(static_cast<std::uint64_t>(*size), physical + 1);  // no overflow
-    if (physical > 0 && total > physical) {
+    total += std::min(static_cast<std::uint64_t>(*size), physical_bytes + 1);  // no overflow
+    if (physical_bytes > 0 && total > physical_bytes) {
       throw Error(ExitCode::kDeviceFailed,
                   fmt::format("plans for a buffer of {} bytes; this device has {} bytes of memory in all",
-                              *size, physical))
+                              *size, physical_bytes))
           .InFile(path)
           .Remedy("use a device with more memory, or export it again if the file may be damaged");
     }

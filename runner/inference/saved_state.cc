@@ -6,7 +6,7 @@
 namespace etprof::runner {
 namespace {
 
-constexpr std::size_t kStateBlock = 4096;
+constexpr std::size_t kStateBlockBytes = 4096;
 
 }  // namespace
 
@@ -55,8 +55,8 @@ void SavedState::Write(const Block& block, const Copy& from) {
 std::vector<SavedState::Block> SavedState::WriteDifferences(const Copy& from) {
   std::vector<Block> written;
   for (std::size_t a = 0; a < arenas_.size(); ++a) {
-    for (std::size_t begin = 0; begin < from[a].size(); begin += kStateBlock) {
-      const Block block{a, begin, std::min(kStateBlock, from[a].size() - begin)};
+    for (std::size_t begin = 0; begin < from[a].size(); begin += kStateBlockBytes) {
+      const Block block{a, begin, std::min(kStateBlockBytes, from[a].size() - begin)};
       if (std::memcmp(arenas_[a].first + begin, from[a].data() + begin, block.size) == 0) continue;
       Write(block, from);
       written.push_back(block);

@@ -105,7 +105,7 @@ std::vector<Rows> Encode(Model& model) {
 std::int64_t PrepareStep(Model& model, std::span<const std::int64_t> tokens, std::int64_t position) {
   const auto count = static_cast<std::int64_t>(tokens.size());
   if (model.NeedsFeatures()) Encode(model);
-  if (!SelectStep(model, count).embeddings) {
+  if (!SelectStep(model, count).takes_embeddings) {
     model.SetTokens(tokens, position);
     return 0;
   }
@@ -170,8 +170,8 @@ ChosenToken ChooseLargest(const Number* logits, std::int64_t count) {
 ChosenToken Greedy(const Model& model) {
   const Tensor& logits = Logits(model);
   const std::int64_t vocabulary = Vocabulary(model);
-  const auto choose_largest = [&]<typename Number>(const Number* all) {
-    return ChooseLargest(all + (logits.numel() - vocabulary), vocabulary);
+  const auto choose_largest = [&]<typename Number>(const Number* all_logits) {
+    return ChooseLargest(all_logits + (logits.numel() - vocabulary), vocabulary);
   };
   switch (logits.scalar_type()) {
     case ScalarType::Float:

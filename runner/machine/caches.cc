@@ -155,8 +155,8 @@ std::vector<WorkingSet> PlanWorkingSets(const std::vector<CacheLevel>& caches, i
       sets.push_back({fmt::format("L{}", cache.level), bytes, last_cache_bytes});
     inner_bytes = std::max(inner_bytes, thread_bytes);
   }
-  const std::int64_t memory = std::min(max_bytes, std::max(kMinMemorySet, 4 * last_cache_bytes));
-  sets.push_back({"DRAM", std::max(min_thread_bytes, RoundedDown(memory / threads)), std::nullopt});
+  const std::int64_t memory_bytes = std::min(max_bytes, std::max(kMinMemorySet, 4 * last_cache_bytes));
+  sets.push_back({"DRAM", std::max(min_thread_bytes, RoundedDown(memory_bytes / threads)), std::nullopt});
   return sets;
 }
 

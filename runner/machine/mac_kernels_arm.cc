@@ -153,13 +153,13 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& enabled) {
   using Accumulator = MacKernel::Accumulator;
   const auto has = [&](const char* feature) { return enabled.contains(feature); };
   // The vector length may only be read if the CPU has such vectors.
-  const std::int64_t sve = has("sve") ? SveBytes() : 0;
-  const std::int64_t streaming = has("sme") ? StreamingBytes() : 0;
+  const std::int64_t sve_bytes = has("sve") ? SveBytes() : 0;
+  const std::int64_t streaming_bytes = has("sme") ? StreamingBytes() : 0;
 
   const auto vector = [](auto... arguments) { return MakeVectorKernel(kVectorInstructions, arguments...); };
   // An outer product of SME updates lanes^2 accumulators of 32 bits. A multi-vector instruction of SME2
   // updates four vectors of `lanes` accumulators each.
-  const std::int64_t lanes = streaming / 4;
+  const std::int64_t lanes = streaming_bytes / 4;
   const auto sme = [&](std::string_view level, std::string_view dtype, std::string_view instruction,
                        Operand operand, Accumulator accumulator, std::int64_t macs, MacKernel::Run run) {
     return MacKernel{level,
@@ -169,7 +169,7 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& enabled) {
                      accumulator,
                      kSmeInstructions,
                      kSmeInstructions * macs,
-                     streaming * streaming,
+                     streaming_bytes * streaming_bytes,
                      run};
   };
   const Accumulator f32 = Accumulator::kF32, s32 = Accumulator::kS32;
@@ -181,9 +181,9 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& enabled) {
       vector("neon", "int8", "smlal 4s", Operand::kS16, s32, 16, 1, &Neon<kSmlal4S>),
       vector("dotprod", "int8", "sdot", Operand::kS8, s32, 16, 4, &Neon<kSdot4S>),
       vector("i8mm", "int8", "smmla", Operand::kS8, s32, 16, 8, &Neon<kSmmla4S>),
-      vector("sve", "fp32", "fmla z.s", Operand::kF32, f32, sve, 1, &Sve<kSveFmlaS>),
-      vector("sve", "fp16", "fmla z.h", Operand::kF16, Accumulator::kF16, sve, 1, &Sve<kSveFmlaH>),
-      vector("sve", "int8", "sdot z.s", Operand::kS8, s32, sve, 4, &Sve<kSveSdot>),
+      vector("sve", "fp32", "fmla z.s", Operand::kF32, f32, sve_bytes, 1, &Sve<kSveFmlaS>),
+      vector("sve", "fp16", "fmla z.h", Operand::kF16, Accumulator::kF16, sve_bytes, 1, &Sve<kSveFmlaH>),
+      vector("sve", "int8", "sdot z.s", Operand::kS8, s32, sve_bytes, 4, &Sve<kSveSdot>),
       sme("sme", "fp32", "fmopa za.s", Operand::kF32, f32, lanes * lanes, &SmeOuter<kFmopaS>),
       sme("sme", "fp16", "fmopa za.s, z.h", Operand::kF16, f32, 2 * lanes * lanes, &SmeOuter<kFmopaH>),
       sme("sme", "bf16", "bfmopa za.s", Operand::kBf16, f32, 2 * lanes * lanes, &SmeOuter<kBfmopa>),

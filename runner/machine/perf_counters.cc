@@ -209,7 +209,7 @@ void PerfCounters::OpenCallingThread(int thread) {
 void PerfCounters::Read(std::uint64_t* values) {
   if (open_.empty()) return;
   std::memset(values, 0, open_.size() * sizeof(*values));
-  for (Counter& counter : open_) counter.enabled = counter.running = 0;
+  for (Counter& counter : open_) counter.enabled_ns = counter.running_ns = 0;
   for (const CounterGroup& group : open_groups_) {
     std::array<std::uint64_t, kMaxWords> words{};
     const std::ptrdiff_t bytes = system_.read(group.descriptor, words.data(), sizeof(words));
@@ -218,17 +218,17 @@ void PerfCounters::Read(std::uint64_t* values) {
     for (std::size_t i = 0; i < count; ++i) {
       Counter& counter = open_[group.members[i]];
       values[group.members[i]] += words[3 + i];
-      counter.enabled += words[1];
-      counter.running += words[2];
+      counter.enabled_ns += words[1];
+      counter.running_ns += words[2];
     }
   }
 }
 
 std::vector<protocol::AvailableCounter> PerfCounters::Open() const {
   return MapEach(open_, [](const Counter& counter) {
-    const double share = counter.enabled == 0
-                             ? 1
-                             : static_cast<double>(counter.running) / static_cast<double>(counter.enabled);
+    const double share = counter.enabled_ns == 0 ? 1
+                                                 : static_cast<double>(counter.running_ns) /
+                                                       static_cast<double>(counter.enabled_ns);
     return protocol::AvailableCounter{protocol::kCounterNames[counter.kind], counter.user_only, share};
   });
 }

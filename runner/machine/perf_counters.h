@@ -53,7 +53,7 @@ class PerfCounters : public CounterSource {
   struct Counter {
     std::size_t kind = 0;  // index into protocol::kCounterNames
     bool user_only = false;
-    std::uint64_t enabled = 0, running = 0;  // nanoseconds, summed over threads
+    std::uint64_t enabled_ns = 0, running_ns = 0;  // summed over threads
   };
   struct CounterGroup {
     int descriptor = -1;

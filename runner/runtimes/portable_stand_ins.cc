@@ -15,15 +15,15 @@
 extern "C" {
 ETPROF_SYMBOLS
 
-[[noreturn]] static void NoBlas() {
+[[noreturn]] static void AbortOnBlasCall() {
   std::fputs(
       "this ExecuTorch multiplies matrices that are not delegated by PyTorch's BLAS, which is not here; "
       "delegate them, or run ExecuTorch 1.5 or later\n",
       stderr);
   std::abort();
 }
-void sgemm_() { NoBlas(); }
-void dgemm_() { NoBlas(); }
-void cgemm_() { NoBlas(); }
-void zgemm_() { NoBlas(); }
+void sgemm_() { AbortOnBlasCall(); }
+void dgemm_() { AbortOnBlasCall(); }
+void cgemm_() { AbortOnBlasCall(); }
+void zgemm_() { AbortOnBlasCall(); }
 }

@@ -20,35 +20,35 @@ constexpr std::int64_t kLongRunInReadings = 5;
 // Shorter runs share a reading. Together they take about this many times as long as the reading.
 constexpr std::int64_t kRunTimePerReading = 20;
 constexpr int kMaxRunsPerReading = 1000;
-constexpr std::int64_t kAbandonedCheckInterval = 1'000'000'000;
+constexpr std::int64_t kAbandonedCheckIntervalNs = 1'000'000'000;
 
 // Keeps the period: run k starts k periods after the first, or immediately if it is late.
 class PeriodTimer {
  public:
-  explicit PeriodTimer(std::int64_t period_ns) : period_(period_ns) {}
+  explicit PeriodTimer(std::int64_t period_ns) : period_ns_(period_ns) {}
   void Wait() {
-    if (period_ == 0) return;
-    if (next_ == 0) {
-      next_ = MonotonicNow();
-    } else if (const std::int64_t now = MonotonicNow(); next_ > now) {
+    if (period_ns_ == 0) return;
+    if (next_ns_ == 0) {
+      next_ns_ = MonotonicNow();
+    } else if (const std::int64_t now = MonotonicNow(); next_ns_ > now) {
 #if defined(__linux__)
-      const timespec until{.tv_sec = static_cast<time_t>(next_ / 1'000'000'000),
-                           .tv_nsec = static_cast<long>(next_ % 1'000'000'000)};
+      const timespec until{.tv_sec = static_cast<time_t>(next_ns_ / 1'000'000'000),
+                           .tv_nsec = static_cast<long>(next_ns_ % 1'000'000'000)};
       while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) continue;
 #else
-      const timespec sleep_time{.tv_sec = static_cast<time_t>((next_ - now) / 1'000'000'000),
-                                .tv_nsec = static_cast<long>((next_ - now) % 1'000'000'000)};
+      const timespec sleep_time{.tv_sec = static_cast<time_t>((next_ns_ - now) / 1'000'000'000),
+                                .tv_nsec = static_cast<long>((next_ns_ - now) % 1'000'000'000)};
       ::nanosleep(&sleep_time, nullptr);
 #endif
     } else {
-      next_ = now;
+      next_ns_ = now;
     }
-    next_ += period_;
+    next_ns_ += period_ns_;
   }
 
  private:
-  std::int64_t period_;
-  std::int64_t next_ = 0;
+  std::int64_t period_ns_;
+  std::int64_t next_ns_ = 0;
 };
 
 }  // namespace
@@ -79,7 +79,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
           reply.recorded_cpu);
   reserve(static_cast<std::size_t>(request.traced_runs), reply.traced, reply.traced_wait);
   PeriodTimer timer(request.period_ns);
-  std::int64_t check_at = MonotonicNow() + kAbandonedCheckInterval;
+  std::int64_t next_check_ns = MonotonicNow() + kAbandonedCheckIntervalNs;
   const WaitMeter meter;
   WaitReading before = meter.Read();
   const std::int64_t reading_ns = [&] {  // duration of the fastest of three readings
@@ -92,9 +92,9 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   }();
   std::int64_t fastest_run_ns = 0;  // includes setting the inputs; 0: there was no run yet
   const auto exit_if_abandoned = [&] {
-    if (before.wall_ns < check_at) return;
+    if (before.wall_ns < next_check_ns) return;
     if (abandoned()) std::_Exit(0);
-    check_at = before.wall_ns + kAbandonedCheckInterval;
+    next_check_ns = before.wall_ns + kAbandonedCheckIntervalNs;
   };
   const auto run = [&](std::vector<std::int64_t>& latencies, std::vector<std::int64_t>& waits) {
     if (request.period_ns > 0) {  // sleeping until the next period is not waiting for a processor
@@ -103,12 +103,12 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     }
     const std::int64_t start_ns = MonotonicNow();
     model.SetInputs();
-    const std::int64_t inputs_set = MonotonicNow();
+    const std::int64_t inputs_set_ns = MonotonicNow();
     const WaitReading start = meter.Read();
     const std::int64_t latency = model.Run();
     const WaitReading after = meter.Read();
-    const std::int64_t duration = inputs_set - start_ns + latency;
-    fastest_run_ns = fastest_run_ns > 0 ? std::min(fastest_run_ns, duration) : duration;
+    const std::int64_t duration_ns = inputs_set_ns - start_ns + latency;
+    fastest_run_ns = fastest_run_ns > 0 ? std::min(fastest_run_ns, duration_ns) : duration_ns;
     latencies.push_back(latency);
     waits.push_back(WaitedTime(before, after));
     if (&latencies == &reply.recorded) reply.recorded_cpu.push_back(after.cpu_ns - start.cpu_ns);
@@ -134,7 +134,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   reply.frequency_start_khz = FrequencyKhz(cpu_start);
   const BurstWaits start_waits = ReadBurstWaits(cpu_start);
   const std::vector<std::int64_t> thread_times = meter.ThreadTimes();
-  const std::int64_t cpu_time = CpuTimeNow();
+  const std::int64_t start_cpu_time_ns = CpuTimeNow();
   reply.start = MonotonicNow();
 
   if (is_first) {
@@ -143,26 +143,26 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     model.SetTracing(false);
     reply.first_run_traced = true;
   }
-  const auto opening = [&] { return static_cast<int>(reply.opening.size()); };
+  const auto opening_count = [&] { return static_cast<int>(reply.opening.size()); };
   if (request.max_opening > 0) {
     reply.stabilized = false;
-    while (opening() < request.max_opening && !reply.stabilized) {
+    while (opening_count() < request.max_opening && !reply.stabilized) {
       run(reply.opening, reply.opening_wait);
-      reply.stabilized = opening() >= request.min_opening && IsStable(reply.opening);
+      reply.stabilized = opening_count() >= request.min_opening && IsStable(reply.opening);
     }
   }
   if (request.period_ns == 0 && fastest_run_ns > 0)
     reply.runs_per_reading = RunsPerReading(reading_ns, fastest_run_ns);
   before = meter.Read();
-  const std::int64_t untraced_start = before.wall_ns;
-  const auto untraced = [&] { return static_cast<int>(reply.recorded.size()); };
-  while (untraced() < request.max_runs) {
-    const bool long_enough = before.wall_ns - untraced_start >= request.target_ns;
-    if (untraced() >= request.min_runs && long_enough) break;
+  const std::int64_t untraced_start_ns = before.wall_ns;
+  const auto untraced_count = [&] { return static_cast<int>(reply.recorded.size()); };
+  while (untraced_count() < request.max_runs) {
+    const bool long_enough = before.wall_ns - untraced_start_ns >= request.target_ns;
+    if (untraced_count() >= request.min_runs && long_enough) break;
     if (reply.runs_per_reading == 1) {
       run(reply.recorded, reply.recorded_wait);
     } else {
-      run_sharing_reading(std::min(reply.runs_per_reading, request.max_runs - untraced()));
+      run_sharing_reading(std::min(reply.runs_per_reading, request.max_runs - untraced_count()));
     }
   }
   if (request.traced_runs > 0) {
@@ -177,7 +177,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   }
 
   reply.end = MonotonicNow();
-  reply.cpu_time = CpuTimeNow() - cpu_time;
+  reply.cpu_time = CpuTimeNow() - start_cpu_time_ns;
   reply.cpu_end = CurrentCpu();
   reply.involuntary_switches = InvoluntarySwitches() - switches;
   reply.page_faults = PageFaults() - page_faults;

@@ -10,8 +10,8 @@
 namespace etprof::runner {
 namespace {
 
-constexpr std::size_t kStep = 16;    // the alignment of malloc and of the stack
-constexpr std::size_t kPage = 4096;  // caches and store buffers compare addresses within a page
+constexpr std::size_t kAlignmentBytes = 16;  // the alignment of malloc and of the stack
+constexpr std::size_t kPageBytes = 4096;     // caches and store buffers compare addresses within a page
 
 // Draws a random number without a seed, since the layout must not repeat.
 std::uint64_t Draw() {
@@ -20,7 +20,9 @@ std::uint64_t Draw() {
 }
 
 // A random size of at least one step.
-std::size_t DrawBytes() { return static_cast<std::size_t>(1 + Draw() % (kPage / kStep)) * kStep; }
+std::size_t DrawBytes() {
+  return static_cast<std::size_t>(1 + Draw() % (kPageBytes / kAlignmentBytes)) * kAlignmentBytes;
+}
 
 // A list of the blocks that AllocateAndLeak has allocated, so that leak checkers see them in use, and the
 // compiler cannot drop them.
@@ -46,7 +48,8 @@ int CallWithShiftedStack(int (*program)(int, char**), int argc, char** argv) {
 void ShiftHeap() {
   // Leaks a block of each small size with a probability of 1/2: malloc reuses freed blocks by size.
   std::uint64_t random_bits = Draw();
-  for (std::size_t size = kStep; size <= 64 * kStep; size += kStep, random_bits >>= 1) {
+  for (std::size_t size = kAlignmentBytes; size <= 64 * kAlignmentBytes;
+       size += kAlignmentBytes, random_bits >>= 1) {
     if ((random_bits & 1) != 0) AllocateAndLeak(size - sizeof(void*));
   }
   AllocateAndLeak(DrawBytes());

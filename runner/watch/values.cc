@@ -31,26 +31,26 @@ using SetupArguments = std::span<const CallWord, kSetupArguments>;
 // include/xnnpack.h and include/experimental.h: after the operator, a workspace if the function has one, and
 // the inputs.
 std::size_t OutputArgumentIndex(std::string_view function) {
-  struct Exception {
+  struct SetupOutput {
     std::string_view prefix;
     std::size_t argument_index;
   };
-  static constexpr Exception kExceptions[] = {{"batch_matrix_multiply_nc_q", 5},
-                                              {"batch_matrix_multiply_nc_qs8", 4},
-                                              {"batch_matrix_multiply_nc_qp8", 4},
-                                              {"batch_matrix_multiply_", 4},
-                                              {"binary_elementwise_", 3},
-                                              {"convolution2d_nhwc_", 3},
-                                              {"dynamic_fully_connected_", 5},
-                                              {"reduce_nd", 3},
-                                              {"resize_bilinear2d_nhwc", 3},
-                                              {"rope_", 3},
-                                              {"unpooling2d_", 3}};
+  static constexpr SetupOutput kSetupOutputs[] = {{"batch_matrix_multiply_nc_q", 5},
+                                                  {"batch_matrix_multiply_nc_qs8", 4},
+                                                  {"batch_matrix_multiply_nc_qp8", 4},
+                                                  {"batch_matrix_multiply_", 4},
+                                                  {"binary_elementwise_", 3},
+                                                  {"convolution2d_nhwc_", 3},
+                                                  {"dynamic_fully_connected_", 5},
+                                                  {"reduce_nd", 3},
+                                                  {"resize_bilinear2d_nhwc", 3},
+                                                  {"rope_", 3},
+                                                  {"unpooling2d_", 3}};
   std::size_t longest = 0, argument_index = 2;
-  for (const Exception& exception : kExceptions) {
-    if (exception.prefix.size() <= longest || !function.starts_with(exception.prefix)) continue;
-    longest = exception.prefix.size();
-    argument_index = exception.argument_index;
+  for (const SetupOutput& setup_output : kSetupOutputs) {
+    if (setup_output.prefix.size() <= longest || !function.starts_with(setup_output.prefix)) continue;
+    longest = setup_output.prefix.size();
+    argument_index = setup_output.argument_index;
   }
   return argument_index;
 }
