@@ -95,7 +95,7 @@ class Worker {
     if (command == "select") return Select(request.get<protocol::SelectRequest>());
     if (command == "fill") return Steps("fill", Fill, request.get<protocol::FillRequest>());
     if (command == "reference") return Reference(request.get<protocol::FillRequest>());
-    if (command == "walk") return Steps("walk", Walk, request.get<protocol::WalkRequest>());
+    if (command == "walk") return Steps("walk", GenerateText, request.get<protocol::GenerateTextRequest>());
     if (command == "outputs") return Outputs(request.get<protocol::OutputsRequest>());
     if (command == "etdump") return Etdump(request.get<protocol::EtdumpRequest>());
     if (command == "counters") {

@@ -238,10 +238,10 @@ protocol::ReferenceReply RunReference(Model& model, const protocol::FillRequest&
   return reply;
 }
 
-protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
+protocol::GenerateTextReply GenerateText(Model& model, const protocol::GenerateTextRequest& request) {
   SavedState* const state = model.state();
   if (state != nullptr) state->Reset();
-  protocol::WalkReply reply;
+  protocol::GenerateTextReply reply;
   reply.prompt = DrawTokens(0, request.prompt, Vocabulary(model));
   const auto reserve = [&](auto&... columns) {
     (columns.reserve(static_cast<std::size_t>(request.prompt + request.generate)), ...);

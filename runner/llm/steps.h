@@ -25,6 +25,6 @@ protocol::ReferenceReply RunReference(Model& model, const protocol::FillRequest&
 
 // Generates tokens after a prompt, always the token with the largest logit, and returns the times of every
 // step.
-protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request);
+protocol::GenerateTextReply GenerateText(Model& model, const protocol::GenerateTextRequest& request);
 
 }  // namespace etprof::runner

@@ -525,8 +525,8 @@ class Measurement {
         shared_workers_[fmt::format("{} {}", plan_.units[u].threads, ExperimentDigest(process_config))];
     if (worker == nullptr) worker = std::make_shared<SharedWorker>();
     worker->max_cache_tokens = std::max(worker->max_cache_tokens, config.place->position);
-    if (config.place->walk) {
-      worker->cold_request = config.place->walk;
+    if (config.place->generate_text) {
+      worker->cold_request = config.place->generate_text;
       worker->cold_request->generate = 1;
     }
     return worker;

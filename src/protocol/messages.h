@@ -332,17 +332,17 @@ struct ReferenceReply {
 };
 
 // {"cmd": "walk"}: generates a text. Each generated token is the token with the largest logit.
-struct WalkRequest {
+struct GenerateTextRequest {
   std::int64_t prompt = 0, generate = 0;
   std::int64_t chunk = 1;
 
   static constexpr const char* kSchemaName = "walk";
   static void Describe(auto& v) {
-    v("prompt", &WalkRequest::prompt,
+    v("prompt", &GenerateTextRequest::prompt,
       {.meaning = "tokens before the generated ones", .min = 1, .max = kMaxTokens});
-    v("generate", &WalkRequest::generate,
+    v("generate", &GenerateTextRequest::generate,
       {.meaning = "tokens that it generates", .min = 1, .max = kMaxTokens});
-    v("chunk", &WalkRequest::chunk,
+    v("chunk", &GenerateTextRequest::chunk,
       {.meaning = "tokens of the prompt that one step takes", .min = 1, .max = kMaxTokens});
   }
 };
@@ -354,7 +354,7 @@ struct TestStep : StepPlace {
   std::int64_t chunk = 1;
   std::int64_t cache_bytes = 0, read_bytes = 0;
   std::vector<std::string> methods;
-  std::optional<WalkRequest> walk;
+  std::optional<GenerateTextRequest> generate_text;
 
   static constexpr const char* kSchemaName = "place_of_test";
   static void Describe(auto& v) {
@@ -389,13 +389,13 @@ struct TestStep : StepPlace {
        .omit_if_empty = true});
     v("methods", &P::methods,
       {.meaning = "more methods that are steps of the model", .or_null = true, .omit_if_empty = true});
-    v("walk", &P::walk,
+    v("walk", &P::generate_text,
       {.meaning = "a text that each process generates at its end", .or_null = true, .omit_if_empty = true});
   }
 };
 // The steps of a generation, in order. Every nanosecond of `total_ns` is in `encode_ns` or in one of the four
 // columns `inputs_ns`, `execute_ns`, `argmax_ns`, and `between_ns`, which have one time per step.
-struct WalkReply {
+struct GenerateTextReply {
   std::int64_t total_ns = 0;
   std::vector<std::int64_t> prompt, generated;
   std::vector<std::int64_t> tokens, positions;
@@ -404,29 +404,29 @@ struct WalkReply {
 
   static constexpr const char* kSchemaName = "walked";
   static void Describe(auto& v) {
-    v("total_ns", &WalkReply::total_ns,
+    v("total_ns", &GenerateTextReply::total_ns,
       {.meaning = "the sum of the four columns of times, and of what the encoders took"});
-    v("encode_ns", &WalkReply::encode_ns,
+    v("encode_ns", &GenerateTextReply::encode_ns,
       {.meaning =
            "giving the encoders their inputs and running them, before the first step; absent: there are "
            "none",
        .omit_if_empty = true});
-    v("features", &WalkReply::features,
+    v("features", &GenerateTextReply::features,
       {.meaning = "how many embeddings the encoders gave, which stand before the prompt as tokens do",
        .omit_if_empty = true});
-    v("prompt", &WalkReply::prompt, {.meaning = "tokens that were given"});
-    v("generated", &WalkReply::generated, {.meaning = "tokens, each the one with the largest logit"});
-    v("nan_steps", &WalkReply::nan_steps,
+    v("prompt", &GenerateTextReply::prompt, {.meaning = "tokens that were given"});
+    v("generated", &GenerateTextReply::generated, {.meaning = "tokens, each the one with the largest logit"});
+    v("nan_steps", &GenerateTextReply::nan_steps,
       {.meaning = "generated tokens that were chosen among logits with NaN; absent: none",
        .min = 1,
        .omit_if_empty = true});
-    v("tokens", &WalkReply::tokens, {.meaning = "of each step"});
-    v("at", &WalkReply::positions, {.meaning = "the position of its first token"});
-    v("inputs_ns", &WalkReply::inputs_ns, {.meaning = "giving it its inputs"});
-    v("execute_ns", &WalkReply::execute_ns, {.meaning = "running it, all of its methods"});
-    v("argmax_ns", &WalkReply::argmax_ns, {.meaning = "choosing the token, where one is chosen"});
-    v("between_ns", &WalkReply::between_ns, {.meaning = "until the next step"});
-    v("wait_ns", &WalkReply::wait_ns,
+    v("tokens", &GenerateTextReply::tokens, {.meaning = "of each step"});
+    v("at", &GenerateTextReply::positions, {.meaning = "the position of its first token"});
+    v("inputs_ns", &GenerateTextReply::inputs_ns, {.meaning = "giving it its inputs"});
+    v("execute_ns", &GenerateTextReply::execute_ns, {.meaning = "running it, all of its methods"});
+    v("argmax_ns", &GenerateTextReply::argmax_ns, {.meaning = "choosing the token, where one is chosen"});
+    v("between_ns", &GenerateTextReply::between_ns, {.meaning = "until the next step"});
+    v("wait_ns", &GenerateTextReply::wait_ns,
       {.meaning = "for which its threads wanted a processor and had none", .min = -1});
   }
 };

@@ -68,10 +68,10 @@ TEST(Messages, ReadBackEveryType) {
   ExpectRoundTrip(FillRequest{9, 4});
   ExpectRoundTrip(FillReply{3, 2});
   ExpectRoundTrip(ReferenceReply{"a", "b"});
-  ExpectRoundTrip(WalkRequest{5, 4, 2});
-  ExpectRoundTrip(
-      WalkReply{9, {1}, {2}, {1}, {0}, {1}, {2}, {3}, {3}, {-1}, std::nullopt, std::nullopt, std::nullopt});
-  ExpectRoundTrip(WalkReply{9, {1}, {2}, {1}, {0}, {1}, {2}, {3}, {3}, {-1}, 4, 16, 1});
+  ExpectRoundTrip(GenerateTextRequest{5, 4, 2});
+  ExpectRoundTrip(GenerateTextReply{
+      9, {1}, {2}, {1}, {0}, {1}, {2}, {3}, {3}, {-1}, std::nullopt, std::nullopt, std::nullopt});
+  ExpectRoundTrip(GenerateTextReply{9, {1}, {2}, {1}, {0}, {1}, {2}, {3}, {3}, {-1}, 4, 16, 1});
   const TensorInfo info{"Float", {1, 3, 224, 224}};
   ExpectRoundTrip(info);
   const MethodReply method{{info}, {info, {"int", {}}}, "ones", {"w"}};

@@ -131,12 +131,12 @@ class TestSteps {
           depth == 0 ? fmt::format("tg{}", tests.generate)
                      : fmt::format("tg{} @ d{}", tests.generate, depth));
     }
-    protocol::WalkRequest& walk = steps_.front().walk.emplace();
+    protocol::GenerateTextRequest& generate_text = steps_.front().generate_text.emplace();
     const std::int64_t room = *model.context - model.encoder_positions;
-    walk.prompt = std::min(tests.prompts.back(), room - 1);
-    walk.generate = std::min(tests.generate, room - walk.prompt);
-    walk.chunk = chunks.back();
-    const std::int64_t chunk = walk.chunk;
+    generate_text.prompt = std::min(tests.prompts.back(), room - 1);
+    generate_text.generate = std::min(tests.generate, room - generate_text.prompt);
+    generate_text.chunk = chunks.back();
+    const std::int64_t chunk = generate_text.chunk;
     AddEmbeddings();
     for (const std::string& encoder : model.encoders) Add({1, 0, encoder}, 1, encoder);
     std::vector<std::string> methods;

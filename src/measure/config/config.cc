@@ -169,8 +169,8 @@ class Reader {
     ReadKeys(place_fields, *settings.place);
     if (const Json* walk = place_fields.Find("walk")) {
       JsonFields walk_fields(*walk, source_, place_fields.Path("walk"));
-      settings.place->walk.emplace();
-      ReadKeys(walk_fields, *settings.place->walk);
+      settings.place->generate_text.emplace();
+      ReadKeys(walk_fields, *settings.place->generate_text);
       walk_fields.Finish();
     }
     place_fields.Finish();

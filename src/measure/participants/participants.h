@@ -32,11 +32,12 @@ class ExperimentLog {
 struct SharedWorker {
   std::unique_ptr<WorkerClient> client;
   protocol::LoadReply load_reply;
-  int launch = -1, users = 0;                         // `users`: experiments that use the process now
-  std::int64_t max_cache_tokens = 0;                  // maximum number of tokens in the cache before a step
-  std::string reference;                              // SHA-256 of a step's logits, right after the load
-  std::optional<protocol::WalkRequest> cold_request;  // a prompt and its first token, right after the load
-  std::optional<protocol::WalkReply> cold_walk;       // the reply to `cold_request`
+  int launch = -1, users = 0;         // `users`: experiments that use the process now
+  std::int64_t max_cache_tokens = 0;  // maximum number of tokens in the cache before a step
+  std::string reference;              // SHA-256 of a step's logits, right after the load
+  std::optional<protocol::GenerateTextRequest>
+      cold_request;  // a prompt and its first token, right after the load
+  std::optional<protocol::GenerateTextReply> cold_reply;  // the reply to `cold_request`
 };
 
 // The settings and resources with which a participant runs one experiment.

@@ -148,7 +148,7 @@ class WorkerParticipant : public Participant {
     const std::optional<protocol::TestStep>& place = setup_.config->place;
     if (!place) return;
     if (shared_->cold_request)
-      shared_->cold_walk = Client().SendRequest<protocol::WalkReply>("walk", *shared_->cold_request);
+      shared_->cold_reply = Client().SendRequest<protocol::GenerateTextReply>("walk", *shared_->cold_request);
     const auto reference = RequestReference();
     if (reference.first != reference.repeated) {
       throw WorkerFailure(
@@ -236,15 +236,16 @@ class WorkerParticipant : public Participant {
     }
     if (setup_.config->place) {
       CheckState();
-      if (setup_.config->place->walk && !launch.bursts.empty()) {
-        launch.walk = Client().SendRequest<protocol::WalkReply>("walk", *setup_.config->place->walk);
-        if (const auto nan_steps = launch.walk->nan_steps) {
+      if (setup_.config->place->generate_text && !launch.bursts.empty()) {
+        launch.generated_text =
+            Client().SendRequest<protocol::GenerateTextReply>("walk", *setup_.config->place->generate_text);
+        if (const auto nan_steps = launch.generated_text->nan_steps) {
           AppendUnique(fmt::format("{} of {} generated tokens were chosen among logits with NaN: the text is "
                                    "not meaningful, and is not compared",
-                                   *nan_steps, launch.walk->generated.size()),
+                                   *nan_steps, launch.generated_text->generated.size()),
                        setup_.data->warnings);
         }
-        launch.cold_walk = shared_->cold_walk;
+        launch.cold_generated_text = shared_->cold_reply;
       }
     }
     const auto memory = Client().SendRequest<protocol::MemoryReply>("memory");

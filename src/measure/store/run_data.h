@@ -109,9 +109,10 @@ struct Launch {
   std::optional<Nanoseconds> load_wait, first_run_wait;  // waiting times as in BurstRuns; absent: not known
   std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
   std::optional<Bytes> rss_before_load, rss_after_load, peak_rss;
-  std::vector<Burst> bursts;                     // ordered by round
-  std::optional<protocol::WalkReply> walk;       // text that the process generated at its end
-  std::optional<protocol::WalkReply> cold_walk;  // a prompt and its first token, right after loading
+  std::vector<Burst> bursts;                                  // ordered by round
+  std::optional<protocol::GenerateTextReply> generated_text;  // text that the process generated at its end
+  std::optional<protocol::GenerateTextReply>
+      cold_generated_text;  // a prompt and its first token, right after loading
 
   // The traced runs in the order of `etdump_part`.
   std::vector<RunLabel> traced_runs;
@@ -168,8 +169,9 @@ struct Launch {
         },
         {.meaning = kRunsMeaning, .omit_if_empty = true, .present_with = "etdump_part"});
     v("bursts", &Launch::bursts, {.meaning = "by round"});
-    v("walk", &Launch::walk, {.meaning = "the text that it generated at its end", .omit_if_empty = true});
-    v("cold_walk", &Launch::cold_walk,
+    v("walk", &Launch::generated_text,
+      {.meaning = "the text that it generated at its end", .omit_if_empty = true});
+    v("cold_walk", &Launch::cold_generated_text,
       {.meaning = "a prompt and its first token, right after loading", .omit_if_empty = true});
   }
   void SetStatus(const std::string& name);  // an unknown name means kFailed

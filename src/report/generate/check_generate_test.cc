@@ -23,7 +23,7 @@ constexpr int kGateLaunches = 10;
 // The candidate's relative slowdown, by name of a check.
 using Slowdowns = std::map<std::string, double>;
 
-// A variant with a prompt of two parts, two depths, and a walk in each launch.
+// A variant with a prompt of two parts, two depths, and a generated text in each launch.
 std::vector<ExperimentData> MakeVariant(const std::string& name, const std::vector<double>& launches,
                                         Random& random, const Slowdowns& slowdowns, Bytes cache) {
   const auto times = [&](const std::string& test, double ns) {
@@ -42,9 +42,9 @@ std::vector<ExperimentData> MakeVariant(const std::string& name, const std::vect
   for (ExperimentData& data : variant) data.place->cache_bytes = cache;
   const std::vector<double> first_token_ns = times("first token", 30e6);
   for (std::size_t l = 0; l < launches.size(); ++l) {
-    variant[0].launches[l].walk = example::MakeWalk();
-    variant[0].launches[l].walk->execute_ns[0] = std::llround(first_token_ns[l] * 2 / 3);
-    variant[0].launches[l].walk->execute_ns[1] = std::llround(first_token_ns[l] / 3);
+    variant[0].launches[l].generated_text = example::MakeGeneratedText();
+    variant[0].launches[l].generated_text->execute_ns[0] = std::llround(first_token_ns[l] * 2 / 3);
+    variant[0].launches[l].generated_text->execute_ns[1] = std::llround(first_token_ns[l] / 3);
   }
   return variant;
 }
@@ -142,7 +142,7 @@ TEST(CheckGenerate, ContendedTestsAreInconclusive) {
   SimulatedPair busy({{"pp20", 0.5}, {"first token", 0.5}});
   for (std::size_t l = 0; l < 6; ++l) {
     for (Burst& burst : busy.run.experiments[5].launches[l].bursts) burst.recorded_wait.assign(5, 900'000);
-    busy.run.experiments[4].launches[l].walk->wait_ns[0] = 5'000'000;
+    busy.run.experiments[4].launches[l].generated_text->wait_ns[0] = 5'000'000;
   }
   const CheckReport check = busy.Check();
   EXPECT_THAT(NamesWithDecision(check, GateDecision::kInconclusive), ElementsAre("first token", "pp20"));
@@ -170,8 +170,8 @@ TEST(CheckGenerate, MissingMeasurementsAreInconclusive) {
 TEST(CheckGenerate, OtherPromptsHaveNoCommonFirstToken) {
   SimulatedPair other({});
   for (Launch& launch : other.run.experiments[4].launches) {
-    launch.walk->prompt = {5, 6};
-    launch.walk->tokens = {1, 1, 1, 1};
+    launch.generated_text->prompt = {5, 6};
+    launch.generated_text->tokens = {1, 1, 1, 1};
   }
   const CheckItem item = ItemsByName(other.Check()).at("first token");
   EXPECT_EQ(item.verdict.decision, GateDecision::kInconclusive);

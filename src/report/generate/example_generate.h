@@ -52,21 +52,21 @@ inline Report MakeReportOfSteps(std::vector<ExperimentData> experiments, std::ve
   return Assemble(std::move(run), std::move(profiles));
 }
 
-// A walk with two prompt steps and three generated tokens.
-inline protocol::WalkReply MakeWalk() {
-  protocol::WalkReply walk;
-  walk.prompt = {5, 6, 7};
-  walk.generated = {1, 2, 3};
-  walk.tokens = {2, 1, 1, 1};
-  walk.positions = {0, 2, 3, 4};
-  walk.inputs_ns = {10, 11, 12, 13};
-  walk.execute_ns = {20'000'000, 10'000'000, 9'000'000, 9'000'000};
-  walk.argmax_ns = {1, 100, 100, 100};
-  walk.between_ns = {7, 8, 9, 6};
-  walk.wait_ns = {0, 0, 0, 0};
-  for (const auto* column : {&walk.inputs_ns, &walk.execute_ns, &walk.argmax_ns, &walk.between_ns})
-    walk.total_ns = std::accumulate(column->begin(), column->end(), walk.total_ns);
-  return walk;
+// A generated text with two prompt steps and three generated tokens.
+inline protocol::GenerateTextReply MakeGeneratedText() {
+  protocol::GenerateTextReply reply;
+  reply.prompt = {5, 6, 7};
+  reply.generated = {1, 2, 3};
+  reply.tokens = {2, 1, 1, 1};
+  reply.positions = {0, 2, 3, 4};
+  reply.inputs_ns = {10, 11, 12, 13};
+  reply.execute_ns = {20'000'000, 10'000'000, 9'000'000, 9'000'000};
+  reply.argmax_ns = {1, 100, 100, 100};
+  reply.between_ns = {7, 8, 9, 6};
+  reply.wait_ns = {0, 0, 0, 0};
+  for (const auto* column : {&reply.inputs_ns, &reply.execute_ns, &reply.argmax_ns, &reply.between_ns})
+    reply.total_ns = std::accumulate(column->begin(), column->end(), reply.total_ns);
+  return reply;
 }
 
 }  // namespace etprof::example

@@ -136,19 +136,20 @@ std::int64_t SumRange(const std::vector<std::int64_t>& values, std::size_t from,
   return sum;
 }
 
-// The walk of a launch (protocol::WalkReply), split into the prompt's steps and those after it.
-struct LaunchWalk {
-  const protocol::WalkReply* reply = nullptr;
+// The text that a launch generated (protocol::GenerateTextReply), split into the prompt's steps and those
+// after it.
+struct LaunchGeneration {
+  const protocol::GenerateTextReply* reply = nullptr;
   int launch = 0;
   std::size_t prompt_steps = 0;
-  std::optional<Nanoseconds> load = 0;  // ns of loading before the walk; absent: it was disturbed
+  std::optional<Nanoseconds> load = 0;  // ns of loading before it; absent: disturbed
 
-  LaunchWalk(const protocol::WalkReply& walk_reply, int launch_index)
-      : reply(&walk_reply), launch(launch_index) {
+  LaunchGeneration(const protocol::GenerateTextReply& generate_reply, int launch_index)
+      : reply(&generate_reply), launch(launch_index) {
     std::int64_t tokens = 0;
-    while (prompt_steps < walk_reply.tokens.size() &&
-           tokens < std::ssize(walk_reply.prompt) + walk_reply.features.value_or(0))
-      tokens += walk_reply.tokens[prompt_steps++];
+    while (prompt_steps < generate_reply.tokens.size() &&
+           tokens < std::ssize(generate_reply.prompt) + generate_reply.features.value_or(0))
+      tokens += generate_reply.tokens[prompt_steps++];
   }
   // Returns whether the columns have consistent lengths; they are from a file, which may contain anything.
   bool IsComplete() const {
@@ -190,29 +191,31 @@ struct LaunchWalk {
   }
 };
 
-std::vector<LaunchWalk> CollectWalks(const ExperimentData& data,
-                                     std::optional<protocol::WalkReply> Launch::*member = &Launch::walk) {
-  std::vector<LaunchWalk> walks;
+std::vector<LaunchGeneration> CollectGenerations(
+    const ExperimentData& data,
+    std::optional<protocol::GenerateTextReply> Launch::*member = &Launch::generated_text) {
+  std::vector<LaunchGeneration> generations;
   for (const Launch& launch : data.launches) {
-    const std::optional<protocol::WalkReply>& reply = launch.*member;
+    const std::optional<protocol::GenerateTextReply>& reply = launch.*member;
     if (launch.status != Launch::Status::kComplete || !reply) continue;
-    LaunchWalk walk(*reply, launch.index);
-    if (member == &Launch::cold_walk) walk.load = launch.CleanLoad();
-    if (walk.IsComplete()) walks.push_back(walk);
+    LaunchGeneration generation(*reply, launch.index);
+    if (member == &Launch::cold_generated_text) generation.load = launch.CleanLoad();
+    if (generation.IsComplete()) generations.push_back(generation);
   }
-  return walks;
+  return generations;
 }
 
-// Describes the walks whose threads did not wait before the first token, by the walk with the median total.
-std::optional<FirstToken> SummarizeFirstToken(const std::vector<LaunchWalk>& walks, double confidence) {
+// Describes the texts whose threads did not wait before the first token, by the text with the median total.
+std::optional<FirstToken> SummarizeFirstToken(const std::vector<LaunchGeneration>& generations,
+                                              double confidence) {
   std::vector<FirstToken> first_tokens;
   LaunchValues totals;
   std::vector<double> total_ns;
-  for (const LaunchWalk& walk : walks) {
-    if (!walk.load || !walk.IsClean(0, walk.prompt_steps)) continue;
-    first_tokens.push_back(walk.MakeFirstToken());
-    totals[walk.launch] = static_cast<double>(std::max<Nanoseconds>(1, first_tokens.back().total));
-    total_ns.push_back(totals[walk.launch]);
+  for (const LaunchGeneration& generation : generations) {
+    if (!generation.load || !generation.IsClean(0, generation.prompt_steps)) continue;
+    first_tokens.push_back(generation.MakeFirstToken());
+    totals[generation.launch] = static_cast<double>(std::max<Nanoseconds>(1, first_tokens.back().total));
+    total_ns.push_back(totals[generation.launch]);
   }
   if (first_tokens.empty()) return std::nullopt;
   std::ranges::sort(first_tokens, {}, &FirstToken::total);
@@ -226,30 +229,31 @@ std::optional<FirstToken> SummarizeFirstToken(const std::vector<LaunchWalk>& wal
   return median;
 }
 
-void AddWalks(const Report& report, const ExperimentData& data, GenerationVariant& variant) {
-  const std::vector<LaunchWalk> walks = CollectWalks(data);
-  if (walks.empty()) return;
+void AddGeneratedText(const Report& report, const ExperimentData& data, GenerationVariant& variant) {
+  const std::vector<LaunchGeneration> generations = CollectGenerations(data);
+  if (generations.empty()) return;
   const double confidence = report.run.schedule.confidence;
   GeneratedText text;
-  text.prompt = std::ssize(walks.front().reply->prompt);
-  text.tokens = walks.front().reply->generated;
+  text.prompt = std::ssize(generations.front().reply->prompt);
+  text.tokens = generations.front().reply->generated;
   std::vector<double> steps, excesses;
-  for (const LaunchWalk& walk : walks) {
+  for (const LaunchGeneration& generation : generations) {
     ++text.launches;
-    text.same_in_all_launches = text.same_in_all_launches && walk.reply->generated == text.tokens;
-    text.nan_steps = std::max(text.nan_steps, walk.reply->nan_steps.value_or(0));
-    if (!walk.IsClean(walk.prompt_steps, walk.reply->tokens.size())) {
+    text.same_in_all_launches = text.same_in_all_launches && generation.reply->generated == text.tokens;
+    text.nan_steps = std::max(text.nan_steps, generation.reply->nan_steps.value_or(0));
+    if (!generation.IsClean(generation.prompt_steps, generation.reply->tokens.size())) {
       ++text.disturbed;
       continue;
     }
-    const std::vector<double> step_times = walk.DecodeStepTimes();
+    const std::vector<double> step_times = generation.DecodeStepTimes();
     steps.insert(steps.end(), step_times.begin(), step_times.end());
     if (!variant.line || !variant.line->fits || step_times.empty()) continue;
-    const auto line = variant.line->launch_lines.find(walk.launch);
+    const auto line = variant.line->launch_lines.find(generation.launch);
     if (line == variant.line->launch_lines.end()) continue;
     double expected = 0, measured = 0;
     for (std::size_t i = 0; i < step_times.size(); ++i) {
-      expected += line->second.At(static_cast<double>(walk.reply->positions[walk.prompt_steps + i]));
+      expected +=
+          line->second.At(static_cast<double>(generation.reply->positions[generation.prompt_steps + i]));
       measured += step_times[i];
     }
     if (expected > 0) excesses.push_back(measured / expected - 1);
@@ -258,9 +262,10 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerationVarian
   if (data.emulated) return;
   variant.text->step = stats::Summarize(steps);
   if (excesses.size() >= 2) variant.text->excess_over_line = stats::IntervalOfMean(excesses, confidence);
-  variant.first_token = SummarizeFirstToken(walks, confidence);
+  variant.first_token = SummarizeFirstToken(generations, confidence);
   if (variant.first_token) variant.first_token->waited_share = data.WaitedShare();
-  variant.cold_first_token = SummarizeFirstToken(CollectWalks(data, &Launch::cold_walk), confidence);
+  variant.cold_first_token =
+      SummarizeFirstToken(CollectGenerations(data, &Launch::cold_generated_text), confidence);
 }
 
 // Names the part to which an operator's time is added.
@@ -568,7 +573,7 @@ std::optional<GenerationReport> MakeGenerationReport(const Report& report) {
     for (GenerationTest& test : variant.tests) FillTimes(report, test);
     variant.line = MakeDecodeLine(report, decode_steps[s]);
     for (const std::size_t e : experiments[s]) {
-      AddWalks(report, PlaceData(report, e), variant);
+      AddGeneratedText(report, PlaceData(report, e), variant);
       AddKernels(report, PlaceData(report, e), variant);
     }
   }

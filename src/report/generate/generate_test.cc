@@ -16,9 +16,9 @@
 namespace etprof {
 namespace {
 
+using example::MakeGeneratedText;
 using example::MakeReportOfSteps;
 using example::MakeStepExperiment;
-using example::MakeWalk;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
@@ -310,10 +310,10 @@ TEST(GenerationReport, ProcessesThatBecomeSlowerHaveNoSlope) {
 
 TEST(GenerationReport, AddsUpToTheFirstToken) {
   ExperimentData data = MakeStepExperiment("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
-  for (Launch& launch : data.launches) launch.walk = MakeWalk();
-  data.launches[1].walk->execute_ns[0] += 1'000'000;
-  data.launches[2].walk->wait_ns[0] = 5'000'000;  // disturbed
-  data.launches[3].walk->generated.pop_back();    // not a complete walk
+  for (Launch& launch : data.launches) launch.generated_text = MakeGeneratedText();
+  data.launches[1].generated_text->execute_ns[0] += 1'000'000;
+  data.launches[2].generated_text->wait_ns[0] = 5'000'000;  // disturbed
+  data.launches[3].generated_text->generated.pop_back();    // not a complete text
   const GenerationReport generation = MakeGenerationReport(MakeReportOfSteps({data})).value();
   const GenerationVariant& variant = generation.variants[0];
   ASSERT_TRUE(variant.first_token);
@@ -335,10 +335,10 @@ TEST(GenerationReport, AddsUpToTheColdFirstToken) {
   for (Launch& launch : data.launches) {
     launch.load = 50'000'000 + launch.index;
     launch.load_wait = 0;
-    launch.walk = launch.cold_walk = MakeWalk();
+    launch.generated_text = launch.cold_generated_text = MakeGeneratedText();
   }
-  data.launches[0].load_wait = 20'000'000;  // loading is disturbed here, and the walk in the next launch
-  data.launches[1].cold_walk->wait_ns[1] = 5'000'000;
+  data.launches[0].load_wait = 20'000'000;  // loading is disturbed here, and the text in the next launch
+  data.launches[1].cold_generated_text->wait_ns[1] = 5'000'000;
   const GenerationVariant variant = MakeGenerationReport(MakeReportOfSteps({data}))->variants.at(0);
   ASSERT_TRUE(variant.cold_first_token);
   const FirstToken& cold = *variant.cold_first_token;
@@ -348,17 +348,17 @@ TEST(GenerationReport, AddsUpToTheColdFirstToken) {
   EXPECT_EQ(cold.total, cold.load + cold.prefill + cold.inputs + cold.argmax + cold.between_steps);
   EXPECT_EQ(variant.first_token->load, 0);
   EXPECT_EQ(variant.first_token->launches, 4);
-  for (Launch& launch : data.launches) launch.cold_walk.reset();
+  for (Launch& launch : data.launches) launch.cold_generated_text.reset();
   EXPECT_FALSE(MakeGenerationReport(MakeReportOfSteps({data}))->variants.at(0).cold_first_token);
 }
 
 TEST(GenerationReport, AddsTheEncodersToTheFirstToken) {
   ExperimentData data = MakeStepExperiment("a", "tg3", 1, 0, 3, {9e6, 9e6});
   for (Launch& launch : data.launches) {
-    protocol::WalkReply& walk = launch.walk.emplace(MakeWalk());
-    walk.encode_ns = 4'000'000;  // the first step takes their two outputs
-    walk.features = 2;
-    walk.prompt = {7};
+    protocol::GenerateTextReply& reply = launch.generated_text.emplace(MakeGeneratedText());
+    reply.encode_ns = 4'000'000;  // the first step takes their two outputs
+    reply.features = 2;
+    reply.prompt = {7};
   }
   const GenerationVariant variant = MakeGenerationReport(MakeReportOfSteps({data}))->variants.at(0);
   const FirstToken& first = variant.first_token.value();
@@ -374,15 +374,15 @@ TEST(GenerationReport, AddsTheEncodersToTheFirstToken) {
 TEST(GenerationReport, FindsTheFirstTokenThatDiffers) {
   ExperimentData a = MakeStepExperiment("a", "tg3", 1, 0, 3, {9e6, 9e6}),
                  b = MakeStepExperiment("b", "tg3", 1, 0, 3, {9e6, 9e6});
-  for (Launch& launch : a.launches) launch.walk = MakeWalk();
-  for (Launch& launch : b.launches) launch.walk = MakeWalk();
+  for (Launch& launch : a.launches) launch.generated_text = MakeGeneratedText();
+  for (Launch& launch : b.launches) launch.generated_text = MakeGeneratedText();
   Report report = MakeReportOfSteps({a, b}, {{0, 1}});
   EXPECT_TRUE(MakeGenerationReport(report)->pairs[0].texts_compared);
   EXPECT_FALSE(MakeGenerationReport(report)->pairs[0].first_difference);
-  for (Launch& launch : b.launches) launch.walk->generated[1] = 9;
+  for (Launch& launch : b.launches) launch.generated_text->generated[1] = 9;
   report = MakeReportOfSteps({a, b}, {{0, 1}});
   EXPECT_EQ(MakeGenerationReport(report)->pairs[0].first_difference, 1);
-  b.launches[1].walk->nan_steps = 1;
+  b.launches[1].generated_text->nan_steps = 1;
   const Report with_nan = MakeReportOfSteps({a, b}, {{0, 1}});
   EXPECT_FALSE(MakeGenerationReport(with_nan)->pairs[0].texts_compared);
   EXPECT_FALSE(MakeGenerationReport(with_nan)->pairs[0].first_difference);
