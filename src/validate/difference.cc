@@ -113,8 +113,8 @@ std::string CompareLines(std::string_view stored, std::string_view expected, std
       stored_line->data() + stored_line->size() == stored.data() + stored.size()) {
     return fmt::format("ends within line {}: it is cut short", number);
   }
-  constexpr std::size_t kContext = 20;
-  from = from < kContext ? 0 : from - kContext;
+  constexpr std::size_t kContextBytes = 20;
+  from = from < kContextBytes ? 0 : from - kContextBytes;
   while (from > 0 && (static_cast<unsigned char>((*stored_line)[from]) & 0xC0U) == 0x80U) --from;
   return fmt::format("line {} has \"{}\", the data give \"{}\"", number,
                      Shorten(std::string(stored_line->substr(from))),

@@ -19,7 +19,7 @@ namespace xnn = fb_xnnpack;
 using Octets = std::vector<std::uint8_t>;
 
 // The extended header of a .pte, after the root's offset and the identifier.
-constexpr std::size_t kHeaderAt = 8, kHeaderBytes = 32;
+constexpr std::size_t kHeaderOffset = 8, kHeaderBytes = 32;
 constexpr std::size_t kXnnHeaderBytes = 30;
 constexpr std::size_t kMaxSegmentBytes = 1 << 14;  // no payloads are appended to larger segments
 
@@ -71,11 +71,12 @@ class Mutator {
     const Octets copy = AlignedCopy(bytes);
     const std::uint8_t* const data = copy.data();
     std::size_t size = copy.size(), base = 0;
-    if (size < kHeaderAt || std::memcmp(data + 4, pte::ProgramIdentifier(), 4) != 0) return std::nullopt;
-    const bool has_header = size >= kHeaderAt + kHeaderBytes && std::memcmp(data + kHeaderAt, "eh00", 4) == 0;
+    if (size < kHeaderOffset || std::memcmp(data + 4, pte::ProgramIdentifier(), 4) != 0) return std::nullopt;
+    const bool has_header =
+        size >= kHeaderOffset + kHeaderBytes && std::memcmp(data + kHeaderOffset, "eh00", 4) == 0;
     if (has_header) {
-      const auto flatbuffer = Load<std::uint64_t>(copy, kHeaderAt + 8);
-      base = static_cast<std::size_t>(Load<std::uint64_t>(copy, kHeaderAt + 16));
+      const auto flatbuffer = Load<std::uint64_t>(copy, kHeaderOffset + 8);
+      base = static_cast<std::size_t>(Load<std::uint64_t>(copy, kHeaderOffset + 16));
       if (flatbuffer > size || base > size) return std::nullopt;
       size = static_cast<std::size_t>(flatbuffer);
     }
@@ -362,12 +363,12 @@ class Mutator {
     if (has_header) {
       at = Load<std::uint32_t>(payload, 10);
       size = Load<std::uint32_t>(payload, 14);
-      const std::size_t constants_at = Load<std::uint32_t>(payload, 18);
+      const std::size_t constants_offset = Load<std::uint32_t>(payload, 18);
       const auto constant_bytes = Load<std::uint64_t>(payload, 22);
-      if (at > payload.size() || size > payload.size() - at || constants_at > payload.size() ||
-          constant_bytes > payload.size() - constants_at)
+      if (at > payload.size() || size > payload.size() - at || constants_offset > payload.size() ||
+          constant_bytes > payload.size() - constants_offset)
         return;
-      const auto begin = payload.begin() + static_cast<std::ptrdiff_t>(constants_at);
+      const auto begin = payload.begin() + static_cast<std::ptrdiff_t>(constants_offset);
       constants.assign(begin, begin + static_cast<std::ptrdiff_t>(constant_bytes));
     }
     const Octets graph_bytes(payload.begin() + static_cast<std::ptrdiff_t>(at),
@@ -548,14 +549,14 @@ class Mutator {
     Octets bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
     if (!has_header) return bytes;
     // Inserts the header before the tables, which increases the root's offset.
-    bytes.insert(bytes.begin() + kHeaderAt, kHeaderBytes, 0);
+    bytes.insert(bytes.begin() + kHeaderOffset, kHeaderBytes, 0);
     Store(bytes, 0, static_cast<std::uint32_t>(Load<std::uint32_t>(bytes, 0) + kHeaderBytes));
-    std::memcpy(bytes.data() + kHeaderAt, "eh00", 4);
-    Store<std::uint32_t>(bytes, kHeaderAt + 4, kHeaderBytes);
-    Store<std::uint64_t>(bytes, kHeaderAt + 8, bytes.size());
+    std::memcpy(bytes.data() + kHeaderOffset, "eh00", 4);
+    Store<std::uint32_t>(bytes, kHeaderOffset + 4, kHeaderBytes);
+    Store<std::uint64_t>(bytes, kHeaderOffset + 8, bytes.size());
     bytes.resize((bytes.size() + 15) / 16 * 16);
-    Store<std::uint64_t>(bytes, kHeaderAt + 16, segments_.empty() ? 0 : bytes.size());
-    Store<std::uint64_t>(bytes, kHeaderAt + 24, segments_.size());
+    Store<std::uint64_t>(bytes, kHeaderOffset + 16, segments_.empty() ? 0 : bytes.size());
+    Store<std::uint64_t>(bytes, kHeaderOffset + 24, segments_.size());
     bytes.insert(bytes.end(), segments_.begin(), segments_.end());
     return bytes;
   }

@@ -7,7 +7,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kBlock = 64;  // bytes
+constexpr std::size_t kSha256BlockBytes = 64;  // bytes
 
 constexpr std::array<std::uint32_t, 64> K = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -47,18 +47,18 @@ void Compress(State& H, const std::byte* block) {
 std::array<std::uint8_t, 32> PortableSha256(ByteView bytes) {
   State H = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const std::uint64_t bits = static_cast<std::uint64_t>(bytes.size()) * 8;
-  while (bytes.size() >= kBlock) {
+  while (bytes.size() >= kSha256BlockBytes) {
     Compress(H, bytes.data());
-    bytes = bytes.subspan(kBlock);
+    bytes = bytes.subspan(kSha256BlockBytes);
   }
   // The padding: a 1 bit, 0 bits, and the length in bits. It needs a second block if the length does not fit
   // into the last one.
-  std::array<std::byte, 2 * kBlock> last{};
+  std::array<std::byte, 2 * kSha256BlockBytes> last{};
   std::ranges::copy(bytes, last.begin());
   last[bytes.size()] = std::byte{0x80};
-  const std::size_t end = bytes.size() + 9 <= kBlock ? kBlock : 2 * kBlock;
+  const std::size_t end = bytes.size() + 9 <= kSha256BlockBytes ? kSha256BlockBytes : 2 * kSha256BlockBytes;
   for (std::size_t i = 0; i < 8; ++i) last[end - 1 - i] = static_cast<std::byte>(bits >> 8 * i & 0xff);
-  for (std::size_t at = 0; at < end; at += kBlock) Compress(H, last.data() + at);
+  for (std::size_t at = 0; at < end; at += kSha256BlockBytes) Compress(H, last.data() + at);
 
   std::array<std::uint8_t, 32> digest{};
   for (std::size_t i = 0; i < digest.size(); ++i)

@@ -20,10 +20,11 @@ bool IsVulkanEvent(const Event& event) {
 // follow unchanged.
 std::string DispatchName(std::string_view name) {
   const std::size_t comma = name.find(',');
-  const std::size_t key_at = name.find(kDispatchKey);
-  if (!name.starts_with('{') || !name.ends_with('}') || key_at == std::string_view::npos || comma > key_at)
+  const std::size_t key_offset = name.find(kDispatchKey);
+  if (!name.starts_with('{') || !name.ends_with('}') || key_offset == std::string_view::npos ||
+      comma > key_offset)
     return std::string(name);
-  const std::string_view rest = name.substr(key_at + kDispatchKey.size());
+  const std::string_view rest = name.substr(key_offset + kDispatchKey.size());
   return std::string(name.substr(1, comma - 1)) + ", dispatch " +
          std::string(Trimmed(rest.substr(0, rest.size() - 1)));
 }

@@ -126,7 +126,8 @@ std::optional<Trace::Block> BlockReader::ReadByPattern(const ::etdump::RunData& 
     ++known.misses;
     return std::nullopt;
   }
-  if (!known.pattern->ReadTimes(run, kMaxEventTime, kMaxTime, start, end, total_length_)) return std::nullopt;
+  if (!known.pattern->ReadTimes(run, kMaxEventTime, kMaxTime, start, end, total_length_ns_))
+    return std::nullopt;
   SetLastLayout(known.block.layout);
   return known.block;
 }
@@ -188,7 +189,7 @@ void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
     ++count_;
     return;
   }
-  total_length_ += static_cast<double>(length);
+  total_length_ns_ += static_cast<double>(length);
   if (end < start) {
     AddHealthEntry("event_backwards", HealthEntry::Severity::kError,
                    "an event that ends before it starts counts as 0 ns", &event, name, start - end);

@@ -54,7 +54,7 @@ class BlockReader {
   Trace& trace() { return trace_; }
   // Sum of the lengths of all events in ns, including the absolute length of events that end before they
   // start.
-  double total_length() const { return total_length_; }
+  double total_length_ns() const { return total_length_ns_; }
 
  private:
   std::optional<Trace::Block> ReadByPattern(const ::etdump::RunData& run, Nanoseconds* start,
@@ -79,7 +79,7 @@ class BlockReader {
   ByteView bytes_;
   double scale_, delegate_scale_;
   Trace trace_;
-  double total_length_ = 0;  // ns; may exceed the range of integers
+  double total_length_ns_ = 0;  // ns; may exceed the range of integers
 
   // The block being read.
   std::string_view block_name_;

@@ -104,13 +104,14 @@ bool HasEtdumpName(const std::filesystem::path& file) {
 }
 
 Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptions& options) {
-  const double delegate_tick = options.delegate_nanoseconds_per_tick.value_or(options.nanoseconds_per_tick);
-  for (const double tick : {options.nanoseconds_per_tick, delegate_tick}) {
-    if (!(tick > 0) || !std::isfinite(tick))
+  const double delegate_ns_per_tick =
+      options.delegate_nanoseconds_per_tick.value_or(options.nanoseconds_per_tick);
+  for (const double ns_per_tick : {options.nanoseconds_per_tick, delegate_ns_per_tick}) {
+    if (!(ns_per_tick > 0) || !std::isfinite(ns_per_tick))
       throw Error(ExitCode::kUsage, "the clock's nanoseconds per tick must be a positive number");
   }
   Trace trace;
-  trace.delegate_nanoseconds_per_tick = delegate_tick;
+  trace.delegate_nanoseconds_per_tick = delegate_ns_per_tick;
   const EtdumpRoot file(bytes, file_name);
   if (file.root().version() > kKnownVersion) {
     trace.health.Add(
@@ -134,7 +135,7 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
   const std::vector<BlockRange> parts = DivideBlocks(offsets, threads);
   std::vector<BlockReader> readers;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    readers.emplace_back(file, bytes, options.nanoseconds_per_tick, delegate_tick);
+    readers.emplace_back(file, bytes, options.nanoseconds_per_tick, delegate_ns_per_tick);
   // Each block is verified right before it is read, while it is in the cache.
   ParallelFor(parts.size(), threads, [&](std::size_t part) {
     for (std::size_t block = parts[part].first; block < parts[part].end; ++block) {
@@ -149,7 +150,7 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
   });
   // With this limit all sums and differences of times fit into 64 bits.
   double total = 0;
-  for (const BlockReader& reader : readers) total += reader.total_length();
+  for (const BlockReader& reader : readers) total += reader.total_length_ns();
   if (total > static_cast<double>(kMaxTotalTime)) {
     throw Error(ExitCode::kBadInput, "holds events of more than 13 days together")
         .InFile(file_name)

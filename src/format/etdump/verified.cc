@@ -7,8 +7,9 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kPrefixBytes = 4;   // u32 length
-constexpr std::size_t kIdentifierAt = 4;  // offset in the FlatBuffer, after the root offset
+constexpr std::size_t kPrefixBytes = 4;       // u32 length
+constexpr std::size_t kIdentifierOffset = 4;  // offset in the FlatBuffer, after the root offset
+
 constexpr const char* kRemedy = "give an .etdump file that etprof or a runner with the event tracer wrote";
 
 constexpr flatbuffers::uoffset_t kMaxDepth = 64;
@@ -51,7 +52,7 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
   }
   std::size_t root = 0;
   std::size_t length = bytes.size();
-  if (HasTextAt(bytes, kPrefixBytes + kIdentifierAt, ::etdump::ETDumpIdentifier())) {
+  if (HasTextAt(bytes, kPrefixBytes + kIdentifierOffset, ::etdump::ETDumpIdentifier())) {
     root = kPrefixBytes;
     length = flatbuffers::ReadScalar<std::uint32_t>(bytes.data());
     if (length > bytes.size() - kPrefixBytes) {
@@ -59,11 +60,11 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
                                            length + kPrefixBytes))
           .AtOffset(bytes.size());
     }
-  } else if (!HasTextAt(bytes, kIdentifierAt, ::etdump::ETDumpIdentifier())) {
+  } else if (!HasTextAt(bytes, kIdentifierOffset, ::etdump::ETDumpIdentifier())) {
     const std::size_t zeros =
         CountTrailingZeros(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     if (zeros == bytes.size()) throw Truncated(file_name, zeros, zeros);
-    throw WrongFileKind(bytes, file_name, "an ETDump", "no ED00 identifier", kIdentifierAt, kRemedy);
+    throw WrongFileKind(bytes, file_name, "an ETDump", "no ED00 identifier", kIdentifierOffset, kRemedy);
   }
   // The runtime aligns fields relative to the start of the prefix, so the verifier begins there, too.
   data_ = reinterpret_cast<const std::uint8_t*>(bytes.data());

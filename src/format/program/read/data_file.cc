@@ -15,7 +15,7 @@ namespace {
 
 namespace ptd = flat_tensor_flatbuffer;
 
-constexpr std::size_t kPtdHeaderAt = 8;  // the header follows the root's offset and the identifier
+constexpr std::size_t kPtdHeaderOffset = 8;  // the header follows the root's offset and the identifier
 constexpr std::uint32_t kPtdHeaderBytes = 40;
 
 struct PtdHeader {
@@ -24,13 +24,14 @@ struct PtdHeader {
 
 PtdHeader ReadPtdHeader(const Source& source) {
   const ByteView bytes = source.bytes();
-  if (bytes.size() < kPtdHeaderAt + kPtdHeaderBytes || !HasTextAt(bytes, kPtdHeaderAt, "FH01"))
-    throw source.MakeError("is not a .ptd, or is cut short: it has no FH01 header", kPtdHeaderAt);
-  const std::uint64_t length = LittleEndian(bytes.subspan(kPtdHeaderAt + 4, 4));
+  if (bytes.size() < kPtdHeaderOffset + kPtdHeaderBytes || !HasTextAt(bytes, kPtdHeaderOffset, "FH01"))
+    throw source.MakeError("is not a .ptd, or is cut short: it has no FH01 header", kPtdHeaderOffset);
+  const std::uint64_t length = LittleEndian(bytes.subspan(kPtdHeaderOffset + 4, 4));
   if (length < kPtdHeaderBytes)
-    throw source.MakeError(fmt::format("is malformed: its header has {} bytes", length), kPtdHeaderAt + 4);
+    throw source.MakeError(fmt::format("is malformed: its header has {} bytes", length),
+                           kPtdHeaderOffset + 4);
   const auto number = [&](std::size_t field) {
-    return LittleEndian(bytes.subspan(kPtdHeaderAt + 8 + 8 * field, 8));
+    return LittleEndian(bytes.subspan(kPtdHeaderOffset + 8 + 8 * field, 8));
   };
   const PtdHeader header{number(0), number(1), number(2)};
   source.Slice(header.segment_base, number(3), "its data");
@@ -68,7 +69,7 @@ DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
   // The FlatBuffer begins at the start of the file; the header was inserted after its root offset.
   std::uint64_t end = 0;
   if (__builtin_add_overflow(header.flatbuffer, header.flatbuffer_bytes, &end))
-    throw source.MakeError("is malformed: its FlatBuffer is larger than a file can be", kPtdHeaderAt + 8);
+    throw source.MakeError("is malformed: its FlatBuffer is larger than a file can be", kPtdHeaderOffset + 8);
   const ByteView flatbuffer = source.Slice(0, end, "its FlatBuffer");
   data.flatbuffer_bytes = static_cast<Bytes>(flatbuffer.size());
   const Buffer buffer(source, 0, flatbuffer);

@@ -20,7 +20,7 @@ namespace pte = executorch_flatbuffer;
 
 using Kind = ProgramValue::Kind;
 constexpr std::size_t kMaxDimensions = 16;      // kTensorDimensionLimit of the runtime
-constexpr std::size_t kHeaderAt = 8;            // after the root's offset and the identifier
+constexpr std::size_t kHeaderOffset = 8;        // after the root's offset and the identifier
 constexpr std::uint32_t kMinHeaderBytes = 24;   // up to the offset of the first segment
 constexpr std::uint32_t kFullHeaderBytes = 32;  // including the size of the segments
 constexpr const char* kRemedy = "give a .pte that ExecuTorch's exporter wrote";
@@ -43,21 +43,22 @@ void RequireContents(const Source& source) {
 
 std::optional<Header> ReadHeader(const Source& source) {
   const ByteView bytes = source.bytes();
-  if (bytes.size() < kHeaderAt + kMinHeaderBytes || !HasTextAt(bytes, kHeaderAt, "eh00")) return std::nullopt;
-  const std::uint64_t length = LittleEndian(bytes.subspan(kHeaderAt + 4, 4));
+  if (bytes.size() < kHeaderOffset + kMinHeaderBytes || !HasTextAt(bytes, kHeaderOffset, "eh00"))
+    return std::nullopt;
+  const std::uint64_t length = LittleEndian(bytes.subspan(kHeaderOffset + 4, 4));
   if (length < kMinHeaderBytes) {
     throw source.MakeError(fmt::format("is malformed: its extended header has {} bytes", length),
-                           kHeaderAt + 4);
+                           kHeaderOffset + 4);
   }
   Header header;
-  header.flatbuffer_bytes = LittleEndian(bytes.subspan(kHeaderAt + 8, 8));
-  header.segment_base = LittleEndian(bytes.subspan(kHeaderAt + 16, 8));
+  header.flatbuffer_bytes = LittleEndian(bytes.subspan(kHeaderOffset + 8, 8));
+  header.segment_base = LittleEndian(bytes.subspan(kHeaderOffset + 16, 8));
   std::uint64_t end = header.flatbuffer_bytes;
-  if (length >= kFullHeaderBytes && bytes.size() >= kHeaderAt + kFullHeaderBytes &&
+  if (length >= kFullHeaderBytes && bytes.size() >= kHeaderOffset + kFullHeaderBytes &&
       header.segment_base != 0) {
-    const std::uint64_t data = LittleEndian(bytes.subspan(kHeaderAt + 24, 8));
+    const std::uint64_t data = LittleEndian(bytes.subspan(kHeaderOffset + 24, 8));
     if (__builtin_add_overflow(header.segment_base, data, &end))
-      throw source.MakeError("is malformed: its segments are larger than a file can be", kHeaderAt + 24);
+      throw source.MakeError("is malformed: its segments are larger than a file can be", kHeaderOffset + 24);
   }
   end = std::max(end, header.flatbuffer_bytes);
   if (end > bytes.size()) {
@@ -65,7 +66,7 @@ std::optional<Header> ReadHeader(const Source& source) {
                            bytes.size());
   }
   if (header.segment_base != 0 && header.segment_base < header.flatbuffer_bytes)
-    throw source.MakeError("is malformed: its segments begin within the program", kHeaderAt + 16);
+    throw source.MakeError("is malformed: its segments begin within the program", kHeaderOffset + 16);
   return header;
 }
 
@@ -388,7 +389,7 @@ void CheckIsProgram(ByteView bytes, const std::string& file_name) {
   bytes = source.bytes();
   const auto is_digit = [&](std::size_t at) { return IsDigit(static_cast<char>(bytes[at])); };
   RequireContents(source);
-  if (bytes.size() < kHeaderAt || !HasTextAt(bytes, 4, "ET") || !is_digit(6) || !is_digit(7))
+  if (bytes.size() < kHeaderOffset || !HasTextAt(bytes, 4, "ET") || !is_digit(6) || !is_digit(7))
     throw NotAProgram(source, "no ET12 identifier");
   ReadHeader(source);
 }
@@ -398,7 +399,7 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
   bytes = bundled.program;
   Source source(bytes, file_name);
   RequireContents(source);
-  if (bytes.size() < kHeaderAt)
+  if (bytes.size() < kHeaderOffset)
     throw NotAProgram(source, fmt::format("it ends after {} bytes", bytes.size()));
   if (!HasTextAt(bytes, 4, "ET")) throw NotAProgram(source, "no ET12 identifier");
   if (!HasTextAt(bytes, 4, pte::ProgramIdentifier())) {

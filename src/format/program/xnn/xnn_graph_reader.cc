@@ -21,8 +21,8 @@ constexpr std::uint64_t kByName = ~std::uint64_t{0};  // ConstantDataOffset.offs
 
 struct Layout {
   ByteView flatbuffer;
-  std::uint64_t flatbuffer_at = 0;  // from the start of the file
-  std::uint64_t constants_at = 0;   // from the start of the file
+  std::uint64_t flatbuffer_offset = 0;  // from the start of the file
+  std::uint64_t constants_offset = 0;   // from the start of the file
   std::uint64_t constant_bytes = 0;
   bool header = false;
 };
@@ -32,28 +32,28 @@ Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t leng
   Layout layout;
   if (!HasTextAt(payload, 4, "XH00")) {
     layout.flatbuffer = payload;
-    layout.flatbuffer_at = offset;
+    layout.flatbuffer_offset = offset;
     return layout;
   }
   if (length < kXnnHeaderBytes || LittleEndian(payload.subspan(8, 2)) < kXnnHeaderBytes)
     throw source.MakeError("an XNNPACK payload ends within its header", offset);
-  const std::uint64_t graph_at = LittleEndian(payload.subspan(10, 4));
+  const std::uint64_t graph_offset = LittleEndian(payload.subspan(10, 4));
   const std::uint64_t size = LittleEndian(payload.subspan(14, 4));
-  const std::uint64_t constants_at = LittleEndian(payload.subspan(18, 4));
+  const std::uint64_t constants_offset = LittleEndian(payload.subspan(18, 4));
   layout.constant_bytes = LittleEndian(payload.subspan(22, 8));
-  if (graph_at > length || size > length - graph_at)
+  if (graph_offset > length || size > length - graph_offset)
     throw source.MakeError(fmt::format("an XNNPACK graph ({} bytes at {}) is not in its payload of {} bytes",
-                                       size, graph_at, length),
+                                       size, graph_offset, length),
                            offset + 10);
-  if (constants_at > length || layout.constant_bytes > length - constants_at)
+  if (constants_offset > length || layout.constant_bytes > length - constants_offset)
     throw source.MakeError(
         fmt::format("XNNPACK constants ({} bytes at {}) are not in their payload of {} bytes",
-                    layout.constant_bytes, constants_at, length),
+                    layout.constant_bytes, constants_offset, length),
         offset + 18);
   layout.header = true;
-  layout.flatbuffer = payload.subspan(static_cast<std::size_t>(graph_at), static_cast<std::size_t>(size));
-  layout.flatbuffer_at = offset + graph_at;
-  layout.constants_at = offset + constants_at;
+  layout.flatbuffer = payload.subspan(static_cast<std::size_t>(graph_offset), static_cast<std::size_t>(size));
+  layout.flatbuffer_offset = offset + graph_offset;
+  layout.constants_offset = offset + constants_offset;
   return layout;
 }
 
@@ -63,13 +63,13 @@ class XnnReader {
       : source_(source),
         layout_(layout),
         named_bytes_(named_bytes),
-        buffer_(source, layout.flatbuffer_at, layout.flatbuffer) {}
+        buffer_(source, layout.flatbuffer_offset, layout.flatbuffer) {}
 
   XnnGraph Read() {
     // XN00 is the older version of the format, in which these fields are the same.
     if (!HasTextAt(layout_.flatbuffer, 4, "XN01") && !HasTextAt(layout_.flatbuffer, 4, "XN00"))
       throw source_.MakeError("an XNNPACK graph has no XN01 identifier: another version of the format",
-                              layout_.flatbuffer_at + 4);
+                              layout_.flatbuffer_offset + 4);
     const auto& graph = buffer_.VerifyRoot<xnn::XNNGraph>(source_, "an XNNPACK graph");
     graph_.version = source_.Text(graph.version());
     graph_.header = layout_.header;
