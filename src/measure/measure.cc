@@ -85,7 +85,7 @@ class Measurement {
       if (options_.acquire_device) {
         const double start = MonotonicSeconds();
         options_.acquire_device();
-        waited_before_launches_ += MonotonicSeconds() - start;
+        wait_seconds_before_launches_ += MonotonicSeconds() - start;
       }
       if (!config_.power_mode.empty()) run_.power_mode = device_.SetPowerMode(config_.power_mode);
       is_third_party_runner_.clear();
@@ -99,7 +99,7 @@ class Measurement {
     }
     const bool resumed = options_.resume && ContinueRun(hash);
     const QuietResult quiet = WaitForQuietDevice();  // Ctrl-C while it waits leaves the directory unchanged
-    waited_before_launches_ += quiet.waited_seconds;
+    wait_seconds_before_launches_ += quiet.waited_seconds;
     if (!resumed) {
       const auto names = MapEach(config_.experiments, &ExperimentConfig::name);
       const bool has_old_run = Exists(directory_.folder() / kManifestFile);
@@ -141,7 +141,7 @@ class Measurement {
   // Seconds since the measurement began, without the waiting for a lock, for a quiet or cool device, and for
   // a lost device.
   double MeasuringSeconds() const {
-    return MonotonicSeconds() - start_ - waited_before_launches_ - waited_for_device_ -
+    return MonotonicSeconds() - start_ - wait_seconds_before_launches_ - device_wait_seconds_ -
            (conditions_watch_ ? conditions_watch_->waited_seconds() : 0);
   }
 
@@ -166,10 +166,10 @@ class Measurement {
           fmt::format("{}: the connection was lost; waiting up to {:.0f} s for the device", device_.Name(),
                       options_.wait_for_device_seconds));
     }
-    const double began = MonotonicSeconds();
-    const bool back = device_.WaitUntilBack(options_.wait_for_device_seconds);
-    waited_for_device_ += MonotonicSeconds() - began;
-    if (back) return;
+    const double start = MonotonicSeconds();
+    const bool is_back = device_.WaitUntilBack(options_.wait_for_device_seconds);
+    device_wait_seconds_ += MonotonicSeconds() - start;
+    if (is_back) return;
     if (Interrupted()) throw Error(ExitCode::kInterrupted, "interrupted");
     throw DeviceLost(device_.Name(), "the connection was lost, and the device did not come back",
                      "partial results are kept, and --resume continues");
@@ -386,8 +386,8 @@ class Measurement {
         current.latency_csv = directory_.folder() / (plan_.units[i].stem + kLatencySuffix);
     }
     run_.schedule = old.schedule;
-    used_before_resume_ = old.schedule.seconds;
-    waited_before_resume_ = old.schedule.waited_seconds;
+    used_seconds_before_resume_ = old.schedule.seconds;
+    wait_seconds_before_resume_ = old.schedule.waited_seconds;
     run_.conditions = std::move(old.conditions);
     run_.other_load_before = std::move(old.other_load_before);
     load_watch_->Continue(std::move(old.other_load_during));
@@ -558,7 +558,7 @@ class Measurement {
     hooks.before_round = [this](int launch, int round, int order) {
       if (auto conditions = conditions_watch_->BeforeRound(launch, round, order))
         run_.conditions.push_back(std::move(*conditions));
-      run_.schedule.waited_seconds = waited_before_resume_ + conditions_watch_->waited_seconds();
+      run_.schedule.waited_seconds = wait_seconds_before_resume_ + conditions_watch_->waited_seconds();
     };
     hooks.reconnect = [this] { Reconnect(); };
     hooks.memory_shortage = [this](Bytes rss, std::size_t more_workers) {
@@ -633,7 +633,7 @@ class Measurement {
     if (options_.values) MeasureValues(setup);
     if (!config_.peaks || Interrupted()) return;
     const bool limited = options_.launches && (!config_.launches || config_.max_seconds);
-    const double limit = AllowedSeconds(config_, run_.pairs.size()) - used_before_resume_;
+    const double limit = AllowedSeconds(config_, run_.pairs.size()) - used_seconds_before_resume_;
     const auto seconds_left = [&] {
       return limited ? limit - MeasuringSeconds() : std::numeric_limits<double>::infinity();
     };
@@ -722,11 +722,11 @@ class Measurement {
   std::optional<ConditionsWatch> conditions_watch_;  // set when the device is known
   std::optional<LoadWatch> load_watch_;              // set when the device is known
   double start_ = MonotonicSeconds();
-  double used_before_resume_ = 0;      // seconds that the resumed measurement had used
-  double waited_before_launches_ = 0;  // seconds of waiting before the first launch
-  double waited_before_resume_ = 0;    // seconds that the resumed measurement had waited
+  double used_seconds_before_resume_ = 0;    // seconds that the resumed measurement had used
+  double wait_seconds_before_launches_ = 0;  // seconds of waiting before the first launch
+  double wait_seconds_before_resume_ = 0;    // seconds that the resumed measurement had waited
   int connection_losses_ = 0;
-  double waited_for_device_ = 0;              // seconds of waiting for a lost device
+  double device_wait_seconds_ = 0;            // seconds of waiting for a lost device
   std::vector<std::size_t> stored_launches_;  // number of launches on disk, by unit
 };
 

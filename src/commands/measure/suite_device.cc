@@ -152,10 +152,10 @@ void SuiteDevice::DropOutdatedSeconds() {
 }
 
 double SuiteDevice::UsedSeconds() {
-  double used = 0;
+  double used_seconds = 0;
   for (SuiteTask& task : tasks_)  // the state file lacks the seconds of an interrupted cell
-    used += std::max(task.state->seconds, GetStoredCell(task).seconds);
-  return used;
+    used_seconds += std::max(task.state->seconds, GetStoredCell(task).seconds);
+  return used_seconds;
 }
 
 double SuiteDevice::BudgetSeconds() const {

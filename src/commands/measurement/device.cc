@@ -93,7 +93,7 @@ void DeviceLock::Acquire() {
     });
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted || device_.Name() != "local") {
-      waited_ += MonotonicSeconds() - start;
+      waited_seconds_ += MonotonicSeconds() - start;
       throw;
     }
     progress_.Message(
@@ -102,7 +102,7 @@ void DeviceLock::Acquire() {
                     error.Message()));
   }
   acquired_ = true;
-  waited_ += MonotonicSeconds() - start;
+  waited_seconds_ += MonotonicSeconds() - start;
   if (has_waited) progress_.State(device_index_, label_.empty() ? "starting" : label_);
 }
 

@@ -96,7 +96,7 @@ class DeviceLock {
   // Waits for the device; does nothing if it is already acquired. If this machine has no writable home folder
   // for the queue, prints a warning and goes on. Throws as Device::AcquireLock.
   void Acquire();
-  double waited_seconds() const { return waited_; }
+  double waited_seconds() const { return waited_seconds_; }
   // Throws as Device::ReleaseLock.
   void Release();
 
@@ -107,7 +107,7 @@ class DeviceLock {
   const std::size_t device_index_;
   const std::string label_;
   bool queued_ = false, acquired_ = false;
-  double waited_ = 0;
+  double waited_seconds_ = 0;
 };
 
 // Asks etprof-runner for the CPU features of a device, which come from cpuinfo, as XNNPACK's own choices do,

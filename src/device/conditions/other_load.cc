@@ -92,7 +92,8 @@ void ReadTotals(std::string_view line, LoadSnapshot& snapshot) {
     const auto ticks = ParseFields(line.substr(4));
     if (!ticks) return;
     const auto& [user, nice, system, idle, iowait, irq, softirq, steal] = *ticks;
-    snapshot.busy = static_cast<double>(user + nice + system + irq + softirq + steal) / kTicksPerSecond;
+    snapshot.busy_seconds =
+        static_cast<double>(user + nice + system + irq + softirq + steal) / kTicksPerSecond;
   } else if (line.starts_with("cpu") && snapshot.cores < kMaxCores) {
     ++snapshot.cores;
   }
@@ -130,10 +131,10 @@ std::vector<const ProcessUsage*> Lineage(const ByPid& index, std::int64_t pid) {
 struct SelfProcesses {
   std::set<std::int64_t> pids;  // the process that took the snapshot, its descendants, and its ancestors
   const ProcessUsage* snapshot_taker = nullptr;
-  // The daemon that starts the shells of a connection. It waits for them, so its `with_children` includes the
-  // CPU time of ended shells.
+  // The daemon that starts the shells of a connection. It waits for them, so its `seconds_with_children`
+  // includes the CPU time of ended shells.
   const ProcessUsage* session_daemon = nullptr;
-  double used = 0;
+  double used_seconds = 0;
 };
 
 SelfProcesses FindSelfProcesses(const LoadSnapshot& snapshot, const ByPid& index) {
@@ -144,7 +145,7 @@ SelfProcesses FindSelfProcesses(const LoadSnapshot& snapshot, const ByPid& index
                              [&](const ProcessUsage* ancestor) { return ancestor->pid == snapshot.self; }))
       continue;
     self.pids.insert(process.pid);
-    self.used += process.with_children;
+    self.used_seconds += process.seconds_with_children;
   }
   for (const ProcessUsage* ancestor : Lineage(index, snapshot.self)) {
     if (ancestor->pid == snapshot.self) {
@@ -156,7 +157,7 @@ SelfProcesses FindSelfProcesses(const LoadSnapshot& snapshot, const ByPid& index
     if (self.session_daemon == nullptr && (is_named("sshd") || is_named("adbd") || is_named("dropbear")))
       self.session_daemon = ancestor;
   }
-  if (self.session_daemon != nullptr) self.used += self.session_daemon->with_children;
+  if (self.session_daemon != nullptr) self.used_seconds += self.session_daemon->seconds_with_children;
   return self;
 }
 
@@ -167,14 +168,14 @@ bool IsSameProcess(const ProcessUsage* before, const ProcessUsage* after) {
 // CPU seconds that a process used in an interval. Absent: not known, or not plausible. `before` is the
 // process with the same PID in the first snapshot (null: none), `start` the time of that snapshot, and
 // `max_seconds` the CPU time of all cores in the interval.
-std::optional<double> UsedBetween(const ProcessUsage* before, const ProcessUsage& after, double start,
-                                  double max_seconds) {
+std::optional<double> UsedSecondsBetween(const ProcessUsage* before, const ProcessUsage& after, double start,
+                                         double max_seconds) {
   const bool same = before != nullptr && before->start == after.start;
   // The process is older than the interval, but not in the first snapshot: its file was unreadable then.
   if (!same && after.start && *after.start < start - 2 / kTicksPerSecond) return std::nullopt;
-  const double used = after.used - (same ? before->used : 0);
-  if (!(used >= 0) || used > max_seconds + 2 / kTicksPerSecond) return std::nullopt;
-  return used;
+  const double used_seconds = after.used_seconds - (same ? before->used_seconds : 0);
+  if (!(used_seconds >= 0) || used_seconds > max_seconds + 2 / kTicksPerSecond) return std::nullopt;
+  return used_seconds;
 }
 
 void SortAndTruncate(std::vector<OtherLoad::Process>& processes, std::size_t max_count) {
@@ -227,7 +228,7 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
     double ticks = 0;
     for (const int state : {CPU_STATE_USER, CPU_STATE_SYSTEM, CPU_STATE_NICE})
       ticks += static_cast<double>(info.cpu_ticks[state]);
-    snapshot.busy = ticks / kTicksPerSecond;
+    snapshot.busy_seconds = ticks / kTicksPerSecond;
   }
   // Unlike libproc, `ps` sees the processes of other users.
   const ToolResult result = RunTool({"/bin/ps", "-A", "-o", "pid=,ppid=,time=,comm="},
@@ -244,7 +245,8 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
   for (ProcessUsage& process : snapshot.processes) {
     if (process.pid != snapshot.self) continue;
     for (const struct timeval& time : {usage.ru_utime, usage.ru_stime})
-      process.with_children += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+      process.seconds_with_children +=
+          static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
   }
   return snapshot;
 }
@@ -315,8 +317,8 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
     if (self_after.pids.contains(process.pid)) continue;
     other_seen = true;
     const auto found = earlier.find(process.pid);
-    const auto used =
-        UsedBetween(found == earlier.end() ? nullptr : found->second, process, before.seconds, max_seconds);
+    const auto used = UsedSecondsBetween(found == earlier.end() ? nullptr : found->second, process,
+                                         before.seconds, max_seconds);
     if (!used || *used <= 0) continue;
     used_seconds += *used;
     OtherLoad::Process& name_total =
@@ -334,8 +336,10 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
   const bool self_use_known =
       (before.self == after.self && IsSameProcess(self_before.snapshot_taker, self_after.snapshot_taker)) ||
       IsSameProcess(self_before.session_daemon, self_after.session_daemon);
-  if (self_use_known && before.busy && after.busy && *after.busy >= *before.busy) {
-    const double other_seconds = (*after.busy - *before.busy) - (self_after.used - self_before.used);
+  if (self_use_known && before.busy_seconds && after.busy_seconds &&
+      *after.busy_seconds >= *before.busy_seconds) {
+    const double other_seconds =
+        (*after.busy_seconds - *before.busy_seconds) - (self_after.used_seconds - self_before.used_seconds);
     load.machine_cores = std::clamp(other_seconds / load.seconds, 0.0, double(load.cores));
   }
   if (!load.machine_cores && !load.process_cores) return std::nullopt;
@@ -374,10 +378,10 @@ void AddLoad(OtherLoad& load, const OtherLoad& next) {
 }
 
 bool IsSignificantLoad(const OtherLoad& load, int threads) {
-  const double used = load.CoresUsed();
+  const double used_cores = load.CoresUsed();
   // Experiments with more threads than cores cannot use more than all cores.
   const double needed = std::min(threads, load.cores);
-  return used >= kMinSignificantLoad || double(load.cores) - used < needed - kIdleBackground;
+  return used_cores >= kMinSignificantLoad || double(load.cores) - used_cores < needed - kIdleBackground;
 }
 
 std::string LoadAmountText(const OtherLoad& load) {
@@ -433,9 +437,9 @@ std::optional<ProcessUsage> ParseProcStat(std::string_view text) {
   process.parent = *parent;
   process.name = PrintableName(text.substr(open + 2, close - open - 2));
   process.start = static_cast<double>(*start) / kTicksPerSecond;
-  process.used = static_cast<double>(*user + *system) / kTicksPerSecond;
-  process.with_children =
-      process.used + static_cast<double>(*children_user + *children_system) / kTicksPerSecond;
+  process.used_seconds = static_cast<double>(*user + *system) / kTicksPerSecond;
+  process.seconds_with_children =
+      process.used_seconds + static_cast<double>(*children_user + *children_system) / kTicksPerSecond;
   return process;
 }
 
@@ -474,7 +478,7 @@ std::optional<ProcessUsage> ParsePs(std::string_view line) {
   process.pid = *pid;
   process.parent = *parent;
   process.name = PrintableName(line.substr(line.rfind('/') + 1));
-  process.used = process.with_children = seconds;
+  process.used_seconds = process.seconds_with_children = seconds;
   return process;
 }
 

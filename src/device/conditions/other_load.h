@@ -18,13 +18,14 @@ struct LoadSnapshot {
     std::int64_t pid = 0, parent = 0;
     std::string name;             // printable ASCII; other bytes become '?'
     std::optional<double> start;  // start time in seconds of LoadSnapshot::seconds' clock; absent: not known
-    double used = 0;              // CPU seconds of all threads
-    double with_children = 0;     // `used` plus the CPU seconds of waited-for children
+    double used_seconds = 0;      // CPU seconds of all threads
+    double seconds_with_children = 0;  // `used_seconds` plus those of waited-for children
   };
-  double seconds = 0;          // time on the device's clock
-  int cores = 0;               // number of online cores; 0: not known
-  std::optional<double> busy;  // non-idle CPU seconds of all cores; absent: not known
-  std::int64_t self = 0;       // the process that took the snapshot
+  double seconds = 0;                  // time on the device's clock
+  int cores = 0;                       // number of online cores; 0: not known
+  std::optional<double> busy_seconds;  // non-idle CPU seconds of all cores; absent: not known
+  std::int64_t self = 0;               // the process that took the snapshot
+
   std::vector<Process> processes;
 };
 

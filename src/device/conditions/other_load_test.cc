@@ -78,8 +78,8 @@ TEST(OtherLoad, ParsesProcStat) {
   EXPECT_EQ(process->pid, 1416);
   EXPECT_EQ(process->parent, 1367);
   EXPECT_EQ(process->name, "odd ) (name");
-  EXPECT_NEAR(process->used, 0.12, 1e-9);
-  EXPECT_NEAR(process->with_children, 0.15, 1e-9);
+  EXPECT_NEAR(process->used_seconds, 0.12, 1e-9);
+  EXPECT_NEAR(process->seconds_with_children, 0.15, 1e-9);
   EXPECT_NEAR(process->start.value(), 4443.08, 1e-9);
   const auto escapes = ParseProcStat("7 (\x1b[2J\n\xff\xc3) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
   ASSERT_TRUE(escapes);
@@ -107,10 +107,10 @@ TEST(OtherLoad, ParsesPsLines) {
   ASSERT_TRUE(process);
   EXPECT_EQ(process->pid, 402);
   EXPECT_EQ(process->parent, 1);
-  EXPECT_NEAR(process->used, 723.45, 1e-9);
+  EXPECT_NEAR(process->used_seconds, 723.45, 1e-9);
   EXPECT_EQ(process->name, "Some App");
   EXPECT_FALSE(process->start);
-  EXPECT_NEAR(ParsePs("1 0 2-01:00:05 launchd")->used, 49 * 3600 + 5, 1e-9);
+  EXPECT_NEAR(ParsePs("1 0 2-01:00:05 launchd")->used_seconds, 49 * 3600 + 5, 1e-9);
   for (const char* line : {"", "1", "1 0 0:01", "1 0 0:01 ", "x 0 0:01 a", "1 0 0:0x a", "1 0 : a",
                            "1 0 -1:00 a", "1 0 1:2:3:4:5:6:7:8:9:10:11:12:13 a", "1 0 99999999999999:00 a"})
     EXPECT_FALSE(ParsePs(line)) << line;
@@ -322,7 +322,7 @@ TEST(OtherLoad, ReadsThisMachineDirectlyAndByShell) {
     after = TakeLoadSnapshot(*device);
     ASSERT_TRUE(after);
     ASSERT_NE(Find(*after, busy.pid()), nullptr);
-  } while (Find(*after, busy.pid())->used < Find(*before, busy.pid())->used + 0.05);
+  } while (Find(*after, busy.pid())->used_seconds < Find(*before, busy.pid())->used_seconds + 0.05);
   const auto load = OtherLoadBetween(*before, *after);
   ASSERT_TRUE(load);
   EXPECT_GT(load->process_cores.value(), 0);

@@ -222,12 +222,13 @@ class LocalProcess : public Process {
     if (!input_) return false;
     std::string data(line);
     data += '\n';
-    std::size_t sent = 0;
+    std::size_t sent_bytes = 0;
     const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
-    while (sent < data.size()) {
-      const ssize_t count = WriteWithoutSigpipe(input_.number(), data.data() + sent, data.size() - sent);
+    while (sent_bytes < data.size()) {
+      const ssize_t count =
+          WriteWithoutSigpipe(input_.number(), data.data() + sent_bytes, data.size() - sent_bytes);
       if (count > 0) {
-        sent += static_cast<std::size_t>(count);
+        sent_bytes += static_cast<std::size_t>(count);
       } else if (errno == EAGAIN) {
         if (Clock::now() >= deadline) return false;
         struct pollfd ready = {input_.number(), POLLOUT, 0};
@@ -243,20 +244,20 @@ class LocalProcess : public Process {
   ReadResult ReadLine(std::string& line, double timeout_seconds) override {
     const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
     while (true) {
-      const std::size_t newline = buffer_.find('\n', searched_);
+      const std::size_t newline = buffer_.find('\n', searched_end_);
       if (newline != std::string::npos) {
-        line.assign(buffer_, returned_, newline - returned_);
-        returned_ = searched_ = newline + 1;
+        line.assign(buffer_, returned_end_, newline - returned_end_);
+        returned_end_ = searched_end_ = newline + 1;
         return ReadResult::kLine;
       }
       // Erase all returned lines at once, so that many short lines take linear time.
-      buffer_.erase(0, std::exchange(returned_, 0));
-      searched_ = buffer_.size();
+      buffer_.erase(0, std::exchange(returned_end_, 0));
+      searched_end_ = buffer_.size();
       if (buffer_.size() > kMaxLineBytes) return ReadResult::kTooLong;
       if (!output_) {
         if (buffer_.empty()) return ReadResult::kEnd;
         line = std::exchange(buffer_, {});
-        searched_ = 0;
+        searched_end_ = 0;
         return ReadResult::kLine;
       }
       if (interrupted_ && interrupted_()) return ReadResult::kInterrupted;
@@ -388,9 +389,9 @@ class LocalProcess : public Process {
   Descriptor input_, output_, errors_;
   Device::Sink on_stderr_;
   std::function<bool()> interrupted_;
-  std::string buffer_;        // stdout that was read
-  std::size_t returned_ = 0;  // ReadLine returned the lines before this offset
-  std::size_t searched_ = 0;  // there is no newline between `returned_` and this offset
+  std::string buffer_;            // stdout that was read
+  std::size_t returned_end_ = 0;  // ReadLine returned the lines before this offset
+  std::size_t searched_end_ = 0;  // there is no newline between `returned_end_` and this offset
   std::optional<Clock::time_point> exit_seen_;
   std::string last_errors_;
   std::optional<ExitStatus> status_;
@@ -440,7 +441,7 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   // Without pipe2, another thread could fork between pipe and FD_CLOEXEC, and its child would keep these
   // pipes open.
   static std::mutex mutex;
-  std::unique_lock starting(mutex);
+  std::unique_lock start_lock(mutex);
 #endif
   Pipe input, output, errors, failure, guard_ready;
   if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open() || !guard_ready.Open()) {
@@ -461,7 +462,7 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
                   output.write.number(), errors.write.number(), failure.write.number(), guard_ready);
   }
 #ifndef __linux__
-  starting.unlock();
+  start_lock.unlock();
 #endif
   input.read.Close();
   for (Pipe* pipe : {&output, &errors, &failure}) pipe->write.Close();

@@ -103,7 +103,7 @@ double ConditionsWatch::WaitUntilCool(std::optional<DeviceVitals>& vitals) {
     reason = vitals ? TooHotReason(*vitals) : "";
     if (reason.empty()) break;
     const double waited = options_.now() - start;
-    const double total = waited_ + waited;
+    const double total = waited_seconds_ + waited;
     if (waited >= options_.wait_seconds || total >= kMaxWaits * options_.wait_seconds) {
       gave_up_ = true;
       warnings_.push_back(fmt::format(
@@ -123,7 +123,7 @@ double ConditionsWatch::WaitUntilCool(std::optional<DeviceVitals>& vitals) {
   }
   if (readings > 0 && thermal_status_ > 0) vitals = Read(true);  // the status was read before the waiting
   const double waited = readings == 0 ? 0 : options_.now() - start;
-  waited_ += waited;
+  waited_seconds_ += waited;
   return waited;
 }
 

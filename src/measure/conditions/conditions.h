@@ -43,7 +43,7 @@ class ConditionsWatch {
   // read.
   std::optional<RoundConditions> BeforeRound(int launch, int round, int order);
 
-  double waited_seconds() const { return waited_; }
+  double waited_seconds() const { return waited_seconds_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -59,7 +59,7 @@ class ConditionsWatch {
   bool only_from_services_ = false;  // only Android's services report the temperature
   bool gave_up_ = false;             // stopped waiting, since the device does not get cooler
   bool warned_no_sensor_ = false;
-  double waited_ = 0;
+  double waited_seconds_ = 0;
   std::vector<std::string> warnings_;
 };
 

@@ -135,7 +135,7 @@ class Scheduler {
       UpdateData();
       hooks_.save();
       launch_seconds_.push_back(hooks_.now() - start);
-      launch_start_ = UsedSeconds();  // the next launch, if there is one, begins now
+      launch_start_seconds_ = UsedSeconds();  // the next launch, if there is one, begins now
 
       FitIfNeeded();
       UpdateData();
@@ -608,7 +608,7 @@ class Scheduler {
     input.launches = MinLaunchesWanted();
     input.launches_done = std::min(CompleteLaunches(), input.launches - 1);
     input.launches_given = options_.launches.has_value();
-    if (limit_) input.budget_seconds = std::max(0.0, *limit_ - launch_start_);
+    if (limit_) input.budget_seconds = std::max(0.0, *limit_ - launch_start_seconds_);
     for (std::size_t u = 0; u < units_.size(); ++u) {
       experiments_[u].burst_seconds.reset();
       const auto cost = experiments_[u].cost.Get();
@@ -648,7 +648,7 @@ class Scheduler {
     // The machine may have become slower since the fit, and this launch may already have taken longer.
     const double min_launch_seconds = shape_->lower_bound_seconds + FixedSeconds() - fitted_fixed_seconds_;
     const double needed_seconds =
-        std::max(launch_start_ + remaining_launches * min_launch_seconds,
+        std::max(launch_start_seconds_ + remaining_launches * min_launch_seconds,
                  UsedSeconds() + EndSeconds() + (remaining_launches - 1) * min_launch_seconds) +
         options_.after_seconds;
     const double reported = reported_seconds_.value_or(options_.max_seconds);
@@ -685,7 +685,7 @@ class Scheduler {
       if (Cost(u) && !IsGivenUp(u)) SetState(u, State::kMeasured);
     }
     if (options_.seconds_used > 0) launch_seconds_.push_back(options_.seconds_used / launches);
-    launch_start_ = UsedSeconds();
+    launch_start_seconds_ = UsedSeconds();
     FitIfNeeded();
   }
 
@@ -695,7 +695,7 @@ class Scheduler {
       experiment.launch = {};
     }
     early_end_ = EarlyEnd::kNone;
-    launch_start_ = UsedSeconds();
+    launch_start_seconds_ = UsedSeconds();
     needed_for_interval_ = CompleteLaunches() < stats::kMinLaunches;
     ReportShortLimit();
     Report(0, false);
@@ -881,7 +881,8 @@ class Scheduler {
   bool one_burst_ = false;
   EarlyEnd early_end_ = EarlyEnd::kNone;
   bool needed_for_interval_ = true;  // the confidence interval needs this launch
-  double launch_start_ = 0;          // seconds used when the launch began
+  double launch_start_seconds_ = 0;  // seconds used when the launch began
+
   double seconds_between_rounds_ = 0;
   int next_analysis_ = 10;                  // number of launches at the next interim analysis
   std::optional<double> reported_seconds_;  // reported seconds for the launches that an interval needs
