@@ -34,9 +34,9 @@ namespace etprof {
 
 // One operator of an experiment.
 struct OperatorRow : SpanStatistics {
-  std::size_t op = 0;    // index into Profile::operators
-  double mean_self = 0;  // ns; total_self / Breakdown::runs, which adds up over the operators
-  double share = 0;      // share of Method::execute, 0 to 1
+  std::size_t op = 0;       // index into Profile::operators
+  double mean_self_ns = 0;  // total_self / Breakdown::runs, which adds up over the operators
+  double share = 0;         // share of Method::execute, 0 to 1
 
   const Operator& Op(const Profile& profile) const { return profile.operators[op]; }
   const OperatorSource* Source(const Profile& profile) const {
@@ -48,7 +48,7 @@ struct OperatorRow : SpanStatistics {
     v.Flat(&OperatorRow::Op);
     v("runs", &OperatorRow::runs, {.meaning = "runs of the common set in which the operator ran"});
     v("total_ns", &OperatorRow::total_self, {.meaning = "self time over the common set", .min = kNoMinimum});
-    v("mean_ms", &OperatorRow::mean_self,
+    v("mean_ms", &OperatorRow::mean_self_ns,
       {.meaning = "total_ns over all runs of the common set: it adds up over operators",
        .scale = 1e6,
        .or_null = true});

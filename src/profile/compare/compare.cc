@@ -16,8 +16,8 @@
 namespace etprof {
 namespace {
 
-constexpr int kMinPreciseRounds = 9;   // intervals of fewer rounds are rough
-constexpr double kXnnpackTick = 1000;  // ns; XNNPACK's clock counts whole microseconds and rounds down
+constexpr int kMinPreciseRounds = 9;     // intervals of fewer rounds are rough
+constexpr double kXnnpackTickNs = 1000;  // ns; XNNPACK's clock counts whole microseconds and rounds down
 
 using BurstIndex = std::pair<int, int>;             // launch, round
 using BurstMedians = std::map<BurstIndex, double>;  // ns
@@ -54,7 +54,7 @@ struct SteadyRuns {
   const Profile& profile;
   std::map<BurstIndex, std::vector<std::size_t>> bursts;
   std::vector<std::size_t> runs;
-  // Indexed by operator: number of rounded times in its self time, each off by up to kXnnpackTick.
+  // Indexed by operator: rounded times in its self time, each off by up to kXnnpackTickNs.
   std::vector<int> roundings;
 
   explicit SteadyRuns(const Profile& steady_profile)
@@ -425,7 +425,7 @@ class Comparer {
   static double RoundingError(const SteadyRuns& steady, const std::vector<std::size_t>& operators,
                               double mean) {
     double error = 0;
-    for (const std::size_t op : operators) error += kXnnpackTick * steady.roundings[op];
+    for (const std::size_t op : operators) error += kXnnpackTickNs * steady.roundings[op];
     return error < mean ? -std::log1p(-error / mean) : std::numeric_limits<double>::infinity();
   }
 

@@ -17,9 +17,9 @@ namespace etprof {
 
 // The difference between the traced and untraced runs of an experiment.
 struct TracedGap {
-  double traced = 0;    // ns; mean of the runs over which operators and groups add up
-  double untraced = 0;  // ns; median, the headline
-  double relative() const { return traced / untraced - 1; }
+  double traced_ns = 0;    // mean of the common set, to which operators and groups add up
+  double untraced_ns = 0;  // median, the headline
+  double relative() const { return traced_ns / untraced_ns - 1; }
 };
 
 namespace finding {

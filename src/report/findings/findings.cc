@@ -40,7 +40,7 @@ TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
     TypeTime& sum = sums[op.type];
     sum.type = op.type;
     ++sum.operators;
-    sum.ns += row.mean_self;
+    sum.ns += row.mean_self_ns;
     if (!experiment.profile->program) continue;
     const std::string& reason = experiment.profile->program->operators[row.op].not_delegated_reason;
     if (!reason.empty()) AppendUnique(reason, sum.not_delegated);
@@ -337,7 +337,7 @@ class Finder {
       return is_in_group(experiment.profile->operators[row.op]);
     });
     if (found.operators > 1 && most_expensive != experiment.operators.end())
-      found.most_expensive = {most_expensive->op, most_expensive->mean_self};
+      found.most_expensive = {most_expensive->op, most_expensive->mean_self_ns};
     Add(found.time.ns, found);
   }
 
@@ -488,8 +488,8 @@ class Finder {
       finding::NotDelegated::Remedy& remedy = remedies[hint];
       remedy.text = hint;
       ++remedy.operators;
-      remedy.ns += row.mean_self;
-      removed.ns += row.mean_self;
+      remedy.ns += row.mean_self_ns;
+      removed.ns += row.mean_self_ns;
     }
     found.remedies = MapValues(remedies);
     std::ranges::stable_sort(found.remedies, std::ranges::greater(), &finding::NotDelegated::Remedy::ns);

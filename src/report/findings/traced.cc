@@ -10,7 +10,7 @@ namespace {
 // the cost of tracing.
 finding::TracingCause FindTracingCause(const ReportExperiment& experiment, const TracedGap& gap) {
   using Cause = finding::TracingCause::Kind;
-  const double difference = gap.traced - gap.untraced;
+  const double difference = gap.traced_ns - gap.untraced_ns;
   if (difference < 0) return {.kind = Cause::kDisturbedUntraced};
   if (!experiment.traced.min || !experiment.latency.min || !experiment.profile) return {};
   const double fastest_difference = *experiment.traced.min - *experiment.latency.min;
@@ -65,7 +65,7 @@ std::optional<Finding> FindTracingDiscrepancy(const ReportExperiment& experiment
   const auto gap = FindTracedGap(experiment);
   if (!gap || !TracedTimesDisagree(experiment)) return std::nullopt;
   return Finding{finding::TracingDiscrepancy{*gap, FindTracingCause(experiment, *gap)},
-                 std::fabs(gap->traced - gap->untraced)};
+                 std::fabs(gap->traced_ns - gap->untraced_ns)};
 }
 
 std::optional<Finding> FindTracedSpeedupDiscrepancy(const Comparison& comparison,

@@ -22,7 +22,7 @@ namespace etprof {
 struct NodeTime {
   std::vector<std::size_t> operators;  // indices into Profile::operators
   Nanoseconds total_self = 0;          // ns; sum over the common set of runs
-  double mean_self = 0;                // ns; total_self / number of runs in the common set
+  double mean_self_ns = 0;             // total_self / number of runs in the common set
   double share = 0;                    // share of Method::execute, 0 to 1
 };
 

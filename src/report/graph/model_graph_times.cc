@@ -168,7 +168,7 @@ class NodeTimer {
     NodeTime& time = graph_.nodes[node].times[index_];
     time.operators.push_back(row.op);
     time.total_self += row.total_self;
-    time.mean_self += row.mean_self;
+    time.mean_self_ns += row.mean_self_ns;
     time.share += row.share;
   }
 
@@ -199,11 +199,11 @@ std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, co
   const auto baseline = node.times.find(comparison.baseline),
              candidate = node.times.find(comparison.candidate);
   if (baseline == node.times.end() || candidate == node.times.end()) return std::nullopt;
-  if (baseline->second.mean_self <= 0 || candidate->second.mean_self <= 0) return std::nullopt;
+  if (baseline->second.mean_self_ns <= 0 || candidate->second.mean_self_ns <= 0) return std::nullopt;
   NodeComparison result;
   TimeComparison sums;
-  sums.baseline_ns = baseline->second.mean_self;
-  sums.candidate_ns = candidate->second.mean_self;
+  sums.baseline_ns = baseline->second.mean_self_ns;
+  sums.candidate_ns = candidate->second.mean_self_ns;
   const bool single = baseline->second.operators.size() == 1 && candidate->second.operators.size() == 1;
   for (const OperatorMatch& match : comparison.comparison.operators) {
     // If the runs cannot be compared, the verdict of each operator says so.

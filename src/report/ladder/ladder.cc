@@ -250,7 +250,7 @@ class LadderBuilder {
     }
     const ReportExperiment& experiment = ExperimentAt(here);
     for (const OperatorRow& row : experiment.operators)
-      ladder_.operators[rows[row.op]].At(here).ns = row.mean_self;
+      ladder_.operators[rows[row.op]].At(here).ns = row.mean_self_ns;
   }
 
   // The pairs of operators in the same row; absent if a setting has no trace.

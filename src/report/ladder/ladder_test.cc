@@ -155,7 +155,7 @@ TEST(Ladder, MatchesRenamedOperators) {
       sum += row.cells[0][l].ns.value_or(0);
     }
     double expected = 0;
-    for (const OperatorRow& row : experiment.operators) expected += row.mean_self;
+    for (const OperatorRow& row : experiment.operators) expected += row.mean_self_ns;
     EXPECT_EQ(count, experiment.operators.size());
     EXPECT_NEAR(sum, expected, 1e-6 * expected);
   }

@@ -23,7 +23,7 @@ class MatrixBuilder {
     for (const OperatorRow& row : experiment.operators) {
       row_of_operator_[row.op] = matrix_.operators.size();
       const Operator& op = experiment.profile->operators[row.op];
-      matrix_.operators.push_back({op.name, row.op, KeyText(op.key), row.mean_self});
+      matrix_.operators.push_back({op.name, row.op, KeyText(op.key), row.mean_self_ns});
     }
   }
 

@@ -108,7 +108,7 @@ TEST(Matrix, KeepsTheBaselinesTimesIfACandidateHasNoTrace) {
     for (const MatrixRow& row : matrix.groups) groups += row.baseline_ns.value();
     const ReportExperiment& baseline = report.experiments[0];
     double total = 0;
-    for (const OperatorRow& row : baseline.operators) total += row.mean_self;
+    for (const OperatorRow& row : baseline.operators) total += row.mean_self_ns;
     EXPECT_NEAR(operators, total, 1e-6);
     EXPECT_NEAR(groups, *baseline.MeanExecute(), 1e-6);
   }

@@ -132,14 +132,14 @@ void AddOperators(ReportExperiment& out) {
     if (op.key.kind == SpanKind::kDelegateCall) ++out.delegate_calls;
     if (!IsOperator(op)) continue;
     OperatorRow row{profile.statistics[i], i};
-    row.mean_self = QuotientIfDefined(row.total_self, runs).value_or(0);
+    row.mean_self_ns = QuotientIfDefined(row.total_self, runs).value_or(0);
     row.share = QuotientIfDefined(row.total_self, out.groups.total).value_or(0);
     if (op.portable) ++out.portable_kernels;
     if (!op.category.known) unknown.insert(op.type);
     if (op.category.group == OperatorGroup::kDataMovement) {
       MovementSum& sum = out.movement[MovementKind(op)];
       ++sum.operators;
-      sum.ns += row.mean_self;
+      sum.ns += row.mean_self_ns;
     }
     out.operators.push_back(std::move(row));
   }

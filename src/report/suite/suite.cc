@@ -237,7 +237,7 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
   if (!unmodified.profile) return;
   for (const OperatorRow& row : unmodified.operators) {
     if (cell.operators.size() == kMaxListedOperators) break;
-    cell.operators.push_back({unmodified.profile->operators[row.op].name, row.mean_self, row.share});
+    cell.operators.push_back({unmodified.profile->operators[row.op].name, row.mean_self_ns, row.share});
   }
 }
 

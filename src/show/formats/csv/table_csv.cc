@@ -125,7 +125,7 @@ struct OperatorCsvRow : ExperimentCsvRow {
       {.meaning = "1: a kernel that is not delegated"});
     v("runs", &OperatorRow::runs, {.meaning = kRunsOfOperator});
     v("total_ms", &OperatorRow::total_self, kSelfTotal);
-    v("mean_ms", &OperatorRow::mean_self,
+    v("mean_ms", &OperatorRow::mean_self_ns,
       kMs.WithMeaning("`total_ms` over all runs of the common set: it adds up over operators"));
     v("pct_total",
       [](Record record) { return MaybePercent(record.source.total_self, record.experiment.groups.total); },

@@ -168,7 +168,7 @@ class GraphRenderer {
     if (found == node.times.end()) return;
     const NodeTime& time = found->second;
     const Profile& profile = *Experiment(experiment).profile;
-    list.Add(label + "time", MsText(time.mean_self));
+    list.Add(label + "time", MsText(time.mean_self_ns));
     list.Add(label + "share", PercentText(time.share));
     for (const std::size_t op : time.operators) {
       const Operator& profiled = profile.operators[op];
@@ -212,7 +212,7 @@ class GraphRenderer {
         sum.path = fmt::format("{}", fmt::join(node.group.begin(),
                                                node.group.begin() + static_cast<std::ptrdiff_t>(depth), "."));
         for (const auto& [experiment, time] : node.times) {
-          sum.times[experiment].first += time.mean_self;
+          sum.times[experiment].first += time.mean_self_ns;
           sum.times[experiment].second += time.share;
         }
         if (node.kind == NodeKind::kDelegated || node.kind == NodeKind::kDelegate ||
@@ -255,7 +255,7 @@ class GraphRenderer {
       if (experiment.groups.runs == 0) continue;
       attributes[label + "Method::execute"] = MsText(static_cast<double>(experiment.groups.total) / runs);
       double operators = 0;
-      for (const OperatorRow& row : experiment.operators) operators += row.mean_self;
+      for (const OperatorRow& row : experiment.operators) operators += row.mean_self_ns;
       attributes[label + "operators"] = MsText(operators);
       for (const AdditiveRow& row : experiment.groups.rows) {
         const bool is_overhead = row.name == OperatorGroupName(OperatorGroup::kFrameworkOverhead) ||
@@ -317,7 +317,7 @@ void RenderExplorerTimes(const ExplorerModel& model, std::size_t experiment, std
       gradient,
       [&](const ModelNode& node) {
         const auto time = node.times.find(experiment);
-        return time == node.times.end() ? Json(nullptr) : Json{{"value", Ms(time->second.mean_self)}};
+        return time == node.times.end() ? Json(nullptr) : Json{{"value", Ms(time->second.mean_self_ns)}};
       },
       out);
 }

@@ -503,11 +503,11 @@ class FindingFormatter {
     return {
         FormatText("Traced runs take {} (mean), {} than the untraced median of {}. Operator times are from "
                    "traced runs, so no upper bounds are reported. {}",
-                   Time{gap.traced}, GapText(gap), Time{gap.untraced}, LikelyCause(discrepancy)),
-        {FormatText("traced: fastest {}, mean {}", Time{experiment_.traced.min.value_or(gap.traced)},
-                    Time{gap.traced}),
-         FormatText("untraced: fastest {}, median {}", Time{experiment_.latency.min.value_or(gap.untraced)},
-                    Time{gap.untraced})},
+                   Time{gap.traced_ns}, GapText(gap), Time{gap.untraced_ns}, LikelyCause(discrepancy)),
+        {FormatText("traced: fastest {}, mean {}", Time{experiment_.traced.min.value_or(gap.traced_ns)},
+                    Time{gap.traced_ns}),
+         FormatText("untraced: fastest {}, median {}",
+                    Time{experiment_.latency.min.value_or(gap.untraced_ns)}, Time{gap.untraced_ns})},
         fmt::format("mean Method::execute of the traced runs / median of the untraced ones, reported beyond "
                     "{}; tracing overhead is the likely cause where the fastest runs are apart by at least "
                     "half as much, and by at most 10 µs per event",
@@ -537,8 +537,8 @@ class FindingFormatter {
       for (const auto& [variant, traced_gap] :
            {std::pair{&Baseline(), *discrepancy.baseline}, std::pair{&experiment_, *discrepancy.candidate}}) {
         texts.evidence.push_back(FormatText("{}: mean of traced runs {}, median of untraced runs {}. {}",
-                                            variant->label, Time{traced_gap.gap.traced},
-                                            Time{traced_gap.gap.untraced}, LikelyCause(traced_gap)));
+                                            variant->label, Time{traced_gap.gap.traced_ns},
+                                            Time{traced_gap.gap.untraced_ns}, LikelyCause(traced_gap)));
       }
     }
     texts.text += " Use the measured speedup: those of groups and operators are distorted.";

@@ -40,7 +40,7 @@ Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& 
     const Operator& op = experiment.profile->operators[operator_row.op];
     Row& row = table.AddRow(
         op.name + names.Location(operator_row.op), std::string(OperatorGroupName(op.category.group)),
-        RunsOn(op), op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(), Time{operator_row.mean_self},
+        RunsOn(op), op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(), Time{operator_row.mean_self_ns},
         Share{operator_row.share}, OptionalCell<Time>(operator_row.self.p50),
         operator_row.self.n >= stats::kMinValuesForP99 ? OptionalCell<Time>(operator_row.self.p99) : Cell(),
         OptionalCell<Share>(operator_row.self.cv));
@@ -239,7 +239,7 @@ Table MakePortableTable(const ReportExperiment& experiment) {
     if (!op.portable) continue;
     Row& row =
         table.AddRow(op.type, std::string(op.category.name), LayerName(profile, operator_row.op).value_or(""),
-                     SourceLineName(profile, operator_row.op).value_or(""), Time{operator_row.mean_self},
+                     SourceLineName(profile, operator_row.op).value_or(""), Time{operator_row.mean_self_ns},
                      Share{operator_row.share},
                      profile.program ? profile.program->operators[operator_row.op].not_delegated_reason : "");
     if (table.rows.size() > kPageOperators) row.visibility = Visibility::kFolded;
