@@ -131,7 +131,7 @@ struct ChangeRow {
     v("key", "text", [](R row) { return row.op != nullptr ? Text(row.op->key) : nb::none(); });
     v("share", "float64",
       [](R row) { return row.op != nullptr ? std::optional(row.op->share) : std::nullopt; });
-    v("commit", "text", [commit](R row) { return commit(row, row.change.at); });
+    v("commit", "text", [commit](R row) { return commit(row, row.change.first_run); });
     v("after", "text", [commit](R row) { return commit(row, row.change.before); });
     v("not_after", "text", [commit](R row) { return commit(row, row.change.after); });
     v("change", "float64", [](R row) { return row.change.growth; });
@@ -141,7 +141,7 @@ struct ChangeRow {
     v("relative", "bool", [](R row) { return row.op != nullptr ? row.op->relative : row.trend.relative; });
     v("cause", "name", [](R row) { return Text(GetName(row.change.cause)); });
     v("differs", "text", [](R row) { return Text(row.change.differs); });
-    v("counts", "bool", [](R row) { return row.change.counts; });
+    v("counts", "bool", [](R row) { return row.change.is_relevant; });
   }
 };
 

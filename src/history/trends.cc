@@ -26,10 +26,10 @@ TrendValue MakeTrendValue(const std::vector<double>& logs) {
   const stats::InterquartileMean mean = stats::ComputeInterquartileMean(logs);
   const TrendValue value{std::exp(mean.log), std::nullopt, std::nullopt};
   if (!mean.standard_error || mean.degrees_of_freedom < 1) return value;
-  const double half = *mean.standard_error == 0
-                          ? 0
-                          : *mean.standard_error * stats::CriticalValue(0.95, mean.degrees_of_freedom);
-  const double low = std::exp(mean.log - half), high = std::exp(mean.log + half);
+  const double half_width = *mean.standard_error == 0
+                                ? 0
+                                : *mean.standard_error * stats::CriticalValue(0.95, mean.degrees_of_freedom);
+  const double low = std::exp(mean.log - half_width), high = std::exp(mean.log + half_width);
   if (low == 0 || !std::isfinite(high)) return value;  // the interval would be unbounded
   return {value.middle, low, high};
 }
@@ -151,7 +151,7 @@ TestedRuns SelectOperatorRuns(const TrendData& data, const OperatorTimes& op) {
 std::optional<std::string> AcceptanceReason(const TrendChange& change, const TrendData& data,
                                             const std::string& since) {
   std::optional<std::string> reason;
-  const auto points = std::span(data.points).subspan(change.at);
+  const auto points = std::span(data.points).subspan(change.first_run);
   const auto is_since = [&](const std::string& commit) { return commit.starts_with(since); };
   if (!since.empty() && std::ranges::any_of(points, is_since, &TrendPoint::commit)) reason = "";
   for (const Acceptance& acceptance : data.accepted) {
@@ -165,7 +165,7 @@ TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& t
                             const TrendOptions& options, bool is_operator) {
   TrendChange change;
   change.before = tested.point_of_run[found.earliest - 1];
-  change.at = tested.point_of_run[found.at];
+  change.first_run = tested.point_of_run[found.first_run];
   change.after = tested.point_of_run[found.latest];
   change.growth = std::expm1(found.log_size);
   change.low = std::expm1(found.log_low);
@@ -196,31 +196,31 @@ TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& t
   const bool may_be_code = change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown;
   const bool is_large = std::abs(found.log_size) >= std::log1p(options.min_change);
   change.accepted = AcceptanceReason(change, trend.data, options.since);
-  change.counts = may_be_code && is_large && !change.accepted;
+  change.is_relevant = may_be_code && is_large && !change.accepted;
   return change;
 }
 
 void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double min_change, double level,
                   Trend& trend) {
   const double log_min_change = std::log1p(min_change);
-  trend.shows_after = stats::RunsToDetect(found, log_min_change, level);
-  const bool can_show = runs >= stats::kMinSeriesRuns && trend.shows_after &&
-                        *trend.shows_after <= std::max(found.last_runs, std::size_t{2});
-  if (!can_show) {
-    // Assume that the next runs are like these.
-    stats::ChangePoints longer = found;
+  trend.runs_to_detect = stats::RunsToDetect(found, log_min_change, level);
+  const bool can_detect = runs >= stats::kMinSeriesRuns && trend.runs_to_detect &&
+                          *trend.runs_to_detect <= std::max(found.last_runs, std::size_t{2});
+  if (!can_detect) {  // Assume that the next runs are like these.
+    stats::ChangePoints extended = found;
     const std::size_t min = runs < stats::kMinSeriesRuns ? stats::kMinSeriesRuns - runs : 1;
-    for (std::size_t more = min; more <= 1000 && !trend.more_runs; ++more) {
-      longer.last_runs = found.last_runs + more;
-      const auto shows = stats::RunsToDetect(longer, log_min_change, level, longer.last_runs);
-      if (shows || !found.run_sd) trend.more_runs = more;
+    for (std::size_t more = min; more <= 1000 && !trend.missing_runs; ++more) {
+      extended.last_runs = found.last_runs + more;
+      const auto extended_runs_to_detect =
+          stats::RunsToDetect(extended, log_min_change, level, extended.last_runs);
+      if (extended_runs_to_detect || !found.run_sd) trend.missing_runs = more;
     }
   }
   const bool slower = std::ranges::any_of(
-      trend.changes, [](const TrendChange& change) { return change.counts && change.low > 0; });
-  trend.decision = slower     ? GateDecision::kFail
-                   : can_show ? GateDecision::kPass
-                              : GateDecision::kInconclusive;
+      trend.changes, [](const TrendChange& change) { return change.is_relevant && change.low > 0; });
+  trend.decision = slower       ? GateDecision::kFail
+                   : can_detect ? GateDecision::kPass
+                                : GateDecision::kInconclusive;
 }
 
 // Tests the latency, or the self times of report.operator_name.

@@ -41,7 +41,7 @@ const std::string& GetCommit(const Trend& trend, std::size_t run);
 // A change of the level of a series. Runs are indices into TrendData::points.
 struct TrendChange {
   std::size_t before = 0;                // last run that certainly has the old level
-  std::size_t at = 0;                    // run with which the new level most likely begins
+  std::size_t first_run = 0;             // run with which the new level most likely begins
   std::size_t after = 0;                 // first run that certainly has the new level
   double growth = 0, low = 0, high = 0;  // new / old - 1, with its interval
   double p_value = 1;
@@ -50,7 +50,7 @@ struct TrendChange {
   // The reason for accepting the change ("": no reason was given); absent: the change is not accepted. From
   // TrendOptions::since and TrendData::accepted.
   std::optional<std::string> accepted = {};
-  bool counts = true;  // fails the check: may come from the code, is not too small, and is not accepted
+  bool is_relevant = true;  // may come from the code, is not too small, and is not accepted
 
   static constexpr const char* kSchemaName = "trend_change";
   static void Describe(auto& v) {
@@ -59,7 +59,7 @@ struct TrendChange {
       return
           [run](const C& change, const Trend& trend) -> const auto& { return GetCommit(trend, change.*run); };
     };
-    v("commit", commit(&C::at), {.meaning = "with which the new level most likely begins"});
+    v("commit", commit(&C::first_run), {.meaning = "with which the new level most likely begins"});
     v("after", commit(&C::before), {.meaning = "the last that certainly has the old level"});
     v("not_after", commit(&C::after), {.meaning = "the first that certainly has the new level"});
     v("growth", &C::growth, {.meaning = "new / old - 1"});
@@ -70,7 +70,7 @@ struct TrendChange {
     v("differs", &C::differs,
       {.meaning = "what else differs: \"kernel 6.1 -> 6.6\"; null: nothing known", .or_null = true});
     v("accepted", &C::accepted, {.meaning = "why it is accepted (may be empty); null: it is not"});
-    v("counts", &C::counts, {.meaning = "for the result: of the code, not too small, and not accepted"});
+    v("counts", &C::is_relevant, {.meaning = "for the result: of the code, not too small, and not accepted"});
   }
 };
 
@@ -102,8 +102,10 @@ struct Trend {
   std::vector<OperatorTrend> operators;  // operators that changed, by decreasing share
   std::size_t tested_operators = 0;
   GateDecision decision = GateDecision::kInconclusive;  // decided by the latency
-  std::optional<std::size_t> shows_after;  // runs at a new level until a change of `min_change` is detected
-  std::optional<std::size_t> more_runs;    // runs until such a change is detectable; absent: now, or never
+  // The number of runs at a new level until a change of `min_change` is detected.
+  std::optional<std::size_t> runs_to_detect;  // The number of further runs until such a change can be
+                                              // detected; absent: it can be now, or never.
+  std::optional<std::size_t> missing_runs;
 
   static constexpr const char* kSchemaName = "trend";
   static void Describe(auto& v) {
@@ -138,7 +140,7 @@ struct Trend {
       {.meaning = "latency of the last measurement; null: not known"});
     v("noise", &T::run_sd,
       {.meaning = "standard deviation of measurements of one level, relative; null: not known"});
-    v("more_measurements", &T::more_runs,
+    v("more_measurements", &T::missing_runs,
       {.meaning = "that it needs to show a change of `smallest`; null: none, or no number is enough"});
     v("changes", &T::changes, {.meaning = "of its level, by place"});
     v("operators", &T::operators, {.meaning = "whose self time changed"});

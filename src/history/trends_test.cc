@@ -60,7 +60,7 @@ TEST(Trends, ChangesOfTheCodeFail) {
   const Trend& base = report.trends[0];
   ASSERT_EQ(base.changes.size(), 1U);
   EXPECT_TRUE(base.relative);
-  EXPECT_EQ(base.changes[0].at, 18U);
+  EXPECT_EQ(base.changes[0].first_run, 18U);
   EXPECT_LE(base.changes[0].before, 17U);
   EXPECT_GE(base.changes[0].after, 18U);
   EXPECT_EQ(base.changes[0].cause, ChangeCause::kCode);
@@ -100,7 +100,7 @@ TEST(Trends, ChangesOfTheMachineShowInTheReference) {
   EXPECT_EQ(report.decision, GateDecision::kPass);
   EXPECT_THAT(report.trends[0].changes, testing::IsEmpty());
   ASSERT_EQ(report.trends[1].changes.size(), 1U);
-  EXPECT_EQ(report.trends[1].changes[0].at, 12U);
+  EXPECT_EQ(report.trends[1].changes[0].first_run, 12U);
   EXPECT_EQ(report.trends[1].changes[0].cause, ChangeCause::kMachine);
 }
 
@@ -182,7 +182,7 @@ TEST(Trends, SmallSignificantChangesPass) {
   const HistoryReport report = FindTrends(simulated.Data(), "", {.min_change = 0.04, .since = ""});
   EXPECT_EQ(report.decision, GateDecision::kPass);
   ASSERT_EQ(report.trends[0].changes.size(), 1U);
-  EXPECT_FALSE(report.trends[0].changes[0].counts);
+  EXPECT_FALSE(report.trends[0].changes[0].is_relevant);
 }
 
 // The change is one clock tick: 1 ns of 1 ms.
@@ -226,12 +226,12 @@ TEST(Trends, ReportsHowManyMoreRunsAreNeeded) {
   simulated.runs = 4;
   const HistoryReport short_history = FindTrends(simulated.Data(), "");
   EXPECT_EQ(short_history.decision, GateDecision::kInconclusive);
-  EXPECT_GE(short_history.trends[0].more_runs.value(), 4U);
+  EXPECT_GE(short_history.trends[0].missing_runs.value(), 4U);
   simulated.runs = 30;
   simulated.noise = 0.06;
   const HistoryReport noisy = FindTrends(simulated.Data(), "");
   EXPECT_EQ(noisy.decision, GateDecision::kInconclusive);
-  EXPECT_GT(noisy.trends[0].more_runs.value(), 10U);
+  EXPECT_GT(noisy.trends[0].missing_runs.value(), 10U);
 }
 
 TEST(Trends, FindsChangesOfANamedOperator) {
@@ -241,7 +241,7 @@ TEST(Trends, FindsChangesOfANamedOperator) {
     data[0].points[i].self.mean = 1e5 + static_cast<double>(i % 3) * 100 + (i >= 10 ? 2e4 : 0);
   const HistoryReport report = FindTrends(data, "GEMM");
   ASSERT_EQ(report.trends[0].changes.size(), 1U);
-  EXPECT_EQ(report.trends[0].changes[0].at, 10U);
+  EXPECT_EQ(report.trends[0].changes[0].first_run, 10U);
   EXPECT_NEAR(report.trends[0].changes[0].growth, 0.2, 0.01);
 }
 
@@ -297,7 +297,7 @@ TEST(Trends, FindsTheOperatorThatChangedAndItsCause) {
     EXPECT_TRUE(base.operators[0].relative);
     ASSERT_EQ(base.operators[0].changes.size(), 1U);
     const TrendChange& change = base.operators[0].changes[0];
-    EXPECT_EQ(change.at, 18U);
+    EXPECT_EQ(change.first_run, 18U);
     EXPECT_LE(change.before, 17U);
     EXPECT_GE(change.after, 18U);
     EXPECT_EQ(change.cause, ChangeCause::kCode);

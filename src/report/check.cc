@@ -73,7 +73,7 @@ class CheckAssembler {
     result_.folder = report_.run.folder.string();
     result_.generated_at = report_.run.generated_at;
     result_.seconds = report_.run.schedule.seconds;
-    result_.false_discovery = limits_.false_discovery;
+    result_.false_discovery_rate = limits_.false_discovery_rate;
     result_.require_conclusive = limits_.require_conclusive;
     result_.where = report_.run.platform;
     if (report_.run.device && report_.run.device->cores > 0)
@@ -396,7 +396,7 @@ class CheckAssembler {
   void DecideClaimsOfPairs() {
     const ScheduleData& schedule = report_.run.schedule;
     GateOptions options;
-    options.false_discovery = limits_.false_discovery;
+    options.false_discovery_rate = limits_.false_discovery_rate;
     if (schedule.interim_confidence > 0 && schedule.confidence > 0 && schedule.confidence < 1)
       options.interim_share = (1 - schedule.interim_confidence) / (1 - schedule.confidence);
     std::vector<GateClaim> claims;
@@ -459,7 +459,7 @@ class CheckAssembler {
       }
     }
     const std::vector<stats::OperatorVerdict> verdicts =
-        stats::DecideVerdicts(estimates, limits_.false_discovery, 0);
+        stats::DecideVerdicts(estimates, limits_.false_discovery_rate, 0);
     for (std::size_t i = 0; i < tested_operators.size(); ++i) {
       if (!verdicts[i].significant) continue;
       const auto& [part, match] = tested_operators[i];

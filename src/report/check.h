@@ -25,7 +25,7 @@ struct CheckLimits {
   std::optional<double> memory_growth;         // peak memory of a launch
   std::optional<double> load_slowdown;         // time to load program and method
   std::optional<double> instruction_growth;    // counted instructions of a run
-  double false_discovery = 0.05;
+  double false_discovery_rate = 0.05;
   bool require_conclusive = false;  // an inconclusive pair counts as failed
 
   std::optional<double> FirstTokenSlowdown() const {
@@ -235,7 +235,7 @@ struct CheckReport {
   bool error = false;                                   // a pair could not be measured
   std::vector<CheckPair> pairs;
   std::vector<std::string> notes;
-  double false_discovery = 0.05;
+  double false_discovery_rate = 0.05;
   bool require_conclusive = false;
 
   std::string_view Result() const { return ResultName(decision, error); }
@@ -252,7 +252,7 @@ struct CheckReport {
       {.meaning = "when the measurement began, UTC; null: not known", .or_null = true});
     v("run_directory", &C::folder, {.meaning = "null: two stored runs were compared", .or_null = true});
     v("seconds", &C::seconds, {.meaning = "that measuring took; 0 where it is not known", .min = 0});
-    v("false_discovery", &C::false_discovery,
+    v("false_discovery", &C::false_discovery_rate,
       {.meaning = "rate that is controlled over all checks together", .min = 0, .max = 1, .exclusive = true});
     v("require_conclusive", &C::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
     v("pairs", &C::pairs, {.meaning = "baselines with candidates"});

@@ -59,10 +59,10 @@ class Finder {
     ChangePoints change_points;
     if (values_.size() >= kMinSeriesRuns) {
       change_points.p_value = SplitRange({0, values_.size(), options_.level}, options_.p_value);
-      std::ranges::sort(changes_, {}, &LevelChange::at);
+      std::ranges::sort(changes_, {}, &LevelChange::first_run);
       for (std::size_t i = 0; i < changes_.size(); ++i) {
-        const std::size_t from = i == 0 ? 0 : changes_[i - 1].at;
-        RefineChange(changes_[i], from, i + 1 < changes_.size() ? changes_[i + 1].at : values_.size());
+        const std::size_t from = i == 0 ? 0 : changes_[i - 1].first_run;
+        RefineChange(changes_[i], from, i + 1 < changes_.size() ? changes_[i + 1].first_run : values_.size());
       }
     }
     SetSpread(change_points);
@@ -73,7 +73,7 @@ class Finder {
 
   // The best split of runs [from, to), and the number of permutations with at least its gain.
   struct Split {
-    std::size_t from = 0, at = 0;
+    std::size_t from = 0, middle = 0;
     double gain = 0;
     bool exceeds_rounding = false;  // the gain is more than rounding error
     std::vector<RunValue> shuffled;
@@ -83,12 +83,12 @@ class Finder {
   };
   Split BestSplitIn(std::size_t from, std::size_t to) const {
     Split split;
-    split.from = split.at = from;
+    split.from = split.middle = from;
     if (to - from < kMinSeriesRuns / 2) return split;
     const std::span<const RunValue> values(values_.data() + from, to - from);
     const std::vector<double> gains = Gains(values, from, kMinSegmentRuns);
     const auto best = std::ranges::max_element(gains);
-    split.at = from + static_cast<std::size_t>(best - gains.begin());
+    split.middle = from + static_cast<std::size_t>(best - gains.begin());
     split.gain = *best;
     split.exceeds_rounding = !IsRounding(split.gain, values);
     split.shuffled.assign(values.begin(), values.end());
@@ -227,11 +227,11 @@ class Finder {
       return p_value;
     }
     LevelChange change;
-    change.at = change.earliest = change.latest = split.at;
+    change.first_run = change.earliest = change.latest = split.middle;
     change.p_value = p_value;
     changes_.push_back(change);
-    SplitRange({range.from, split.at, range.level / 2});
-    SplitRange({split.at, range.to, range.level / 2});
+    SplitRange({range.from, split.middle, range.level / 2});
+    SplitRange({split.middle, range.to, range.level / 2});
     return p_value;
   }
 
@@ -248,23 +248,24 @@ class Finder {
   }
 
   void RefineChange(LevelChange& change, std::size_t from, std::size_t to) {
-    if (change.at - from > kMaxIntervalRuns) from = change.at - kMaxIntervalRuns;
-    if (to - change.at > kMaxIntervalRuns) to = change.at + kMaxIntervalRuns;
+    if (change.first_run - from > kMaxIntervalRuns) from = change.first_run - kMaxIntervalRuns;
+    if (to - change.first_run > kMaxIntervalRuns) to = change.first_run + kMaxIntervalRuns;
     const std::span<const RunValue> values(values_.data() + from, to - from);
     std::vector<double> gains = Gains(values, from, kMinSegmentRuns);
-    change.at = from + static_cast<std::size_t>(std::ranges::max_element(gains) - gains.begin());
+    change.first_run = from + static_cast<std::size_t>(std::ranges::max_element(gains) - gains.begin());
     gains = Gains(values, from, 1);
     const double best = *std::ranges::max_element(gains);
-    change.earliest = change.latest = change.at;
-    change.log_size = StepSize(from, change.at, to);
-    WidenSize(change, from, change.at, to);
-    // Simulate a step at each possible place: add it to the permuted residuals of the runs.
+    change.earliest = change.latest = change.first_run;
+    change.log_size = StepSize(from, change.first_run, to);
+    WidenSize(change, from, change.first_run,
+              to);  // Simulate a step at each possible place: add it to the permuted residuals of the runs.
+
     std::vector<RunValue> residuals(values.begin(), values.end());
-    const double left = ComputeMean(from, change.at), right = ComputeMean(change.at, to);
+    const double left = ComputeMean(from, change.first_run), right = ComputeMean(change.first_run, to);
     const auto count = static_cast<double>(values.size());
     const double correction = count > 2 ? std::sqrt(count / (count - 2)) : 1;  // two levels are estimated
     for (std::size_t i = 0; i < residuals.size(); ++i)
-      residuals[i].log = correction * (residuals[i].log - (from + i < change.at ? left : right));
+      residuals[i].log = correction * (residuals[i].log - (from + i < change.first_run ? left : right));
     const int max_large_draws =
         static_cast<int>(kPlaceLevelFactor * (1 - options_.confidence) * (kIntervalPermutations + 1));
     std::vector<RunValue> simulated;
@@ -303,11 +304,11 @@ class Finder {
     if (at - from < kMinSegmentRuns || to - at < kMinSegmentRuns || to - from < 3) return;
     const std::span<const RunValue> runs(values_.data() + from, to - from);
     const double squares = SumOfSquares(runs.first(at - from)) + SumOfSquares(runs.subspan(at - from));
-    const auto freedom = static_cast<double>(to - from - 2);
-    const double error = std::sqrt(squares / freedom *
+    const auto degrees_of_freedom = static_cast<double>(to - from - 2);
+    const double error = std::sqrt(squares / degrees_of_freedom *
                                    (1 / ComputeWeightedMean(runs.first(at - from)).weights +
                                     1 / ComputeWeightedMean(runs.subspan(at - from)).weights));
-    const double half_width = error == 0 ? 0 : CriticalValue(options_.confidence, freedom) * error;
+    const double half_width = error == 0 ? 0 : CriticalValue(options_.confidence, degrees_of_freedom) * error;
     const double size = StepSize(from, at, to);
     const bool is_first = change.log_low == 0 && change.log_high == 0;
     change.log_low = is_first ? size - half_width : std::min(change.log_low, size - half_width);
@@ -318,7 +319,7 @@ class Finder {
     double squares = 0;
     std::size_t from = 0;
     for (std::size_t i = 0; i <= changes_.size(); ++i) {
-      const std::size_t to = i < changes_.size() ? changes_[i].at : values_.size();
+      const std::size_t to = i < changes_.size() ? changes_[i].first_run : values_.size();
       if (to > from) squares += SumOfSquares(std::span(values_).subspan(from, to - from));
       change_points.last_runs = to - from;
       from = to;

@@ -29,8 +29,8 @@ struct ChangePointOptions {
 };
 
 struct LevelChange {
-  std::size_t at = 0;                    // the first run of the new level
-  std::size_t earliest = 0, latest = 0;  // 95% interval of `at`, both ends included
+  std::size_t first_run = 0;             // the first run of the new level
+  std::size_t earliest = 0, latest = 0;  // 95% interval of `first_run`, both ends included
   double log_size = 0;                   // new level - old level
   double log_low = 0, log_high = 0;
   double p_value = 1;  // p-value of the split that found this change
@@ -54,7 +54,8 @@ struct RunValue {
 };
 
 struct ChangePoints {
-  std::vector<LevelChange> changes;  // sorted by `at`
+  std::vector<LevelChange> changes;  // by `first_run`
+
   std::vector<RunValue> runs;
   double p_value = 1;  // p-value of the first split, for the hypothesis of no change at all
   // The standard deviation of runs around their level (log scale), and the part of it that the spread of

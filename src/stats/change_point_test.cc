@@ -55,7 +55,7 @@ TEST(ChangePoints, FindsAStepAtItsPlaceWithItsSize) {
   const ChangePoints change_points = FindChangePoints(series.Stepped(30, 18, 0.05));
   ASSERT_EQ(change_points.changes.size(), 1U);
   const LevelChange& change = change_points.changes[0];
-  EXPECT_EQ(change.at, 18U);
+  EXPECT_EQ(change.first_run, 18U);
   EXPECT_LE(change.earliest, 18U);
   EXPECT_GE(change.latest, 18U);
   EXPECT_LE(change.latest - change.earliest, 2U);
@@ -83,8 +83,8 @@ TEST(ChangePoints, FindsSeveralChanges) {
   for (int i = 0; i < 60; ++i) runs.push_back(series.Next(i < 20 ? 0 : i < 40 ? 0.08 : 0.03, i));
   const ChangePoints change_points = FindChangePoints(runs);
   ASSERT_EQ(change_points.changes.size(), 2U);
-  EXPECT_EQ(change_points.changes[0].at, 20U);
-  EXPECT_EQ(change_points.changes[1].at, 40U);
+  EXPECT_EQ(change_points.changes[0].first_run, 20U);
+  EXPECT_EQ(change_points.changes[1].first_run, 40U);
   EXPECT_GT(change_points.changes[0].log_low, 0);
   EXPECT_LT(change_points.changes[1].log_high, 0);
 }
@@ -106,7 +106,7 @@ TEST(ChangePoints, AreExactWithoutSpread) {
   for (std::size_t i = 6; i < 12; ++i) runs[i].logs = {14.2, 14.2, 14.2};
   const ChangePoints change_points = FindChangePoints(runs);
   ASSERT_EQ(change_points.changes.size(), 1U);
-  EXPECT_EQ(change_points.changes[0].at, 6U);
+  EXPECT_EQ(change_points.changes[0].first_run, 6U);
   EXPECT_EQ(change_points.changes[0].earliest, 6U);
   EXPECT_EQ(change_points.changes[0].latest, 6U);
   EXPECT_NEAR(change_points.changes[0].log_low, 0.1, 1e-9);
@@ -118,7 +118,7 @@ TEST(ChangePoints, LieBetweenGroups) {
   for (int i = 0; i < 30; ++i) runs.push_back(series.Next(i < 16 ? 0 : 0.1, i / 5));
   const ChangePoints change_points = FindChangePoints(runs);
   ASSERT_EQ(change_points.changes.size(), 1U);
-  EXPECT_EQ(change_points.changes[0].at, 15U);
+  EXPECT_EQ(change_points.changes[0].first_run, 15U);
   EXPECT_EQ(change_points.changes[0].earliest % 5, 0U);
 }
 
@@ -160,7 +160,7 @@ TEST(ChangePValues, AChangeAmongManySeriesIsSignificant) {
   const ChangePoints with_known_p_value =
       FindChangePoints(all_series[17], {.level = 0.01 / 60, .p_value = p_values[17]});
   ASSERT_EQ(with_known_p_value.changes.size(), 1U);
-  EXPECT_EQ(with_known_p_value.changes[0].at, FindChangePoints(all_series[17]).changes[0].at);
+  EXPECT_EQ(with_known_p_value.changes[0].first_run, FindChangePoints(all_series[17]).changes[0].first_run);
   EXPECT_EQ(with_known_p_value.p_value, p_values[17]);
   EXPECT_EQ(with_known_p_value.changes[0].p_value, p_values[17]);
   // A series with a known p-value above the level is not split.
@@ -206,7 +206,7 @@ TEST(ChangePoints, KeepTheirErrorRates) {
     if (change_points.changes.size() != 1) continue;
     const LevelChange& change = change_points.changes[0];
     ++detected;
-    correct_places += change.at == 14 ? 1 : 0;
+    correct_places += change.first_run == 14 ? 1 : 0;
     covered_places += change.earliest <= 14 && 14 <= change.latest ? 1 : 0;
     covered_sizes += change.log_low <= 0.025 && 0.025 <= change.log_high ? 1 : 0;
   }

@@ -192,8 +192,8 @@ Fences TukeyFencesSorted(std::span<const double> sorted) {
   }
   const double first_quartile = Quantile(sorted, 0.25);
   const double third_quartile = Quantile(sorted, 0.75);
-  const double reach = 1.5 * (third_quartile - first_quartile);
-  return {first_quartile - reach, third_quartile + reach};
+  const double fence_distance = 1.5 * (third_quartile - first_quartile);
+  return {first_quartile - fence_distance, third_quartile + fence_distance};
 }
 
 }  // namespace etprof::stats

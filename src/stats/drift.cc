@@ -125,9 +125,9 @@ double DriftPValue(std::span<const double> values, Random& random) {
   // For a shift at one place, the probability that the ratio of the residual squares is smaller than r falls
   // as r^(degrees of freedom / 2), like that of Student's t.
   const auto count = static_cast<double>(values.size() - 1);
-  const double freedom = std::max(1.0, count - 3);
+  const double degrees_of_freedom = std::max(1.0, count - 3);
   return static_cast<double>(kTailSimulations) / kSimulations *
-         std::exp(-(statistic - tail) * freedom / count / 2);
+         std::exp(-(statistic - tail) * degrees_of_freedom / count / 2);
 }
 
 }  // namespace etprof::stats

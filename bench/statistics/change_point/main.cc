@@ -75,10 +75,10 @@ Result Simulate(const std::vector<double>& effects, const SeriesPlan& plan, doub
     const auto changed_run = static_cast<std::size_t>(plan.changed_run);
     const auto& change =
         *std::ranges::min_element(found.changes, {}, [&](const stats::LevelChange& candidate) {
-          return std::abs(static_cast<double>(candidate.at) - static_cast<double>(changed_run));
+          return std::abs(static_cast<double>(candidate.first_run) - static_cast<double>(changed_run));
         });
     ++result.found;
-    result.at_right_run += change.at == changed_run ? 1 : 0;
+    result.at_right_run += change.first_run == changed_run ? 1 : 0;
     result.interval_holds += change.earliest <= changed_run && changed_run <= change.latest ? 1 : 0;
     result.covered += change.log_low <= size && size <= change.log_high ? 1 : 0;
     result.width += static_cast<double>(change.latest - change.earliest + 1);
@@ -153,7 +153,7 @@ CheckCounts CheckOperators(const std::vector<double>& effects, const SeriesPlan&
       has_other_operator = has_other_operator || op.key != "0" || step == 0;
       if (op.key != "0" || step == 0) continue;
       ++result.found;
-      result.at_right_run += op.changes[0].at == static_cast<std::size_t>(plan.changed_run) ? 1 : 0;
+      result.at_right_run += op.changes[0].first_run == static_cast<std::size_t>(plan.changed_run) ? 1 : 0;
     }
     ++result.reports;
     result.latencies += latency_changed ? 1 : 0;

@@ -320,7 +320,7 @@ class BisectionRun {
       check.candidate += ",runner=" + version.runner.string();
     }
     check.limits.slowdown = step.limit;
-    check.limits.false_discovery = kErrorProbability / max_steps_;
+    check.limits.false_discovery_rate = kErrorProbability / max_steps_;
     const CheckOutcome check_outcome = CheckVariants(check, progress_);
     if (!check_outcome.report) throw Error(ExitCode::kInterrupted, "interrupted");
     const CheckPair& pair = check_outcome.report->pairs.front();

@@ -162,7 +162,7 @@ CheckOutcome MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::stri
   CheckOutcome outcome;
   CheckReport& report = outcome.report.emplace();
   report.model_id = model_id;
-  report.false_discovery = options.limits.false_discovery;
+  report.false_discovery_rate = options.limits.false_discovery_rate;
   report.require_conclusive = options.limits.require_conclusive;
   AddEqualPairs(std::move(pairs), report);
   AddUnpairedNotes(unpaired, report);

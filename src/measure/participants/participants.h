@@ -35,8 +35,8 @@ struct SharedWorker {
   int launch = -1, users = 0;         // `users`: experiments that use the process now
   std::int64_t max_cache_tokens = 0;  // maximum number of tokens in the cache before a step
   std::string reference;              // SHA-256 of a step's logits, right after the load
-  std::optional<protocol::GenerateTextRequest>
-      cold_request;  // a prompt and its first token, right after the load
+  // A prompt and its first token, right after the load.
+  std::optional<protocol::GenerateTextRequest> cold_request;
   std::optional<protocol::GenerateTextReply> cold_reply;  // the reply to `cold_request`
 };
 

@@ -111,8 +111,8 @@ struct Launch {
   std::optional<Bytes> rss_before_load, rss_after_load, peak_rss;
   std::vector<Burst> bursts;                                  // ordered by round
   std::optional<protocol::GenerateTextReply> generated_text;  // text that the process generated at its end
-  std::optional<protocol::GenerateTextReply>
-      cold_generated_text;  // a prompt and its first token, right after loading
+  // A prompt and its first token, right after loading.
+  std::optional<protocol::GenerateTextReply> cold_generated_text;
 
   // The traced runs in the order of `etdump_part`.
   std::vector<RunLabel> traced_runs;

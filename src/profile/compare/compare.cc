@@ -475,7 +475,7 @@ class Comparer {
       row.time_comparison.verdict = stats::Verdict::kInconclusive;
       comparisons.push_back({row.time_comparison.estimate, row.time_comparison.verdict});
     }
-    stats::UpdateVerdicts(comparisons, options_.false_discovery, options_.margin);
+    stats::UpdateVerdicts(comparisons, options_.false_discovery_rate, options_.margin);
     for (Row& row : rows) row.time_comparison.verdict = AdjustVerdict(row.time_comparison.verdict);
   }
 

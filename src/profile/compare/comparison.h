@@ -90,7 +90,7 @@ struct CompareOptions {
   // analyses of a stop rule (stats/ratio/stop_rule.h). 0: no interim analysis, so `confidence` is used.
   double interim_confidence = 0;
   double margin = 0.01;  // "same" lies within +-margin
-  double false_discovery = 0.05;
+  double false_discovery_rate = 0.05;
   // The drift assumed between variants that were not measured interleaved (stats::WithDrift).
   double drift = stats::kDriftBetweenMeasurements;
   std::uint64_t seed = 1;  // seed of the bootstrap, which is used if there are no rounds
@@ -207,16 +207,17 @@ struct Comparison {
 // Describes the totals of a row of a comparison, or of the comparison itself.
 template <typename T>
 void DescribeTotals(auto& v) {
-  constexpr MemberInfo kAny{.min = kNoMinimum};
-  v("baseline_total_ns", &T::baseline_total, kAny.WithMeaning("over baseline_runs"));
-  v("candidate_total_ns", &T::candidate_total, kAny.WithMeaning("over candidate_runs"));
+  constexpr MemberInfo kMayBeNegative{.min = kNoMinimum};
+  v("baseline_total_ns", &T::baseline_total, kMayBeNegative.WithMeaning("over baseline_runs"));
+  v("candidate_total_ns", &T::candidate_total, kMayBeNegative.WithMeaning("over candidate_runs"));
   v(
       "delta_numerator_ns",
       [](const T& row, const Comparison& comparison) {
         return row.candidate_total * comparison.baseline_runs -
                row.baseline_total * comparison.candidate_runs;
       },
-      kAny.WithMeaning("the difference of the means, times the comparison's delta_denominator: exact"));
+      kMayBeNegative.WithMeaning(
+          "the difference of the means, times the comparison's delta_denominator: exact"));
 }
 
 Comparison Compare(const ComparedVariant& baseline, const ComparedVariant& candidate,

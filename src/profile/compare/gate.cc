@@ -11,8 +11,8 @@ namespace {
 
 // P(T >= t) for Student's t.
 double UpperTail(double t, double degrees_of_freedom) {
-  const double half = stats::TwoSidedP(t, degrees_of_freedom) / 2;
-  return t >= 0 ? half : 1 - half;
+  const double half_p = stats::TwoSidedP(t, degrees_of_freedom) / 2;
+  return t >= 0 ? half_p : 1 - half_p;
 }
 
 // P(growth at least as large as measured | true growth = limit, systematic error = `error`). Small values
@@ -53,7 +53,7 @@ std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const G
     fail_p.push_back(resolved ? BeyondLimitPValue(claim, error) : 1);
     pass_p.push_back(claim.estimate ? 1 - BeyondLimitPValue(claim, -error) : 1);
   }
-  const double q = options.false_discovery * options.interim_share;
+  const double q = options.false_discovery_rate * options.interim_share;
   const stats::JointRejection fail_claims = stats::RejectJointly(fail_p, q);
   const stats::JointRejection pass_claims = stats::RejectJointly(pass_p, q);
   std::vector<GateVerdict> verdicts;

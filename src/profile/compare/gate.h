@@ -76,7 +76,8 @@ struct GateVerdict {
 bool MoreLaunchesMayDecideClaim(const GateClaim& claim, const GateVerdict& verdict, double launches);
 
 struct GateOptions {
-  double false_discovery = 0.05;  // the rate q
+  double false_discovery_rate = 0.05;  // the rate q
+
   // The fraction of q that each interim analysis uses, if a measurement ends as soon as all claims are
   // decided. 1: there is one analysis, at a number of launches that did not depend on the results.
   double interim_share = 1;

@@ -211,7 +211,8 @@ ErrorRates Simulate(const Simulation& simulation) {
       }
       std::vector<GateClaim> claims;
       for (const auto& claim_effects : effects) claims.push_back(MakeClaim(claim_effects, kLimit));
-      verdicts = DecideClaims(claims, {.false_discovery = 0.05, .interim_share = simulation.interim_share});
+      verdicts =
+          DecideClaims(claims, {.false_discovery_rate = 0.05, .interim_share = simulation.interim_share});
       if (std::none_of(verdicts.begin(), verdicts.end(),
                        [](const GateVerdict& v) { return v.decision == GateDecision::kInconclusive; }))
         break;

@@ -126,7 +126,7 @@ void SetFrontierStatus(const std::vector<FrontierPoint>& points, const std::vect
 
 }  // namespace
 
-void FindFrontier(SuiteReport& suite, double false_discovery, double margin) {
+void FindFrontier(SuiteReport& suite, double false_discovery_rate, double margin) {
   struct PointGroup {
     std::vector<FrontierPoint> points;
     std::vector<PointPair> pairs;
@@ -149,7 +149,7 @@ void FindFrontier(SuiteReport& suite, double false_discovery, double margin) {
       if (pair.memory) claims.push_back({pair.memory, pair.memory_verdict});
     }
   }
-  stats::UpdateVerdicts(claims, false_discovery, margin);
+  stats::UpdateVerdicts(claims, false_discovery_rate, margin);
   for (const auto& [name, group] : groups) SetFrontierStatus(group.points, group.pairs);
 }
 
@@ -195,7 +195,7 @@ std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::ve
   return planned;
 }
 
-void DecideConfirmations(SuiteReport& suite, double false_discovery, double margin) {
+void DecideConfirmations(SuiteReport& suite, double false_discovery_rate, double margin) {
   std::vector<stats::JointComparison> claims;
   for (SuiteConfirmation& confirmation : suite.confirmations) {
     for (SettingPair& pair : confirmation.cell.setting_pairs) {
@@ -203,7 +203,7 @@ void DecideConfirmations(SuiteReport& suite, double false_discovery, double marg
         claims.push_back({pair.latency.estimate, pair.latency.verdict});
     }
   }
-  stats::UpdateVerdicts(claims, false_discovery, margin);
+  stats::UpdateVerdicts(claims, false_discovery_rate, margin);
   for (SuiteConfirmation& confirmation : suite.confirmations) {
     SuiteCellReport& cell = confirmation.cell;
     const auto compare = [&](std::size_t first, std::size_t second) {

@@ -17,7 +17,7 @@ namespace etprof {
 // which both exports were checked, and differs if it differs by more than 1 dB for all of these inputs. The
 // SQNR of one program is equal in all settings. An unknown value is neither as good as another value nor
 // better.
-void FindFrontier(SuiteReport& suite, double false_discovery, double margin);
+void FindFrontier(SuiteReport& suite, double false_discovery_rate, double margin);
 
 // The maximum number of settings of a frontier that are measured again. The fastest settings are chosen.
 inline constexpr std::size_t kMaxConfirmedSettings = 4;
@@ -30,6 +30,6 @@ std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::ve
 
 // Finds the fastest setting of each confirmation, and the settings tied with it, only from the
 // launches of the confirmation.
-void DecideConfirmations(SuiteReport& suite, double false_discovery, double margin);
+void DecideConfirmations(SuiteReport& suite, double false_discovery_rate, double margin);
 
 }  // namespace etprof

@@ -245,7 +245,7 @@ void DecideSuite(SuiteReport& suite) {
   AddVariants(suite);
   AddDtypes(suite);
   std::vector<stats::JointComparison> comparisons;
-  double margin = 0.01, q = suite.false_discovery;
+  double margin = 0.01, q = suite.false_discovery_rate;
   std::vector<GateClaim> gates;
   for (SuiteCellReport& cell : suite.cells) {
     if (cell.margin > 0) margin = cell.margin;
@@ -272,7 +272,7 @@ void DecideSuite(SuiteReport& suite) {
   DecideConfirmations(suite, q, margin);
   if (suite.limit) {
     const std::vector<GateVerdict> gate_verdicts =
-        DecideClaims(gates, {.false_discovery = q, .interim_share = 1});
+        DecideClaims(gates, {.false_discovery_rate = q, .interim_share = 1});
     std::size_t next = 0;
     for (SuiteCellReport& cell : suite.cells) {
       for (SuitePair& pair : cell.pairs) pair.gate = gate_verdicts[next++];

@@ -255,7 +255,7 @@ struct SuiteReport {
   std::vector<SuiteDtype> dtypes;
   std::vector<SuiteConfirmation> confirmations;
   std::optional<double> limit;  // allowed growth of the latency; absent: no limit
-  double false_discovery = 0.05;
+  double false_discovery_rate = 0.05;
   bool require_conclusive = false;
   GateDecision decision = GateDecision::kPass;  // decision over the pairs; kPass without a limit
   bool error = false;                           // a cell failed or was skipped
@@ -274,7 +274,7 @@ struct SuiteReport {
     v("devices", &S::devices, {.meaning = "as `--device` takes them"});
     v("limit", &S::limit,
       {.meaning = "allowed growth of the latency; null: none", .min = -1, .exclusive = true});
-    v("false_discovery", &S::false_discovery,
+    v("false_discovery", &S::false_discovery_rate,
       {.meaning = "over all pairs and variants together", .min = 0, .max = 1, .exclusive = true});
     v("require_conclusive", &S::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
     v("cells", &S::cells, {.meaning = "each model in each data type on each device"});

@@ -309,7 +309,7 @@ Document MakeCheckDocument(const CheckReport& check) {
   document.method = fmt::format(
       "Intervals are bounds of one-sided t-tests over launches; the false discovery rate is controlled at "
       "{:g}% over all checks.",
-      100 * check.false_discovery);
+      100 * check.false_discovery_rate);
   return document;
 }
 
@@ -320,7 +320,7 @@ TestSuite MakeTestSuite(const CheckReport& check) {
                   .seconds = check.seconds,
                   .properties = {{"device", check.where},
                                  {"run_directory", check.folder},
-                                 {"false_discovery", fmt::format("{:g}", check.false_discovery)}}};
+                                 {"false_discovery", fmt::format("{:g}", check.false_discovery_rate)}}};
   for (const CheckPair& pair : check.pairs)
     suite.cases.push_back(MakeCheckCase(pair, check.require_conclusive));
   suite.notes = check.notes;

@@ -261,7 +261,7 @@ std::string PositionLineText(const DecodeLine& line) {
                : "";
   if (!line.fits) {
     return fmt::format("No line by position: at {} the time lies {} off it, so that a slope would mislead.",
-                       TokensText(line.positions[line.line->misfit_at]), PercentText(*line.line->misfit));
+                       TokensText(line.positions[line.line->misfit_index]), PercentText(*line.line->misfit));
   }
   // A step cannot do less work with more tokens in the cache: a negative slope is an artifact of the
   // positions.

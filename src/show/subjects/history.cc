@@ -42,9 +42,9 @@ std::string ChangePlaceText(const Trend& trend, const TrendChange& change, std::
     if (trend.data.points[i].commit != last_commit) ++candidates;
     last_commit = trend.data.points[i].commit;
   }
-  if (candidates <= 1) return "at " + commit(change.at);
+  if (candidates <= 1) return "at " + commit(change.first_run);
   std::string text = fmt::format("after {} and not after {}, most likely at {}", commit(change.before),
-                                 commit(change.after), commit(change.at));
+                                 commit(change.after), commit(change.first_run));
   // A commit can be identified if a run is within a fifth of the change from its level
   // (bench/results/statistics/change_point.md). More launches reduce only the part of the spread that
   // launches explain.
@@ -83,9 +83,9 @@ std::string NoiseText(const Trend& trend, double min_change) {
                                  RelativeText(*trend.run_sd));
   if (trend.between_sd && *trend.between_sd > 0 && *trend.between_sd < *trend.run_sd)
     text += fmt::format(", of which their launches do not explain ±{}", RelativeText(*trend.between_sd));
-  if (trend.shows_after) {
+  if (trend.runs_to_detect) {
     text += fmt::format("; a change of {} shows after {}", MinChangeText(min_change),
-                        CountedText(*trend.shows_after, "measurement"));
+                        CountedText(*trend.runs_to_detect, "measurement"));
   }
   return text;
 }
@@ -93,9 +93,9 @@ std::string NoiseText(const Trend& trend, double min_change) {
 // States what a series still needs to detect a change of `min_change`; "" if it already can.
 std::string MissingEvidenceText(const Trend& trend, double min_change) {
   if (trend.decision != GateDecision::kInconclusive) return "";
-  if (trend.more_runs) {
+  if (trend.missing_runs) {
     return fmt::format("needs at least {} to detect a change of {}",
-                       CountedText(*trend.more_runs, "more measurement"), MinChangeText(min_change));
+                       CountedText(*trend.missing_runs, "more measurement"), MinChangeText(min_change));
   }
   // Launches explain at least half of the variance.
   const bool launches_explain =
@@ -118,10 +118,10 @@ std::vector<Table::Column> ChangeColumns() {
 }
 std::vector<Cell> ChangeCells(const Trend& trend, const TrendChange& change) {
   const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
-  const Tone tone = !change.counts ? Tone::kPlain : change.low > 0 ? Tone::kBad : Tone::kGood;
-  return {commit(change.at),     commit(change.before),
-          commit(change.after),  Cell(Change{change.growth, change.low, change.high}, tone),
-          GetName(change.cause), change.differs};
+  const Tone tone = !change.is_relevant ? Tone::kPlain : change.low > 0 ? Tone::kBad : Tone::kGood;
+  return {commit(change.first_run), commit(change.before),
+          commit(change.after),     Cell(Change{change.growth, change.low, change.high}, tone),
+          GetName(change.cause),    change.differs};
 }
 
 Table MakeTrendChangesTable(const Trend& trend) {
@@ -181,7 +181,7 @@ Table MakeTrendRunsTable(const Trend& trend, bool self_times) {
     const TrendRun& run = trend.runs[i];
     std::string note;
     for (const TrendChange& change : trend.changes) {
-      if (change.at == i) note = change.growth > 0 ? "slower from here on" : "faster from here on";
+      if (change.first_run == i) note = change.growth > 0 ? "slower from here on" : "faster from here on";
     }
     const HistoryConditions& conditions = point.conditions;
     table.AddRow(CommitText(point.commit), FormatUtc(point.measured_at),
@@ -208,9 +208,10 @@ Chart MakeTrendChart(const Trend& trend, bool self_times) {
   }
   Chart chart{{std::move(times)}, std::move(points)};
   for (const TrendChange& change : trend.changes) {
-    if (change.at < from) continue;
+    if (change.first_run < from) continue;
     const std::string change_text = ChangeText(change.growth);
-    chart.marks.push_back({change.at - from, change.accepted ? change_text + " (accepted)" : change_text});
+    chart.marks.push_back(
+        {change.first_run - from, change.accepted ? change_text + " (accepted)" : change_text});
   }
   if (std::ranges::any_of(relative.values, [](const auto& value) { return value.has_value(); }))
     chart.series.push_back(std::move(relative));
@@ -331,7 +332,7 @@ std::size_t CountDecisions(const HistoryReport& history, GateDecision decision) 
 std::string TrendMessage(const Trend& trend, const HistoryReport& history) {
   std::string text;
   for (const TrendChange& change : trend.changes) {
-    if (change.counts && change.low > 0)
+    if (change.is_relevant && change.low > 0)
       text += (text.empty() ? "" : "; ") + ChangeSentence(trend, change, trend.run_sd);
   }
   if (!text.empty()) return text;

@@ -68,7 +68,7 @@ class SuiteDocument {
         "controlled at {:g}% (Benjamini-Hochberg). Their intervals are adjusted for that. A variant's "
         "interval over models is Student's t, with the model as its unit: it says what to expect of another "
         "such model.",
-        100 * suite_.false_discovery);
+        100 * suite_.false_discovery_rate);
     return document;
   }
 
@@ -473,7 +473,7 @@ TestSuite MakeTestSuite(const SuiteReport& suite) {
   TestSuite tests{.command = "suite",
                   .subject = suite.name,
                   .properties = {{"suite", suite.folder},
-                                 {"false_discovery", fmt::format("{:g}", suite.false_discovery)}}};
+                                 {"false_discovery", fmt::format("{:g}", suite.false_discovery_rate)}}};
   using Outcome = TestSuite::Outcome;
   for (const SuiteCellReport& cell : suite.cells) {
     tests.seconds += cell.seconds;

@@ -50,7 +50,7 @@ std::optional<LineEstimate> EstimateLine(std::span<const double> x,
     const double deviation = std::abs(means[i] - estimate.intercept.mean - estimate.slope.mean * x[i]) / mean;
     if (deviation <= *estimate.misfit) continue;
     estimate.misfit = deviation;
-    estimate.misfit_at = i;
+    estimate.misfit_index = i;
   }
   return estimate;
 }

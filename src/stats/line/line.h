@@ -35,7 +35,7 @@ struct LineEstimate {
   // The largest distance of the mean at an x from the line, relative to the mean over all x. Absent for two
   // values of x, through whose means a line always passes.
   std::optional<double> misfit;
-  std::size_t misfit_at = 0;  // index of the x with the largest distance
+  std::size_t misfit_index = 0;  // index of the x with the largest distance
 };
 // `launches` contains the y of all `x`, per launch. Absent if there is no launch, or if `x` has fewer than
 // two distinct values.

@@ -139,10 +139,12 @@ std::vector<double> PositiveValues(std::span<const double> runs) {
 }
 
 // The degrees of freedom of the difference of two means with these squared standard errors.
-double WelchDegreesOfFreedom(double variance_a, double freedom_a, double variance_b, double freedom_b) {
-  const double spread = variance_a * variance_a / freedom_a + variance_b * variance_b / freedom_b;
+double WelchDegreesOfFreedom(double variance_a, double degrees_of_freedom_a, double variance_b,
+                             double degrees_of_freedom_b) {
+  const double spread =
+      variance_a * variance_a / degrees_of_freedom_a + variance_b * variance_b / degrees_of_freedom_b;
   const double variance = variance_a + variance_b;
-  return spread > 0 ? variance * variance / spread : freedom_a + freedom_b;
+  return spread > 0 ? variance * variance / spread : degrees_of_freedom_a + degrees_of_freedom_b;
 }
 
 RatioEstimate CompareTimes(const LogTime& baseline, const LogTime& candidate, double confidence) {
