@@ -133,10 +133,10 @@ struct ReportExperiment {
   CheckedSqnr sqnr;                          // SQNR of the program (etprof export); empty: not known
   std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, disturbed_runs = 0,
                common_runs = 0;
-  Breakdown groups, categories, places;  // empty without a profile
-  std::vector<OperatorRow> operators;    // by decreasing total_self; without the framework's spans
-  std::vector<LayerRow> layers;          // if the model's modules are known (ProgramJoin)
-  std::optional<double> attributed;      // share of the operators' time that has a layer
+  Breakdown groups, categories, places;    // empty without a profile
+  std::vector<OperatorRow> operators;      // by decreasing total_self; without the framework's spans
+  std::vector<LayerRow> layers;            // if the model's modules are known (ProgramJoin)
+  std::optional<double> attributed_share;  // share of the operators' time that has a layer
   Breakdown by_layer, by_source, by_delegate, by_kernel;  // if the model's modules are known
   std::optional<Roofline> roofline;  // if the work of operators and the machine's peaks are known
   std::optional<double> tracer;  // ns; median of `latency` minus the traced mean, so that the table adds up
@@ -196,8 +196,8 @@ struct ReportComparison {
   // comparison can show.
   std::optional<double> half_width;
   bool same_configuration = false;  // an A/A pair, so half_width is this machine's noise floor
-  bool releases = false;            // two ExecuTorch releases, and nothing else differs but their exports
-  bool own_exports = false;         // two ExecuTorch releases, and each ran what it exported
+  bool differs_in_release = false;  // two ExecuTorch releases, and nothing else differs but their exports
+  bool ran_own_exports = false;     // two ExecuTorch releases, and each ran what it exported
   std::optional<ReleaseEffects> effects;  // if the exports differ, and each also ran with the other runtime
   std::optional<OutputDifference> outputs;
   StartupCosts costs;
@@ -234,9 +234,9 @@ struct MatrixRow {
 };
 // Several experiments compared with one baseline in one table.
 struct Matrix {
-  bool threads = false;      // a thread sweep: one experiment whose baseline has the fewest threads
-  bool interleaved = true;   // all were interleaved; else drift cannot be distinguished from an effect
-  std::size_t baseline = 0;  // index into Report::experiments
+  bool is_thread_sweep = false;  // a thread sweep: one experiment whose baseline has the fewest threads
+  bool interleaved = true;       // all were interleaved; else drift cannot be distinguished from an effect
+  std::size_t baseline = 0;      // index into Report::experiments
   std::vector<std::size_t> candidates;  // indices into Report::experiments; in a sweep by increasing threads
   MatrixRow latency;
   std::vector<MatrixRow> groups;     // groups that take time in any variant
@@ -255,7 +255,7 @@ struct Report {
   RunData run;                           // the measurement, the device, and the conditions
   std::string model_id, backend, dtype;  // "": not known, or the experiments differ
   std::string common_model_prefix;       // common prefix of the names of several models: "net_xnnpack_"
-  bool bare = false;                     // from ETDump files alone, without manifest and conditions
+  bool from_bare_etdumps = false;        // from ETDump files alone, without manifest and conditions
   bool emulated = false;                 // a CPU was emulated
   std::vector<ReportExperiment> experiments;
   std::vector<ReportComparison> comparisons;

@@ -197,12 +197,15 @@ class StaticChecker {
     const double tolerance = found_limit == limits_.tolerances.end() ? info.tolerance : found_limit->second;
     const double scale = info.is_minimum ? std::max(0.0, 1 - tolerance) : 1 + tolerance;
     const double allowed = (info.is_minimum ? a.high : a.low) * scale;  // certainly within the tolerance
-    const double beyond = (info.is_minimum ? a.low : a.high) * scale;   // certainly beyond the tolerance
+    const double tolerance_limit =
+        (info.is_minimum ? a.low : a.high) * scale;  // certainly beyond the tolerance
     StaticItem& item = result_.items.emplace_back(MakeStaticItem(info, method, b, allowed));
     item.baseline = a;
-    const bool within = info.is_minimum ? b.low >= allowed : b.high <= allowed;
-    const bool worse = info.is_minimum ? b.high < beyond : b.low > beyond;
-    item.decision = within ? GateDecision::kPass : worse ? GateDecision::kFail : GateDecision::kInconclusive;
+    const bool is_within = info.is_minimum ? b.low >= allowed : b.high <= allowed;
+    const bool is_worse = info.is_minimum ? b.high < tolerance_limit : b.low > tolerance_limit;
+    item.decision = is_within  ? GateDecision::kPass
+                    : is_worse ? GateDecision::kFail
+                               : GateDecision::kInconclusive;
     return item;
   }
 
@@ -257,9 +260,9 @@ class StaticChecker {
         explained.reason = PortableReason(node, method);
         result_.not_delegated.push_back(explained);
       }
-      const std::optional<KleidiaiUsage> use = sme2 ? FindNodeKleidiaiUsage(node, method) : std::nullopt;
-      if (!use || use->kernels == KleidiaiUsage::Kernels::kSme) continue;
-      explained.reason = use->reason;
+      const std::optional<KleidiaiUsage> usage = sme2 ? FindNodeKleidiaiUsage(node, method) : std::nullopt;
+      if (!usage || usage->kernels == KleidiaiUsage::Kernels::kSme) continue;
+      explained.reason = usage->reason;
       result_.without_sme2.push_back(std::move(explained));
     }
   }

@@ -236,7 +236,7 @@ std::string SampleText(const Comparison& comparison, bool interleaved) {
 }
 
 std::string NonDefaultMethod(const Report& report) {
-  if (report.bare) return "";
+  if (report.from_bare_etdumps) return "";
   if (report.run.method != "forward") return report.run.method;
   const auto info = nlohmann::json::parse(report.run.model_info, nullptr, /*allow_exceptions=*/false);
   const bool several = info.is_object() && info.contains("methods") && info["methods"].size() > 1;
@@ -263,7 +263,7 @@ std::string HeaderText(const Report& report, const std::string& title) {
   if (const std::string method = NonDefaultMethod(report); !method.empty()) add("method " + method);
   add(report.backend.empty() ? report.dtype
                              : report.backend + (report.dtype.empty() ? "" : " " + report.dtype));
-  if (!report.bare && !report.experiments.empty()) {
+  if (!report.from_bare_etdumps && !report.experiments.empty()) {
     const int threads = report.experiments.front().threads;
     const bool same_threads = std::ranges::all_of(
         report.experiments,

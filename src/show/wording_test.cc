@@ -193,7 +193,7 @@ TEST(HeaderText, NamesAMethodOtherThanForward) {
   const std::vector<show::Fact> facts = show::RunFacts(report).facts;
   EXPECT_TRUE(std::ranges::any_of(
       facts, [](const show::Fact& fact) { return fact.name == "Method" && fact.value == "decode"; }));
-  report.bare = true;  // a bare trace does not say which method ran
+  report.from_bare_etdumps = true;  // a bare trace does not say which method ran
   EXPECT_EQ(NonDefaultMethod(report), "");
 }
 

@@ -75,7 +75,7 @@ struct Runs {
   std::vector<RunVariant> variants;
   std::vector<RunLocation> locations;
   std::optional<Nanoseconds> load_method;  // ns; duration of the event in the first block that has it
-  std::int64_t initialized = 0;            // number of Method::init events: methods times launches
+  std::int64_t init_count = 0;             // number of Method::init events: methods times launches
   TraceHealth health;
 };
 
@@ -84,7 +84,7 @@ struct LayoutContents {
   std::vector<std::uint32_t> variants;  // variants of the runs, in order
   std::vector<std::uint32_t> first_events;
   std::int32_t load_event = -1, init_event = -1;  // events that load the program and the method; -1: no event
-  std::int64_t initialized = 0;
+  std::int64_t init_count = 0;
   bool incomplete = false;  // other events than load events follow the last run
 };
 
@@ -127,7 +127,7 @@ LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<R
       contents.load_event = static_cast<std::int32_t>(event);
     } else if (name == "Method::init") {
       contents.init_event = static_cast<std::int32_t>(event);
-      ++contents.initialized;
+      ++contents.init_count;
     }
   }
   contents.incomplete = first < count && contents.load_event < 0 && contents.init_event < 0;
@@ -139,8 +139,8 @@ LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<R
 void MarkFirstRuns(const Trace& trace, const std::vector<Nanoseconds>& inits, Runs& runs) {
   const auto start = [&](std::size_t run) {
     const RunLocation& location = runs.locations[run];
-    const std::uint32_t execute = location.first + runs.variants[location.variant].segment.count - 1;
-    return trace.start[trace.blocks[location.block].first_event + execute];
+    const std::uint32_t execute_position = location.first + runs.variants[location.variant].segment.count - 1;
+    return trace.start[trace.blocks[location.block].first_event + execute_position];
   };
   std::vector<std::size_t> by_time(runs.locations.size());
   std::iota(by_time.begin(), by_time.end(), std::size_t{0});
@@ -165,7 +165,7 @@ Runs FindRuns(const Trace& trace) {
     for (std::size_t i = 0; i < layout_contents.variants.size(); ++i)
       runs.locations.push_back({index, layout_contents.first_events[i], layout_contents.variants[i],
                                 static_cast<std::uint32_t>(runs.locations.size())});
-    runs.initialized += layout_contents.initialized;
+    runs.init_count += layout_contents.init_count;
     if (layout_contents.init_event >= 0)
       inits.push_back(trace.end[block.first_event + static_cast<std::size_t>(layout_contents.init_event)]);
     if (layout_contents.incomplete) {
@@ -375,8 +375,8 @@ class Attributor {
 
   std::string GetBackend(const Trace::Layout& layout, std::size_t event) const {
     if (!layout.backend.empty()) return trace_.names.Text(layout.backend[event]);
-    const bool xnnpack = delegates::kXnnpack.writes({trace_.GetName(layout, event)});
-    return xnnpack ? std::string(delegates::kXnnpack.backend) : "";
+    const bool is_xnnpack = delegates::kXnnpack.writes({trace_.GetName(layout, event)});
+    return is_xnnpack ? std::string(delegates::kXnnpack.backend) : "";
   }
 
   // Names the calls without child spans of delegates other than XNNPACK. They are not overhead: their time is
@@ -604,7 +604,7 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
   Runs runs = FindRuns(trace);
   std::map<std::uint32_t, std::size_t> method_of_variant;  // variant -> index into `methods`
   std::vector<std::vector<RunLocation>> methods;
-  const bool single_method = !options.labels.empty() || runs.initialized < 2;
+  const bool single_method = !options.labels.empty() || runs.init_count < 2;
   for (const RunLocation& location : runs.locations) {
     const auto [entry, is_new] =
         method_of_variant.try_emplace(single_method ? 0 : location.variant, methods.size());
@@ -613,12 +613,12 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
   }
   // Processes that initialize one method each, and run it, need no warning.
   if (!single_method && methods.size() == 1 &&
-      runs.initialized > std::ranges::count(runs.locations, true, &RunLocation::is_first)) {
+      runs.init_count > std::ranges::count(runs.locations, true, &RunLocation::is_first)) {
     runs.health.Add(
         "methods_alike", HealthEntry::Severity::kDataLoss,
         "methods were initialized, and all runs look alike: if they are of different ones, the tables mix "
         "them",
-        runs.initialized);
+        runs.init_count);
   }
   if (methods.empty()) methods.emplace_back();
   std::vector<Profile> profiles;

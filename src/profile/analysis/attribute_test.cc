@@ -448,8 +448,8 @@ TEST(Attribute, DescribesOperatorsGroupsAndTotals) {
   Nanoseconds sum = 0;
   for (const SpanStatistics& statistics : profile.statistics) sum += statistics.total_self;
   EXPECT_EQ(sum, ByCategory(profile).total);
-  EXPECT_EQ(profile.whole.n, 29);  // without the first run
-  EXPECT_EQ(profile.whole.p50, 80);
+  EXPECT_EQ(profile.execute_time.n, 29);  // without the first run
+  EXPECT_EQ(profile.execute_time.p50, 80);
   EXPECT_EQ(profile.groups[static_cast<std::size_t>(OperatorGroup::kConvolution)].p50, 30);
   EXPECT_EQ(profile.groups[static_cast<std::size_t>(OperatorGroup::kFrameworkOverhead)].p50, 80 - 55 - 8);
   EXPECT_EQ(profile.groups[static_cast<std::size_t>(OperatorGroup::kGemm)].n, 0);

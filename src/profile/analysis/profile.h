@@ -183,7 +183,7 @@ struct Profile {
   std::vector<SpanStatistics> statistics;   // indexed by operator
   std::vector<stats::Distribution> groups;  // self time per run, in the order of kAllOperatorGroups
   std::vector<std::pair<std::string, stats::Distribution>> categories;  // self time per run, by category name
-  stats::Distribution whole;  // time of Method::execute in the steady runs
+  stats::Distribution execute_time;  // time of Method::execute in the steady runs
   std::vector<ReportedValue> reported;
   std::vector<DelegateMetadata> metadata;
   TraceHealth health;

@@ -101,7 +101,7 @@ void ComputeStatistics(Profile& profile, std::size_t threads) {
   for (std::size_t op = 0; op < operators; ++op)
     work.emplace_back(
         [&, op] { profile.statistics[op] = SummarizeOperator(profile, op, is_common, is_selected); });
-  work.emplace_back([&] { profile.whole = stats::Summarize(profile.Totals(selected)); });
+  work.emplace_back([&] { profile.execute_time = stats::Summarize(profile.Totals(selected)); });
   run_in_parallel(work);
   work.clear();
   for (std::size_t group = 0; group < profile.groups.size(); ++group) {

@@ -135,7 +135,8 @@ class Comparer {
         candidate_(candidate),
         options_(options),
         is_emulated_(baseline.emulated || candidate.emulated),
-        is_refused_(baseline.trace_enabled || candidate.trace_enabled || baseline.mixed || candidate.mixed) {
+        is_refused_(baseline.trace_enabled || candidate.trace_enabled || baseline.has_mixed_runs ||
+                    candidate.has_mixed_runs) {
     if (baseline.profile == nullptr || candidate.profile == nullptr) return;
     a_.emplace(*baseline.profile);
     b_.emplace(*candidate.profile);
@@ -151,7 +152,7 @@ class Comparer {
       if (variant->trace_enabled)
         result_.warnings.push_back(fmt::format(
             "{} is a kernel-log run: its log costs time, so its times are not compared", variant->label));
-      if (variant->mixed)
+      if (variant->has_mixed_runs)
         result_.warnings.push_back(fmt::format(
             "the runs of {} do different work, so that its times are not compared: trace them apart",
             variant->label));

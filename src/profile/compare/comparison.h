@@ -57,9 +57,9 @@ struct ComparedVariant {
   const Profile* profile = nullptr;   // null: no trace, as from some third-party runners
   std::vector<UntracedBurst> bursts;  // empty: Method::execute of the traces is compared, with a warning
   bool emulated = false;
-  bool trace_enabled = false;  // a kernel-log run, whose times are not compared
-  bool mixed = false;          // its traced runs do different work, so its times are not compared
-  std::string settings = {};   // settings of its runs; variants that differ in them count as doing other work
+  bool trace_enabled = false;   // a kernel-log run, whose times are not compared
+  bool has_mixed_runs = false;  // its traced runs do different work, so its times are not compared
+  std::string settings = {};  // settings of its runs; variants that differ in them count as doing other work
   std::string executorch = {};  // version of the libraries that ran; empty: not known
   // True if this ExecuTorch has no event tracer and etprof added a tracer, which costs as much as the tracer
   // of later releases.

@@ -16,8 +16,8 @@ struct Call {
 
 struct ProfileCalls {
   std::vector<Call> calls;
-  std::vector<std::size_t> operators;  // operators of all calls, in order
-  std::vector<std::size_t> outside;    // Method::execute, and operators in no call
+  std::vector<std::size_t> operators;      // operators of all calls, in order
+  std::vector<std::size_t> outside_calls;  // Method::execute, and operators in no call
 };
 
 ProfileCalls FindCalls(const Profile& profile) {
@@ -43,7 +43,7 @@ ProfileCalls FindCalls(const Profile& profile) {
     if (call_index[ancestor] < profile_calls.calls.size()) {
       profile_calls.calls[call_index[ancestor]].operators.push_back(op);
     } else {
-      profile_calls.outside.push_back(op);
+      profile_calls.outside_calls.push_back(op);
     }
   }
   for (const Call& call : profile_calls.calls)
@@ -64,10 +64,10 @@ class Matcher {
     const ProfileCalls a = FindCalls(a_), b = FindCalls(b_);
     const std::vector<NodePair> operators = Match(a.operators, b.operators);
     const std::vector<NodePair> calls = MatchCalls(a, b, operators);
-    const std::vector<NodePair> outside = Match(a.outside, b.outside);
+    const std::vector<NodePair> outside_calls = Match(a.outside_calls, b.outside_calls);
     // The operators of a call precede the call itself.
     Merge(a, b, operators, calls);
-    pairs_.insert(pairs_.end(), outside.begin(), outside.end());
+    pairs_.insert(pairs_.end(), outside_calls.begin(), outside_calls.end());
     return std::move(pairs_);
   }
 

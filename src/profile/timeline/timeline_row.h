@@ -19,7 +19,7 @@ struct TimelineEventInfo {
 // The times of an event in one run, in ns of the device's clock.
 struct TimelineTimes {
   Nanoseconds origin = 0, start = 0, end = 0;
-  Nanoseconds whole = 0;                 // Method::execute of the run; 0: the event is outside of runs
+  Nanoseconds execute_time = 0;          // Method::execute of the run; 0: the event is outside of runs
   std::optional<std::int64_t> run = {};  // absent: the event is outside of complete runs
   std::optional<Nanoseconds> self = {};  // absent: the event is outside of complete runs
   std::optional<Phase> phase = {};       // absent: the event is outside of complete runs
@@ -27,7 +27,7 @@ struct TimelineTimes {
   Nanoseconds SinceStart() const { return start - origin; }
   Nanoseconds EndFromOrigin() const { return end - origin; }
   Nanoseconds Duration() const { return end - start; }
-  PercentShare Share() const { return {Duration(), whole}; }
+  PercentShare Share() const { return {Duration(), execute_time}; }
 };
 
 struct TimelineRow : TimelineEventInfo, TimelineTimes {

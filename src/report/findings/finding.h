@@ -211,7 +211,7 @@ using ConfinedOperators = std::vector<OperatorShift>;
 // no bursts. A step is not also reported as a trend and as two levels.
 struct LatencyStep {
   static constexpr std::string_view kKind = "noise";
-  bool over_bursts = true;
+  bool uses_bursts = true;
   std::size_t from = 0, last = 0;  // numbers of bursts or runs in their files, counted from 1
   double before_ns = 0, after_ns = 0;
   ConditionChanges conditions = {};
@@ -219,7 +219,7 @@ struct LatencyStep {
 };
 struct LatencyTrend {
   static constexpr std::string_view kKind = "noise";
-  bool over_bursts = true;
+  bool uses_bursts = true;
   std::size_t count = 0;  // number of bursts or runs
   double change = 0;      // relative
   ConditionChanges conditions = {};
@@ -227,7 +227,7 @@ struct LatencyTrend {
 };
 struct LatencyLevels {
   static constexpr std::string_view kKind = "noise";
-  bool over_bursts = true;
+  bool uses_bursts = true;
   double low_ns = 0, high_ns = 0, share_high = 0;
   ConditionChanges conditions = {};
 };

@@ -16,7 +16,7 @@ using finding::ConditionChange;
 // of the runs after the warm-up.
 struct Series {
   std::vector<double> ns;
-  bool over_bursts = true;
+  bool uses_bursts = true;
   std::vector<std::size_t> number;  // number of each value in its file, counted from 1
 
   // The burst and the round of each value; the round is null if not known. Empty for a trace without a
@@ -43,7 +43,7 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
   for (const auto& [burst, round] : series.bursts) series.Push(*burst->Median(), series.ns.size());
   if (series.ns.size() == 1 && series.bursts[0].first->round < 0) {
     series = {};
-    series.over_bursts = false;
+    series.uses_bursts = false;
     for (const Launch& launch : data.launches) {
       for (const Burst& burst : launch.bursts) {
         const std::size_t unrecorded_runs = launch.warmup.size() + (launch.first_run ? 1 : 0);
@@ -52,7 +52,7 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
       }
     }
   } else if (series.ns.empty() && experiment.profile) {
-    series.over_bursts = false;
+    series.uses_bursts = false;
     for (const std::size_t steady : experiment.profile->RunsInPhase(Phase::kSteady))
       series.Push(experiment.profile->runs[steady].total, steady);
   }
@@ -114,7 +114,7 @@ Finding MakeStepFinding(const Series& series, const ReportExperiment& experiment
   const auto is_after_step = [&](std::size_t i) { return i >= step.index; };
   const double share =
       static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
-  return {finding::LatencyStep{series.over_bursts, series.number[step.index], series.number.back(),
+  return {finding::LatencyStep{series.uses_bursts, series.number[step.index], series.number.back(),
                                step.before, step.after, FindConditionChanges(series, is_after_step),
                                FindOperatorsConfinedTo(experiment, 1 - share)},
           std::fabs(step.after - step.before) * (step.after > step.before ? share : 1 - share)};
@@ -126,14 +126,14 @@ std::vector<Finding> FindTrendAndLevels(const Series& series, const ReportExperi
   if (const auto trend = stats::FindTrend(series.ns);
       trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kMinTrend) {
     const auto is_in_second_half = [&](std::size_t i) { return 2 * i >= series.ns.size(); };
-    found.push_back({finding::LatencyTrend{series.over_bursts, series.ns.size(), trend->relative_change,
+    found.push_back({finding::LatencyTrend{series.uses_bursts, series.ns.size(), trend->relative_change,
                                            FindConditionChanges(series, is_in_second_half),
                                            FindOperatorsConfinedTo(experiment, 0.5)},
                      std::fabs(trend->relative_change) * *stats::Median(series.ns)});
   }
   if (const auto levels = stats::FindTwoLevels(series.ns)) {
     const auto slow = [&](std::size_t i) { return series.ns[i] > (levels->low + levels->high) / 2; };
-    found.push_back({finding::LatencyLevels{series.over_bursts, levels->low, levels->high, levels->share_high,
+    found.push_back({finding::LatencyLevels{series.uses_bursts, levels->low, levels->high, levels->share_high,
                                             FindConditionChanges(series, slow)},
                      (levels->high - levels->low) * levels->share_high});
   }

@@ -9,15 +9,15 @@ namespace etprof {
 RobustLatency SummarizeWithoutOutliers(const std::vector<double>& latencies) {
   RobustLatency robust;
   std::vector<double> sorted = latencies;
-  const bool whole = stats::Sort(sorted);
-  robust.all = stats::SummarizeSorted(sorted, whole);
+  const bool are_integers = stats::Sort(sorted);
+  robust.all = stats::SummarizeSorted(sorted, are_integers);
   robust.fences = stats::TukeyFencesSorted(sorted);
   if (latencies.empty()) return robust;
   robust.p75 = stats::Quantile(sorted, 0.75);
   const auto is_outlier = [&](double latency) { return !robust.fences.Contains(latency); };
   std::ranges::copy_if(latencies, std::back_inserter(robust.outliers), is_outlier);
   std::erase_if(sorted, is_outlier);
-  robust.within_fences = stats::SummarizeSorted(sorted, whole);
+  robust.within_fences = stats::SummarizeSorted(sorted, are_integers);
   return robust;
 }
 

@@ -56,9 +56,9 @@ std::optional<double> TracedSpeedupDiscrepancy(const Comparison& comparison) {
   if (!headline || !baseline_mean || !candidate_mean || *baseline_mean <= 0 || *candidate_mean <= 0)
     return std::nullopt;
   const double ratio = *baseline_mean / *candidate_mean;
-  const bool within =
+  const bool is_within_interval =
       ratio >= headline->low() / (1 + kMaxTracedGap) && ratio <= headline->high() * (1 + kMaxTracedGap);
-  return within ? std::nullopt : std::optional(ratio);
+  return is_within_interval ? std::nullopt : std::optional(ratio);
 }
 
 std::optional<Finding> FindTracingDiscrepancy(const ReportExperiment& experiment) {

@@ -79,10 +79,10 @@ class NodeTimer {
 
   std::size_t MarkFusedNodes(std::size_t op) {
     const std::vector<std::size_t> nodes = FindNodes(op);
-    const bool sure = !GetSource(op).nodes.empty();
+    const bool is_certain = !GetSource(op).nodes.empty();
     for (std::size_t i = 1; i < nodes.size(); ++i) {
       ModelNode& other = graph_.nodes[nodes[i]];
-      (sure ? other.fused_into : other.may_be_fused_into)[index_] = nodes.front();
+      (is_certain ? other.fused_into : other.may_be_fused_into)[index_] = nodes.front();
     }
     return nodes.front();
   }

@@ -48,8 +48,8 @@ std::string NoSmeReason(const std::optional<protocol::IsaState>& isa) {
 
 void AddReason(const Profile& profile, std::size_t op, const std::optional<protocol::IsaState>& isa,
                MatrixKernelRow& row) {
-  if (row.ran == Kernels::kSme) return;
-  if (row.ran == Kernels::kKleidiai) {
+  if (row.kernels == Kernels::kSme) return;
+  if (row.kernels == Kernels::kKleidiai) {
     row.reason = row.observed_code.empty()
                      ? "dynamically quantized (QP8): the name does not say whether with SME2"
                      : NoSmeReason(isa);
@@ -97,31 +97,33 @@ std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
   const auto runs = static_cast<double>(profile.CommonSet().size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (!IsOperator(profile.operators[op])) continue;
-    const auto ran = KernelsByName(profile, op);
-    if (!ran) continue;
+    const auto named_kernels = KernelsByName(profile, op);
+    if (!named_kernels) continue;
     MatrixKernelRow row;
-    row.ran = *ran;
+    row.kernels = *named_kernels;
     const auto observed_row = watched_by_key.find(KeyText(profile.operators[op].key));
     if (observed_row != watched_by_key.end() && !observed_row->second->code.empty() &&
-        row.ran != Kernels::kPortable) {
+        row.kernels != Kernels::kPortable) {
       row.observed_code = observed_row->second->code;
-      row.ran = !observed_row->second->kleidiai        ? Kernels::kXnnpack
-                : row.observed_code.starts_with("SME") ? Kernels::kSme
-                                                       : Kernels::kKleidiai;
-      // The data type QP8 in a name implies KleidiAI's kernels, but not their instruction set.
-      row.contradicts = *ran == Kernels::kKleidiai ? row.ran == Kernels::kXnnpack : row.ran != *ran;
+      row.kernels = !observed_row->second->kleidiai ? Kernels::kXnnpack
+                    : row.observed_code.starts_with("SME")
+                        ? Kernels::kSme
+                        : Kernels::kKleidiai;  // The data type QP8 in a name implies KleidiAI's kernels, but
+                                               // not their instruction set.
+      row.contradicts = *named_kernels == Kernels::kKleidiai ? row.kernels == Kernels::kXnnpack
+                                                             : row.kernels != *named_kernels;
     }
     AddReason(profile, op, isa, row);
     auto found = std::ranges::find_if(rows, [&](const MatrixKernelRow& other) {
-      return std::tie(other.ran, other.observed_code, other.contradicts, other.reason, other.change) ==
-             std::tie(row.ran, row.observed_code, row.contradicts, row.reason, row.change);
+      return std::tie(other.kernels, other.observed_code, other.contradicts, other.reason, other.change) ==
+             std::tie(row.kernels, row.observed_code, row.contradicts, row.reason, row.change);
     });
     if (found == rows.end()) found = rows.insert(found, std::move(row));
     found->operators.push_back(op);
     if (runs > 0) found->mean_ns += static_cast<double>(profile.statistics[op].total_self) / runs;
   }
   std::ranges::stable_sort(rows, {},
-                           [](const MatrixKernelRow& row) { return std::tuple(row.ran, -row.mean_ns); });
+                           [](const MatrixKernelRow& row) { return std::tuple(row.kernels, -row.mean_ns); });
   return rows;
 }
 
@@ -129,7 +131,7 @@ std::vector<std::string> ListSmeOperators(const Profile& profile, std::span<cons
   std::map<std::size_t, bool> observed_sme;  // keyed by observed operator: whether it ran with SME
   for (const MatrixKernelRow& row : rows) {
     for (const std::size_t op : row.operators)
-      if (!row.observed_code.empty()) observed_sme[op] = row.ran == Kernels::kSme;
+      if (!row.observed_code.empty()) observed_sme[op] = row.kernels == Kernels::kSme;
   }
   std::map<std::string, std::int64_t> types;
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {

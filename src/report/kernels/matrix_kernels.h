@@ -19,7 +19,7 @@ namespace etprof {
 // the microkernels that ran: as observed in a watched run, else as implied by the operators' names. The
 // program may show the reason if they are not KleidiAI's.
 struct MatrixKernelRow {
-  KleidiaiUsage::Kernels ran = KleidiaiUsage::Kernels::kXnnpack;
+  KleidiaiUsage::Kernels kernels = KleidiaiUsage::Kernels::kXnnpack;
   std::string observed_code;           // class of their code in a watched run (--watch); "": not observed
   bool contradicts = false;            // the names contradict the observed code
   std::string reason;                  // one clause: reason why no SME kernels ran; "": kSme
@@ -29,7 +29,7 @@ struct MatrixKernelRow {
 
   static void Describe(auto& v) {
     using R = MatrixKernelRow;
-    v("kernels", &R::ran,
+    v("kernels", &R::kernels,
       {.meaning = "KleidiAI's for SME and SME2 (`sme`), KleidiAI's, XNNPACK's own, or a portable kernel"});
     v("proven", &R::observed_code,
       {.meaning = "the class of their code in a watched run; null: not watched", .or_null = true});

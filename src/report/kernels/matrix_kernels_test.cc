@@ -44,7 +44,7 @@ protocol::IsaState MakeIsaState(std::vector<std::string> detected, std::vector<s
 TEST(FindMatrixKernels, NamesShowTheKernels) {
   const auto on = FindMatrixKernels(ReadModelProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
   ASSERT_THAT(on, SizeIs(1));
-  EXPECT_EQ(on[0].ran, Used::kSme);
+  EXPECT_EQ(on[0].kernels, Used::kSme);
   EXPECT_THAT(on[0].operators,
               SizeIs(5));  // three convolutions and two fully connected layers, without packing
   EXPECT_GT(on[0].mean_ns, 0);
@@ -63,7 +63,7 @@ TEST(FindMatrixKernels, ReportsTheMachinesReason) {
   const auto reason = [&](const protocol::IsaState& isa) {
     const auto rows = FindMatrixKernels(off, isa);
     EXPECT_THAT(rows, SizeIs(1));
-    EXPECT_EQ(rows.at(0).ran, Used::kXnnpack);
+    EXPECT_EQ(rows.at(0).kernels, Used::kXnnpack);
     EXPECT_EQ(rows.at(0).change, "");
     return rows.at(0).reason;
   };
@@ -83,7 +83,7 @@ TEST(FindMatrixKernels, ReportsTheNodesReason) {
   // If KleidiAI's kernels ran nevertheless, the name shows it.
   const auto ran = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_on.etdump", usage), isa);
   ASSERT_THAT(ran, SizeIs(1));
-  EXPECT_EQ(ran[0].ran, Used::kSme);
+  EXPECT_EQ(ran[0].kernels, Used::kSme);
   EXPECT_EQ(ran[0].reason, "");
 }
 
@@ -113,7 +113,7 @@ TEST(FindMatrixKernels, ObservationsOverrideNames) {
       MakeWatchData(on, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
   auto rows = FindMatrixKernels(on, std::nullopt, MakeWatchedRows(as_named));
   ASSERT_FALSE(rows.empty());
-  EXPECT_EQ(rows[0].ran, KleidiaiUsage::Kernels::kSme);
+  EXPECT_EQ(rows[0].kernels, KleidiaiUsage::Kernels::kSme);
   EXPECT_EQ(rows[0].observed_code, "SME");
   EXPECT_FALSE(rows[0].contradicts);
   EXPECT_THAT(ListSmeOperators(on, rows), Contains("Convolution (NHWC, PF32) IGEMM (3 operators)"));
@@ -121,7 +121,7 @@ TEST(FindMatrixKernels, ObservationsOverrideNames) {
   const WatchData other = MakeWatchData(on, "");
   rows = FindMatrixKernels(on, std::nullopt, MakeWatchedRows(other));
   ASSERT_FALSE(rows.empty());
-  EXPECT_EQ(rows[0].ran, KleidiaiUsage::Kernels::kXnnpack);
+  EXPECT_EQ(rows[0].kernels, KleidiaiUsage::Kernels::kXnnpack);
   EXPECT_EQ(rows[0].observed_code, "NEON");
   EXPECT_TRUE(rows[0].contradicts);
   EXPECT_THAT(ListSmeOperators(on, rows), Not(Contains(HasSubstr("GEMM"))));

@@ -43,21 +43,22 @@ struct LevelExperiments {
 
 using LevelList = std::vector<std::pair<std::string, LevelExperiments>>;
 
-// The experiments in `among` by level, the lowest first; empty: they do not form a ladder.
-LevelList FindLevels(const Report& report, const std::vector<std::size_t>& among) {
-  if (report.run.schedule.sustained_seconds > 0 || among.empty()) return {};
+// The experiments in `candidates` by level, the lowest first; empty: they do not form a ladder.
+LevelList FindLevels(const Report& report, const std::vector<std::size_t>& candidates) {
+  if (report.run.schedule.sustained_seconds > 0 || candidates.empty()) return {};
   const auto get_data = [&](std::size_t i) -> const ExperimentData& {
     return report.run.experiments[report.experiments[i].index];
   };
   FeatureSet detected;
-  for (const std::size_t i : among) {
+  for (const std::size_t i : candidates) {
     if (const auto& state = get_data(i).isa_state)
       detected.insert(state->detected.begin(), state->detected.end());
   }
   std::map<std::string, LevelExperiments> by_name;
-  for (const std::size_t i : among) {
+  for (const std::size_t i : candidates) {
     const ExperimentData& data = get_data(i);
-    if (data.foreign || data.trace_enabled || SharedSettings(data) != SharedSettings(get_data(among.front())))
+    if (data.foreign || data.trace_enabled ||
+        SharedSettings(data) != SharedSettings(get_data(candidates.front())))
       return {};
     const auto visible = VisibleFeatures(data, detected);
     if (!visible) return {};
@@ -74,8 +75,9 @@ LevelList FindLevels(const Report& report, const std::vector<std::size_t>& among
       levels, {}, [](const auto& level_experiments) { return level_experiments.second.visible.size(); });
   for (std::size_t i = 1; i < levels.size(); ++i) {
     const FeatureSet& below = levels[i - 1].second.visible;
-    const FeatureSet& here = levels[i].second.visible;
-    if (here.size() == below.size() || !std::includes(here.begin(), here.end(), below.begin(), below.end()))
+    const FeatureSet& visible = levels[i].second.visible;
+    if (visible.size() == below.size() ||
+        !std::includes(visible.begin(), visible.end(), below.begin(), below.end()))
       return {};
   }
   if (levels.size() < 2) return {};
@@ -97,7 +99,7 @@ class LadderBuilder {
       const ExperimentData& data = ExperimentDataAt(level_experiments.experiments.front());
       level.isa = data.isa;
       for (const std::string& feature : level_experiments.visible) {
-        if (below == nullptr || !below->contains(feature)) level.adds.push_back(feature);
+        if (below == nullptr || !below->contains(feature)) level.added_features.push_back(feature);
       }
       below = &level_experiments.visible;
       ladder_.levels.push_back(std::move(level));
@@ -126,26 +128,28 @@ class LadderBuilder {
     MakeRows();
     std::map<std::size_t, LadderSetting> lowest, below;  // keyed by number of threads
     std::map<std::size_t, LadderSetting> fewest;         // keyed by level
-    ForEachSetting([&](const LadderSetting& here) {
-      if (const auto found = below.find(here.threads); found != below.end()) {
-        const bool is_next = found->second.level == ladder_.Below(here.level);
-        if (is_next) CompareSettings(found->second, here, &LadderCell::over_below);
-        if (is_next && found->second == lowest[here.threads])
-          ForEachRow([&](LadderRow& row) { row.At(here).over_lowest = row.At(here).over_below; });
+    ForEachSetting([&](const LadderSetting& setting) {
+      if (const auto found = below.find(setting.threads); found != below.end()) {
+        const bool is_next = found->second.level == ladder_.Below(setting.level);
+        if (is_next) CompareSettings(found->second, setting, &LadderCell::over_level_below);
+        if (is_next && found->second == lowest[setting.threads])
+          ForEachRow(
+              [&](LadderRow& row) { row.At(setting).over_lowest_level = row.At(setting).over_level_below; });
         else
-          CompareSettings(lowest[here.threads], here, &LadderCell::over_lowest);
+          CompareSettings(lowest[setting.threads], setting, &LadderCell::over_lowest_level);
       }
-      if (const auto found = fewest.find(here.level); found != fewest.end()) {
-        CompareSettings(found->second, here, &LadderCell::over_fewest);
-        const int from = ladder_.threads[found->second.threads], to = ladder_.threads[here.threads];
+      if (const auto found = fewest.find(setting.level); found != fewest.end()) {
+        CompareSettings(found->second, setting, &LadderCell::over_fewest_threads);
+        const int from = ladder_.threads[found->second.threads], to = ladder_.threads[setting.threads];
         ForEachRow([&](LadderRow& row) {
-          LadderCell& cell = row.At(here);
-          if (cell.over_fewest) cell.efficiency = ScalingEfficiency(*cell.over_fewest, from, to);
+          LadderCell& cell = row.At(setting);
+          if (cell.over_fewest_threads)
+            cell.efficiency = ScalingEfficiency(*cell.over_fewest_threads, from, to);
         });
       }
-      below[here.threads] = here;
-      lowest.try_emplace(here.threads, here);
-      fewest.try_emplace(here.level, here);
+      below[setting.threads] = setting;
+      lowest.try_emplace(setting.threads, setting);
+      fewest.try_emplace(setting.level, setting);
     });
     FinishRows();
     FindThreadDependentLevels();
@@ -198,13 +202,13 @@ class LadderBuilder {
 
   void MakeRows() {
     ladder_.latency = EmptyRow("Median latency");
-    ForEachSetting([&](const LadderSetting& here) {
-      const ReportExperiment& experiment = ExperimentAt(here);
-      ladder_.latency.At(here).ns = experiment.latency.p50;
+    ForEachSetting([&](const LadderSetting& setting) {
+      const ReportExperiment& experiment = ExperimentAt(setting);
+      ladder_.latency.At(setting).ns = experiment.latency.p50;
       const auto add = [&](const Breakdown& breakdown, std::vector<LadderRow>& rows) {
         const std::size_t count = breakdown.runs > 0 ? breakdown.rows.size() - 1 : 0;  // without "Clipped"
         for (std::size_t i = 0; i < count; ++i)
-          FindOrAddRow(breakdown.rows[i].name, rows).At(here).ns = breakdown.rows[i].Mean(breakdown);
+          FindOrAddRow(breakdown.rows[i].name, rows).At(setting).ns = breakdown.rows[i].Mean(breakdown);
       };
       add(experiment.groups, ladder_.groups);
       add(experiment.categories, ladder_.categories);
@@ -217,20 +221,20 @@ class LadderBuilder {
   void MatchLevels() {
     std::optional<LadderSetting> below;
     std::map<std::size_t, LadderSetting> first_of_level;
-    ForEachSetting([&](const LadderSetting& here) {
-      if (!ExperimentAt(here).profile) return;
+    ForEachSetting([&](const LadderSetting& setting) {
+      if (!ExperimentAt(setting).profile) return;
       std::optional<LadderSetting> from = below;
-      if (const auto first = first_of_level.find(here.level); first != first_of_level.end())
+      if (const auto first = first_of_level.find(setting.level); first != first_of_level.end())
         from = first->second;
-      first_of_level.try_emplace(here.level, here);
-      MatchLevel(here, from);
-      below = here;
+      first_of_level.try_emplace(setting.level, setting);
+      MatchLevel(setting, from);
+      below = setting;
     });
   }
 
-  void MatchLevel(const LadderSetting& here, const std::optional<LadderSetting>& from) {
-    const Profile& profile = *ExperimentAt(here).profile;
-    std::vector<std::size_t>& rows = operator_rows_[here];
+  void MatchLevel(const LadderSetting& setting, const std::optional<LadderSetting>& from) {
+    const Profile& profile = *ExperimentAt(setting).profile;
+    std::vector<std::size_t>& rows = operator_rows_[setting];
     constexpr std::size_t kNone = static_cast<std::size_t>(-1);
     rows.assign(profile.operators.size(), kNone);
     if (from) {
@@ -244,13 +248,13 @@ class LadderBuilder {
         rows[op] = ladder_.operators.size();
         ladder_.operators.push_back(EmptyRow(""));
       }
-      LadderCell& cell = ladder_.operators[rows[op]].At(here);
+      LadderCell& cell = ladder_.operators[rows[op]].At(setting);
       cell.op_name = profile.operators[op].name;
       cell.op_key = KeyText(profile.operators[op].key);
     }
-    const ReportExperiment& experiment = ExperimentAt(here);
+    const ReportExperiment& experiment = ExperimentAt(setting);
     for (const OperatorRow& row : experiment.operators)
-      ladder_.operators[rows[row.op]].At(here).ns = row.mean_self_ns;
+      ladder_.operators[rows[row.op]].At(setting).ns = row.mean_self_ns;
   }
 
   // The pairs of operators in the same row; absent if a setting has no trace.
@@ -301,14 +305,15 @@ class LadderBuilder {
   // Names the operators, drops the framework's spans and rows without time, and sorts the rows.
   void FinishRows() {
     for (LadderRow& row : ladder_.operators) {
-      ForEachSetting([&](const LadderSetting& here) {
-        if (const auto& name = row.At(here).op_name; name && (here.threads == 0 || row.name.empty()))
+      ForEachSetting([&](const LadderSetting& setting) {
+        if (const auto& name = row.At(setting).op_name; name && (setting.threads == 0 || row.name.empty()))
           row.name = *name;
       });
     }
     std::erase_if(ladder_.operators, [&](const LadderRow& row) {
       bool computes = false;
-      ForEachSetting([&](const LadderSetting& here) { computes = computes || row.At(here).ns.has_value(); });
+      ForEachSetting(
+          [&](const LadderSetting& setting) { computes = computes || row.At(setting).ns.has_value(); });
       return !computes;
     });
     for (auto* rows : {&ladder_.groups, &ladder_.categories})
@@ -324,10 +329,10 @@ class LadderBuilder {
           ThreadDependentLevel thread_dependent{row_kind, row.name, ladder_.levels[l].name, {}, {}};
           for (const std::vector<LadderCell>& levels : row.cells) {
             const LadderCell& cell = levels[l];
-            if (!cell.over_below) continue;
-            if (cell.over_below->verdict == stats::Verdict::kFaster)
+            if (!cell.over_level_below) continue;
+            if (cell.over_level_below->verdict == stats::Verdict::kFaster)
               thread_dependent.faster_cells.push_back(cell);
-            if (cell.over_below->verdict == stats::Verdict::kSlower)
+            if (cell.over_level_below->verdict == stats::Verdict::kSlower)
               thread_dependent.slower_cells.push_back(cell);
             thread_dependent.impact_ns = std::max(thread_dependent.impact_ns, cell.ns.value_or(0));
           }
@@ -352,15 +357,15 @@ class LadderBuilder {
 
   void FindBestSetting() {
     std::vector<LadderSetting> settings;
-    ForEachSetting([&](const LadderSetting& here) { settings.push_back(here); });
+    ForEachSetting([&](const LadderSetting& setting) { settings.push_back(setting); });
     if (settings.size() < 2 || report_.emulated) return;
     LadderBest best;
     double best_ratio = 0;
-    for (const LadderSetting& here : settings) {
-      const double ratio = LatencyRatio(settings.front(), here);
+    for (const LadderSetting& setting : settings) {
+      const double ratio = LatencyRatio(settings.front(), setting);
       if (ratio <= best_ratio) continue;
       best_ratio = ratio;
-      best.setting = {here, ladder_.latency.At(here)};
+      best.setting = {setting, ladder_.latency.At(setting)};
     }
     std::vector<stats::JointComparison> comparisons;
     best.others.reserve(settings.size());  // `comparisons` points into this vector
@@ -375,8 +380,9 @@ class LadderBuilder {
     }
     // A contended setting has no ratio, but may be the fastest.
     const auto median = [](const MeasuredSetting& setting) { return setting.latency.ns.value_or(0); };
-    const bool none = std::ranges::none_of(
-        comparisons, [](const stats::JointComparison& one) { return one.estimate.has_value(); });
+    const bool none = std::ranges::none_of(comparisons, [](const stats::JointComparison& comparison) {
+      return comparison.estimate.has_value();
+    });
     if (std::ranges::any_of(best.others, [&](const LadderBest::OtherSetting& other) {
           return other.best_comparison.verdict == stats::Verdict::kContended &&
                  (none || median(other.setting) <= median(best.setting));

@@ -21,13 +21,13 @@ struct Report;
 struct LadderLevel {
   std::string name;
   std::string isa;
-  std::vector<std::string> adds;
+  std::vector<std::string> added_features;
   std::string error;  // why it was not measured; empty: measured
 
   static void Describe(auto& v) {
     v("name", &LadderLevel::name, {.meaning = "the experiment's: \"avx2\""});
     v("isa", &LadderLevel::isa, {.meaning = "the mask"});
-    v("adds", &LadderLevel::adds,
+    v("adds", &LadderLevel::added_features,
       {.meaning = "features that the level below does not show; of the lowest: all"});
     v("error", &LadderLevel::error, {.meaning = "why it was not measured; null: it was", .or_null = true});
   }
@@ -47,10 +47,10 @@ struct LadderCell {
   // Comparisons with the next lower level (Ladder::Below) and with the lowest measured level, at the same
   // number of threads. If the next lower level was not measured with this number of threads, no other level
   // replaces it: the effect of a level refers to the same level at all numbers of threads.
-  std::optional<TimeComparison> over_below = {}, over_lowest = {};
-  std::optional<TimeComparison> over_fewest = {};  // comparison with the fewest threads at the same level
+  std::optional<TimeComparison> over_level_below = {}, over_lowest_level = {};
+  std::optional<TimeComparison> over_fewest_threads = {};  // at the same level
   std::optional<double> efficiency =
-      {};  // ratio of `over_fewest` / ratio of the numbers of threads; 1 is perfect
+      {};  // ratio of `over_fewest_threads` / ratio of the numbers of threads; 1 is perfect
   // For operators: the name and the key at this setting; absent: the operator is not executed there.
   std::optional<std::string> op_name = {}, op_key = {};
 
@@ -67,10 +67,11 @@ struct LadderCell {
       kMs.WithMeaning("median of the latency, else mean self time; null: not there, or not measured"));
     v("name", &C::op_name, {.meaning = "of the operator at this setting"});
     v("key", &C::op_key, {.meaning = "of the operator at this setting"});
-    over("over_below", &C::over_below,
+    over("over_below", &C::over_level_below,
          "against the next lower level that was measured, at the same threads; null: not at these");
-    over("over_lowest", &C::over_lowest, "against the lowest level that was measured, at the same threads");
-    over("over_fewest_threads", &C::over_fewest, "against the fewest threads at the same level");
+    over("over_lowest", &C::over_lowest_level,
+         "against the lowest level that was measured, at the same threads");
+    over("over_fewest_threads", &C::over_fewest_threads, "against the fewest threads at the same level");
     v("efficiency", &C::efficiency, {.meaning = "that speedup over the ratio of the threads; 1 is perfect"});
   }
 };

@@ -36,7 +36,7 @@ const LadderRow* FindLadderRow(const std::vector<LadderRow>& rows, const std::st
 }
 
 Verdict VerdictAt(const LadderRow& row, std::size_t threads, std::size_t level) {
-  return row.cells[threads][level].over_below->verdict;
+  return row.cells[threads][level].over_level_below->verdict;
 }
 
 TEST(Ladder, FindsThreadDependentLevels) {
@@ -47,8 +47,8 @@ TEST(Ladder, FindsThreadDependentLevels) {
   EXPECT_THAT(ladder.threads, ElementsAre(1, 4));
   EXPECT_TRUE(ladder.interleaved);
   EXPECT_TRUE(report.matrices.empty()) << "the ladder is the matrix";
-  EXPECT_THAT(ladder.levels[1].adds, ElementsAre("bf16", "fp16", "sme"));
-  EXPECT_THAT(ladder.levels[2].adds, ElementsAre("sme2"));
+  EXPECT_THAT(ladder.levels[1].added_features, ElementsAre("bf16", "fp16", "sme"));
+  EXPECT_THAT(ladder.levels[2].added_features, ElementsAre("sme2"));
 
   const double whole = 1'040'000;
   const LadderRow& latency = ladder.latency;
@@ -57,15 +57,17 @@ TEST(Ladder, FindsThreadDependentLevels) {
   EXPECT_EQ(VerdictAt(latency, 0, 2), Verdict::kFaster);
   EXPECT_EQ(VerdictAt(latency, 1, 2), Verdict::kSlower);
   // The speed of the machine varies by 5 %, but equally for interleaved runs, so the ratios do not show it.
-  EXPECT_NEAR(*SpeedupRatio(*latency.cells[0][2].over_below), (8e6 + whole) / (2e6 + whole + 1e5), 0.01);
-  EXPECT_NEAR(*SpeedupRatio(*latency.cells[1][2].over_lowest), (2e6 + whole) / (4e6 + whole + 1e5), 0.01);
+  EXPECT_NEAR(*SpeedupRatio(*latency.cells[0][2].over_level_below), (8e6 + whole) / (2e6 + whole + 1e5),
+              0.01);
+  EXPECT_NEAR(*SpeedupRatio(*latency.cells[1][2].over_lowest_level), (2e6 + whole) / (4e6 + whole + 1e5),
+              0.01);
   EXPECT_NEAR(*latency.cells[1][0].efficiency, (8e6 + whole) / (2e6 + whole) / 4, 0.01);
   EXPECT_FALSE(latency.cells[0][0].efficiency);
 
   const LadderRow* convolution = FindLadderRow(ladder.groups, "Convolution");
   ASSERT_NE(convolution, nullptr);
-  EXPECT_NEAR(*SpeedupRatio(*convolution->cells[0][2].over_below), 4, 0.02);
-  EXPECT_NEAR(*SpeedupRatio(*convolution->cells[1][2].over_below), 0.5, 0.005);
+  EXPECT_NEAR(*SpeedupRatio(*convolution->cells[0][2].over_level_below), 4, 0.02);
+  EXPECT_NEAR(*SpeedupRatio(*convolution->cells[1][2].over_level_below), 0.5, 0.005);
   EXPECT_EQ(VerdictAt(*convolution, 0, 1), Verdict::kSame) << "not dropped: shown to change nothing";
 
   ASSERT_FALSE(ladder.thread_dependent_levels.empty());
@@ -138,13 +140,13 @@ TEST(Ladder, MatchesRenamedOperators) {
   for (const LadderCell& cell : convolution->cells[0]) EXPECT_TRUE(cell.op_name && cell.op_key && cell.ns);
   EXPECT_EQ(convolution->cells[0][0].op_name, "Convolution (NHWC, F32) IGEMM #1");
   EXPECT_EQ(convolution->cells[0][2].op_name, "Convolution (NHWC, PF32) IGEMM #1");
-  EXPECT_NEAR(*SpeedupRatio(*convolution->cells[0][2].over_lowest), 4, 0.02);
+  EXPECT_NEAR(*SpeedupRatio(*convolution->cells[0][2].over_lowest_level), 4, 0.02);
   // An operator of only one level has no speedup.
   const LadderRow* pack = FindLadderRow(ladder.operators, "Pack Lh (NC, X32) #1");
   ASSERT_NE(pack, nullptr);
   EXPECT_FALSE(pack->cells[0][0].ns || pack->cells[0][1].ns);
   EXPECT_NEAR(*pack->cells[0][2].ns, 1e5, 5e3);
-  EXPECT_FALSE(pack->cells[0][2].over_below || pack->cells[0][2].over_lowest);
+  EXPECT_FALSE(pack->cells[0][2].over_level_below || pack->cells[0][2].over_lowest_level);
   // Each operator of each level is in one row, and the times add up to those of the experiment.
   for (std::size_t l = 0; l < 3; ++l) {
     const ReportExperiment& experiment = report.experiments[*ladder.experiments[0][l]];
@@ -196,12 +198,12 @@ TEST(Ladder, MatchesRecordedSme2Operators) {
       };
       if (type_at(0).empty() || type_at(1).empty()) {
         ++only_at_one_level;
-        EXPECT_FALSE(row.cells[0][1].over_below);
+        EXPECT_FALSE(row.cells[0][1].over_level_below);
       } else if (type_at(0) == before) {
         EXPECT_EQ(type_at(1), after) << model;
         ++changed;
       }
-      if (const auto& over = row.cells[0][1].over_below) {
+      if (const auto& over = row.cells[0][1].over_level_below) {
         EXPECT_EQ(over->verdict, Verdict::kEmulated);
       }
     }
@@ -226,7 +228,7 @@ TEST(Ladder, SkipsAndReportsFailedLevels) {
   points[0].error = points[1].error;
   const Ladder alone = *MakeLadder(points).ladder;
   EXPECT_EQ(alone.Lowest(), 2u);
-  EXPECT_FALSE(alone.latency.cells[0][2].over_below);
+  EXPECT_FALSE(alone.latency.cells[0][2].over_level_below);
   EXPECT_FALSE(alone.best);
 }
 

@@ -12,7 +12,7 @@ LevelSpeedupRow MakeLevelSpeedupRow(const LadderRow& row, std::size_t level,
   LevelSpeedupRow new_row;
   new_row.name = row.name;
   for (const std::vector<LadderCell>& levels : row.cells)
-    new_row.speedups.push_back(levels[level].over_below);
+    new_row.speedups.push_back(levels[level].over_level_below);
   const auto has_verdict = [](const std::optional<TimeComparison>& time_comparison, auto... verdicts) {
     return time_comparison && ((time_comparison->verdict == verdicts) || ...);
   };

@@ -102,7 +102,7 @@ TEST(LevelSpeedups, NeedsAVerdictAtEachNumberOfThreads) {
     ladder.experiments.assign(verdicts.size(), {0, 0});
     for (std::size_t t = 0; t < verdicts.size(); ++t) {
       ladder.threads.push_back(static_cast<int>(t) + 1);
-      ladder.latency.cells[t][1].over_below.emplace().verdict = verdicts[t];
+      ladder.latency.cells[t][1].over_level_below.emplace().verdict = verdicts[t];
     }
     report.ladder = ladder;
     return FindLevelSpeedups(report).at(0).latency;

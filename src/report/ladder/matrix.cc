@@ -11,7 +11,7 @@ namespace {
 class MatrixBuilder {
  public:
   MatrixBuilder(const Report& report, bool threads, std::size_t baseline) : report_(report) {
-    matrix_.threads = threads;
+    matrix_.is_thread_sweep = threads;
     matrix_.baseline = baseline;
     const ReportExperiment& experiment = report.experiments[baseline];
     matrix_.latency = {.name = "Median latency", .baseline_ns = experiment.latency.p50};
@@ -31,7 +31,7 @@ class MatrixBuilder {
     matrix_.candidates.push_back(candidate);
     matrix_.interleaved = matrix_.interleaved && comparison.pairing == Pairing::kLaunches;
     const auto cell = [&](const TimeComparison& time) -> MatrixCell {
-      if (!matrix_.threads) return {time, std::nullopt};
+      if (!matrix_.is_thread_sweep) return {time, std::nullopt};
       return {time, ScalingEfficiency(time, report_.experiments[matrix_.baseline].threads,
                                       report_.experiments[candidate].threads)};
     };

@@ -36,7 +36,7 @@ TEST(Matrix, ComparesASweepWithTheFewestThreads) {
   const Report report = MakeSweep();
   ASSERT_THAT(report.matrices, SizeIs(1));
   const Matrix& matrix = report.matrices[0];
-  EXPECT_TRUE(matrix.threads);
+  EXPECT_TRUE(matrix.is_thread_sweep);
   EXPECT_TRUE(matrix.interleaved);
   EXPECT_EQ(matrix.baseline, 1u);
   EXPECT_THAT(matrix.candidates, ElementsAre(2u, 0u));
@@ -74,7 +74,7 @@ TEST(Matrix, JoinsComparisonsWithOneBaseline) {
   const Report report = Assemble(std::move(run), std::move(profiles));
   ASSERT_THAT(report.matrices, SizeIs(1));
   const Matrix& matrix = report.matrices[0];
-  EXPECT_FALSE(matrix.threads);
+  EXPECT_FALSE(matrix.is_thread_sweep);
   EXPECT_THAT(matrix.candidates, ElementsAre(1u, 2u));
   EXPECT_EQ(matrix.latency.cells[0].verdict, stats::Verdict::kFaster);
   EXPECT_EQ(matrix.latency.cells[1].verdict, stats::Verdict::kSame);

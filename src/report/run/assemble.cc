@@ -159,7 +159,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   out.disturbed_runs = count(Phase::kDisturbed);
   out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs - out.disturbed_runs;
   out.common_runs = static_cast<std::int64_t>(profile.CommonSet().size());
-  out.traced = profile.whole;
+  out.traced = profile.execute_time;
   if (out.latency.n == 0 && !trace_enabled) {
     out.run_classes = FindRunClasses(profile);
     if (out.run_classes.empty()) {
@@ -180,7 +180,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   AddOperators(out);
   if (profile.program) {
     out.layers = FindLayers(profile);
-    out.attributed = AttributedShare(profile);
+    out.attributed_share = AttributedShare(profile);
     out.by_layer = ByNameInOrder(profile, LayerName);
     out.by_source = ByNameInOrder(profile, SourceLineName);
   }
@@ -279,9 +279,9 @@ void AddComparisons(Report& report) {
           std::max(std::abs(std::expm1(estimate.log_low)), std::abs(std::expm1(estimate.log_high)));
       report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
     }
-    result.releases = variants.DifferInRelease();
-    result.own_exports = result.releases && variants.RanOwnExports();
-    if (result.own_exports) result.effects = FindReleaseEffects(report, pair.baseline, pair.candidate);
+    result.differs_in_release = variants.DifferInRelease();
+    result.ran_own_exports = result.differs_in_release && variants.RanOwnExports();
+    if (result.ran_own_exports) result.effects = FindReleaseEffects(report, pair.baseline, pair.candidate);
     result.outputs = pair.outputs;
     result.layers = CompareLayers(variants);
     result.by_source = CompareByName(variants, SourceLineName);
@@ -313,7 +313,8 @@ void DecideReleases(Report& report) {
     add(pair.effects->runtime);
   }
   for (ReportComparison& pair : report.comparisons) {
-    if (pair.releases || exports.contains({pair.baseline, pair.candidate})) add(pair.comparison.latency);
+    if (pair.differs_in_release || exports.contains({pair.baseline, pair.candidate}))
+      add(pair.comparison.latency);
   }
   if (latencies.size() < 2) return;
   stats::UpdateVerdicts(latencies, 1 - report.run.schedule.IntervalConfidence(),
@@ -343,10 +344,11 @@ void AddWarnings(Report& report) {
     }
     if (data.trace_enabled) add("a kernel-log run: evidence of kernels, its times are not latency");
   }
-  const bool coarse = std::ranges::any_of(report.experiments, [](const ReportExperiment& experiment) {
-    return experiment.profile && HasMicrosecondClock(*experiment.profile);
-  });
-  if (coarse) {
+  const bool has_coarse_clock =
+      std::ranges::any_of(report.experiments, [](const ReportExperiment& experiment) {
+        return experiment.profile && HasMicrosecondClock(*experiment.profile);
+      });
+  if (has_coarse_clock) {
     warnings.push_back(
         "the delegate's operators are timed in whole microseconds (XNNPACK's own clock): those below about "
         "10 µs are not resolved");
@@ -388,12 +390,12 @@ void AddMatrixKernels(Report& report) {
   const auto isa = [&](const ReportExperiment& experiment) {
     return report.run.experiments[experiment.index].isa_state;
   };
-  const bool arm = std::ranges::any_of(report.experiments, [&](const ReportExperiment& experiment) {
+  const bool is_arm = std::ranges::any_of(report.experiments, [&](const ReportExperiment& experiment) {
     return experiment.profile && RanOnArm(*experiment.profile, isa(experiment));
   });
   for (ReportExperiment& experiment : report.experiments) {
     if (!experiment.profile) continue;
-    if (arm)
+    if (is_arm)
       experiment.matrix_kernels =
           FindMatrixKernels(*experiment.profile, isa(experiment),
                             FindWatchedRows(report.watched, report.run.experiments[experiment.index]));
@@ -445,9 +447,9 @@ std::vector<std::size_t> FindSubjects(const Report& report) {
     return subjects;
   }
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    const bool candidate = std::ranges::any_of(
+    const bool is_candidate = std::ranges::any_of(
         report.comparisons, [&](const ReportComparison& pair) { return pair.candidate == i; });
-    if (candidate || !IsInPair(report, i)) subjects.push_back(i);
+    if (is_candidate || !IsInPair(report, i)) subjects.push_back(i);
   }
   return subjects;
 }
@@ -465,7 +467,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   }
   report.watched = FindWatchedExperiments(report.run);
   AddMatrixKernels(report);
-  report.bare = report.run.status == RunData::Status::kUnknown;
+  report.from_bare_etdumps = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;
   std::tie(report.backend, report.dtype) = ParseBackendAndType(ModelId(report.run.model));
   // For several models, the report has only their common properties.

@@ -71,7 +71,7 @@ TEST(Assemble, TakesTheHeadlineFromUntracedRuns) {
   EXPECT_GE(pair.experiments[0].interval->high, *pair.experiments[0].latency.p50);
 
   const Report bare = example::MakeBareEtdumpReport();
-  EXPECT_TRUE(bare.bare);
+  EXPECT_TRUE(bare.from_bare_etdumps);
   EXPECT_TRUE(bare.experiments[0].latency_from_trace);
   EXPECT_FALSE(bare.experiments[0].interval);
 }
@@ -189,7 +189,7 @@ Report AssembleReleases(int releases, int changed, unsigned seed) {
 TEST(Assemble, NamesOnlyTheChangedRelease) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     for (const ReportComparison& pair : AssembleReleases(21, -1, seed).comparisons) {
-      EXPECT_TRUE(pair.releases);
+      EXPECT_TRUE(pair.differs_in_release);
       EXPECT_THAT(pair.comparison.latency.verdict,
                   testing::AnyOf(stats::Verdict::kSame, stats::Verdict::kInconclusive))
           << pair.comparison.candidate_label;
@@ -216,7 +216,7 @@ TEST(Assemble, AdjustsReleasesTogetherAndOtherPairsSeparately) {
   Report other = AssembleReleases(21, 1, 1);
   for (ExperimentData& data : other.run.experiments) data.model_sha256 = data.name;
   other = Assemble(std::move(other.run), {});
-  EXPECT_FALSE(other.comparisons[0].releases);
+  EXPECT_FALSE(other.comparisons[0].differs_in_release);
   EXPECT_DOUBLE_EQ(width(other), width(two));
 }
 
@@ -273,8 +273,8 @@ TEST(Assemble, AttributesAChangeToTheExporterOrTheRuntime) {
     const Report report = AssembleExports(test_case.exporter, test_case.runtime, test_case.interaction);
     ASSERT_EQ(report.comparisons.size(), 3U);
     const ReportComparison& pair = report.comparisons[0];
-    EXPECT_TRUE(pair.releases);
-    EXPECT_TRUE(pair.own_exports);
+    EXPECT_TRUE(pair.differs_in_release);
+    EXPECT_TRUE(pair.ran_own_exports);
     ASSERT_TRUE(pair.effects);
     EXPECT_EQ(pair.effects->new_export, 2U);
     EXPECT_EQ(pair.effects->new_runtime, 3U);
@@ -282,8 +282,8 @@ TEST(Assemble, AttributesAChangeToTheExporterOrTheRuntime) {
     expect(pair.effects->exporter, 1 / (test_case.exporter * half), test_case.exporter_verdict);
     expect(pair.effects->runtime, 1 / (test_case.runtime * half), test_case.runtime_verdict);
     expect(pair.effects->interaction, 1 / test_case.interaction, test_case.interaction_verdict);
-    EXPECT_FALSE(report.comparisons[1].own_exports);
-    EXPECT_FALSE(report.comparisons[2].own_exports);
+    EXPECT_FALSE(report.comparisons[1].ran_own_exports);
+    EXPECT_FALSE(report.comparisons[2].ran_own_exports);
     EXPECT_TRUE(report.matrices.empty());
   }
 }
@@ -293,7 +293,7 @@ TEST(Assemble, AttributesNothingWithoutAllFourCombinations) {
   run.pairs.pop_back();
   run.experiments.pop_back();
   const Report report = Assemble(std::move(run), {});
-  EXPECT_TRUE(report.comparisons[0].own_exports);
+  EXPECT_TRUE(report.comparisons[0].ran_own_exports);
   EXPECT_FALSE(report.comparisons[0].effects);
 
   run = AssembleExports(0.8, 1).run;

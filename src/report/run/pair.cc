@@ -35,7 +35,7 @@ ComparedVariant MakeComparedVariant(const RunData& run, const ReportExperiment& 
   variant.waited_share = data.WaitedShare();
   variant.emulated = data.emulated;
   variant.trace_enabled = data.trace_enabled;
-  variant.mixed = !experiment.run_classes.empty();
+  variant.has_mixed_runs = !experiment.run_classes.empty();
   return variant;
 }
 
@@ -150,10 +150,10 @@ StartupCosts CompareStartupCosts(const ExperimentPair& variants, bool paired) {
   costs.load = {baseline.load, candidate.load};
   costs.first_run = {baseline.first_run, candidate.first_run};
   // Libraries of two releases differ in size, so exclude them from the memory of the model.
-  const bool releases = variants.DifferInRelease();
+  const bool differ_in_release = variants.DifferInRelease();
   const auto peak = [&](const ReportExperiment& experiment,
                         const ExperimentData& data) -> std::optional<double> {
-    const std::optional<Bytes> bytes = releases ? data.PeakSinceLoad() : experiment.peak_rss;
+    const std::optional<Bytes> bytes = differ_in_release ? data.PeakSinceLoad() : experiment.peak_rss;
     return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
   };
   costs.peak_memory.baseline = peak(baseline, variants.BaselineData());
@@ -162,7 +162,8 @@ StartupCosts CompareStartupCosts(const ExperimentPair& variants, bool paired) {
   CompareCost(variants, &Launch::CleanLoad, costs.load);
   CompareCost(variants, &Launch::CleanFirstRun, costs.first_run);
   CompareCost(
-      variants, [&](const Launch& launch) { return releases ? launch.PeakSinceLoad() : launch.peak_rss; },
+      variants,
+      [&](const Launch& launch) { return differ_in_release ? launch.PeakSinceLoad() : launch.peak_rss; },
       costs.peak_memory);
   return costs;
 }

@@ -78,41 +78,43 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
     found.push_back({name, a.empty() ? kUnknown : a, b.empty() ? kUnknown : b});
   };
   // If the value is missing in both runs, it is not known to be equal.
-  const auto must_be_known = [&](const char* name, const std::string& a, const std::string& b) {
+  const auto add_unless_known_equal = [&](const char* name, const std::string& a, const std::string& b) {
     if (a.empty() || b.empty() || a != b) add_mismatch(name, a, b);
   };
-  const auto may_be_unknown = [&](const char* name, const std::string& a, const std::string& b,
-                                  const char* empty) {
+  const auto add_unless_equal = [&](const char* name, const std::string& a, const std::string& b,
+                                    const char* empty) {
     if (a != b) add_mismatch(name, a.empty() ? empty : a, b.empty() ? empty : b);
   };
   const std::string model_a = ExperimentModel(baseline_run, baseline);
   const std::string model_b = ExperimentModel(candidate_run, candidate);
   if (!model_a.empty() && !model_b.empty() && RemoveBackendSuffix(model_a) != RemoveBackendSuffix(model_b))
     add_mismatch("model", model_a, model_b);
-  must_be_known("device", DeviceText(baseline_run), DeviceText(candidate_run));
+  add_unless_known_equal("device", DeviceText(baseline_run), DeviceText(candidate_run));
   if (!baseline.runner_sha256.empty() && !candidate.runner_sha256.empty()) {
-    must_be_known("runner", baseline.runner_sha256.substr(0, 12), candidate.runner_sha256.substr(0, 12));
+    add_unless_known_equal("runner", baseline.runner_sha256.substr(0, 12),
+                           candidate.runner_sha256.substr(0, 12));
   } else {
-    must_be_known("runner", baseline.executorch_version, candidate.executorch_version);
+    add_unless_known_equal("runner", baseline.executorch_version, candidate.executorch_version);
   }
-  may_be_unknown("isa", baseline.isa, candidate.isa, "all features");
+  add_unless_equal("isa", baseline.isa, candidate.isa, "all features");
   if (baseline.threads != candidate.threads)
     add_mismatch("threads", fmt::format("{}", baseline.threads), fmt::format("{}", candidate.threads));
   if (baseline.period != candidate.period)
     add_mismatch("period", FormatExactDuration(baseline.period), FormatExactDuration(candidate.period));
-  may_be_unknown("cpus", baseline.cpus, candidate.cpus, "any");
-  may_be_unknown("governor", GovernorText(baseline_run.device), GovernorText(candidate_run.device), kUnknown);
-  may_be_unknown("power", baseline_run.device ? baseline_run.device->power_mode : "",
-                 candidate_run.device ? candidate_run.device->power_mode : "", kUnknown);
+  add_unless_equal("cpus", baseline.cpus, candidate.cpus, "any");
+  add_unless_equal("governor", GovernorText(baseline_run.device), GovernorText(candidate_run.device),
+                   kUnknown);
+  add_unless_equal("power", baseline_run.device ? baseline_run.device->power_mode : "",
+                   candidate_run.device ? candidate_run.device->power_mode : "", kUnknown);
   return found;
 }
 
 std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const RunData& candidate) {
-  const bool alone = baseline.experiments.size() == 1 && candidate.experiments.size() == 1;
+  const bool are_single_experiments = baseline.experiments.size() == 1 && candidate.experiments.size() == 1;
   std::vector<ExperimentMatch> found;
   for (const ExperimentData& a : baseline.experiments) {
     for (const ExperimentData& b : candidate.experiments) {
-      if (!alone && (a.name != b.name || a.threads != b.threads)) continue;
+      if (!are_single_experiments && (a.name != b.name || a.threads != b.threads)) continue;
       if (!HaveSamePlace(a, b)) continue;
       for (const auto& [other_a, other_b] : found) {
         if ((other_a == &a) == (other_b == &b)) continue;

@@ -84,16 +84,16 @@ SuiteSetting MakeSetting(const Report& report, const ReportExperiment& experimen
 
 void AddVariants(SuiteReport& suite) {
   std::vector<std::string> names;
-  std::set<std::string> measured_on;
+  std::set<std::string> measured_devices;
   for (const SuiteCellReport& cell : suite.cells) {
     for (const SuitePair& pair : cell.pairs) {
       AppendUnique(pair.variant, names);
-      measured_on.insert(cell.device);
+      measured_devices.insert(cell.device);
     }
   }
   std::vector<std::string> devices;
   for (const std::string& device : suite.devices) {
-    if (measured_on.contains(device)) devices.push_back(device);
+    if (measured_devices.contains(device)) devices.push_back(device);
   }
   if (devices.size() > 1) devices.emplace_back();
   for (const std::string& name : names) {
@@ -143,7 +143,7 @@ void AddDtypes(SuiteReport& suite) {
         cell.status != SuiteCellStatus::kMeasured)
       continue;
     TimeComparison latency;
-    const SuiteSetting &baseline = first->AsItIs(), &candidate = cell.AsItIs();
+    const SuiteSetting &baseline = first->Unmodified(), &candidate = cell.Unmodified();
     latency.baseline_ns = baseline.latency_ns;
     latency.candidate_ns = candidate.latency_ns;
     latency.estimate = stats::EstimateLaunchesWithDrift(baseline.launch_medians, candidate.launch_medians,
@@ -201,7 +201,7 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
   const ReportExperiment& unmodified =
       report.experiments[std::min(FindUnmodifiedExperiment(report), report.experiments.size() - 1)];
   cell.experiment = unmodified.label;
-  cell.none_clean = unmodified.LatencyIsDisturbed();
+  cell.has_no_clean_runs = unmodified.LatencyIsDisturbed();
   cell.settings = {MakeSetting(report, unmodified, cell.Contended())};
   std::vector<const ReportExperiment*> experiments = {&unmodified};
   for (std::size_t i = 0; i < cell.pairs.size(); ++i) {
@@ -246,15 +246,15 @@ void DecideSuite(SuiteReport& suite) {
   AddDtypes(suite);
   std::vector<stats::JointComparison> comparisons;
   double margin = 0.01, q = suite.false_discovery_rate;
-  std::vector<GateClaim> gates;
+  std::vector<GateClaim> claims;
   for (SuiteCellReport& cell : suite.cells) {
     if (cell.margin > 0) margin = cell.margin;
     // The interim analyses of the stop rule use a part of the error rate (stats/ratio/stop_rule.h).
     if (cell.interim_confidence > 0) q = std::min(q, 1 - cell.interim_confidence);
     for (SuitePair& pair : cell.pairs) {
-      gates.push_back({pair.latency.EstimateUnlessEmulated(), suite.limit.value_or(0)});
+      claims.push_back({pair.latency.EstimateUnlessEmulated(), suite.limit.value_or(0)});
       if (pair.latency.verdict == stats::Verdict::kContended || !pair.latency.EstimateUnlessEmulated())
-        gates.back().estimate.reset();
+        claims.back().estimate.reset();
       else
         comparisons.push_back({pair.latency.estimate, pair.latency.verdict});
     }
@@ -272,7 +272,7 @@ void DecideSuite(SuiteReport& suite) {
   DecideConfirmations(suite, q, margin);
   if (suite.limit) {
     const std::vector<GateVerdict> gate_verdicts =
-        DecideClaims(gates, {.false_discovery_rate = q, .interim_share = 1});
+        DecideClaims(claims, {.false_discovery_rate = q, .interim_share = 1});
     std::size_t next = 0;
     for (SuiteCellReport& cell : suite.cells) {
       for (SuitePair& pair : cell.pairs) pair.gate = gate_verdicts[next++];

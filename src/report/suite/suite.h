@@ -129,9 +129,10 @@ struct SuiteCellReport {
   SuiteCellStatus status = SuiteCellStatus::kPending;
   std::string reason;  // why the cell failed or was skipped; if measured, which part failed
   bool emulated = false;
-  std::string experiment;                     // experiment of the unmodified model
-  bool none_clean = false;                    // no untraced run of `experiment` was clean
-  int launches = 0;                           // launches of `experiment`
+  std::string experiment;          // experiment of the unmodified model
+  bool has_no_clean_runs = false;  // no untraced run of `experiment` was clean
+  int launches = 0;                // launches of `experiment`
+
   double seconds = 0;                         // duration of the measurement
   double margin = 0, interim_confidence = 0;  // as in ScheduleData
   std::vector<SuitePair> pairs;
@@ -140,14 +141,14 @@ struct SuiteCellReport {
   std::vector<SuiteOperator> operators;    // by decreasing time
 
   // The unmodified model; an empty setting if it was not measured.
-  const SuiteSetting& AsItIs() const {
+  const SuiteSetting& Unmodified() const {
     static const SuiteSetting kNotMeasured;
     return settings.empty() ? kNotMeasured : settings.front();
   }
 
   // Returns whether all pairs have too few clean runs, or the only experiment has none.
   bool Contended() const {
-    if (pairs.empty()) return none_clean;
+    if (pairs.empty()) return has_no_clean_runs;
     return std::ranges::all_of(
         pairs, [](const SuitePair& pair) { return pair.latency.verdict == stats::Verdict::kContended; });
   }
@@ -164,9 +165,9 @@ struct SuiteCellReport {
       {.meaning = "why it failed or was skipped; of a measured one what of it failed", .or_null = true});
     v("emulated", &C::emulated, {.meaning = "the CPU was emulated: times are not meaningful"});
     v("experiment", &C::experiment, {.meaning = "that the latency is of", .or_null = true});
-    v("latency_ms", [](const C& cell) { return cell.AsItIs().latency_ns; },
+    v("latency_ms", [](const C& cell) { return cell.Unmodified().latency_ns; },
       {.meaning = "median of the model as it is; null: contended", .min = 0, .scale = 1e6});
-    v("interval", [](const C& cell) { return cell.AsItIs().interval; }, {.meaning = "of the latency"});
+    v("interval", [](const C& cell) { return cell.Unmodified().interval; }, {.meaning = "of the latency"});
     v("launches", &C::launches, {.meaning = "of that experiment", .min = 0});
     v("seconds", &C::seconds, {.meaning = "that measuring took", .min = 0});
     v("pairs", &C::pairs, {.meaning = "variants against the model as it is"});

@@ -152,7 +152,7 @@ TEST(SuiteReport, AddsPairsAndSlowestOperatorsOfARun) {
   ASSERT_THAT(cell.pairs, SizeIs(report.run.pairs.size()));
   EXPECT_EQ(cell.pairs[0].variant, "isa=-avx2");
   EXPECT_NEAR(cell.pairs[0].latency.estimate->ratio(), 2.5, 0.05);
-  ASSERT_TRUE(cell.AsItIs().latency_ns.has_value());
+  ASSERT_TRUE(cell.Unmodified().latency_ns.has_value());
   ASSERT_THAT(cell.settings, SizeIs(2));
   const nlohmann::ordered_json written = ToJson(cell);
   for (const char* key : {"latency_ms", "interval"})
@@ -208,8 +208,8 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   SuiteCellReport cell;
   FillSuiteCell(report, {"isa=-avx2"}, cell);
   EXPECT_TRUE(cell.Contended());
-  EXPECT_FALSE(cell.AsItIs().latency_ns);
-  EXPECT_FALSE(cell.AsItIs().interval);
+  EXPECT_FALSE(cell.Unmodified().latency_ns);
+  EXPECT_FALSE(cell.Unmodified().interval);
   for (const SuiteSetting& setting : cell.settings) EXPECT_FALSE(setting.latency_ns);
   EXPECT_EQ(cell.pairs[0].inconclusive_reason, "contended: too few clean runs");
   // If another variant has enough clean runs, the model's latency is known.
@@ -227,10 +227,10 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   }
   SuiteCellReport clean, disturbed;
   FillSuiteCell(alone, {}, clean);
-  EXPECT_TRUE(clean.AsItIs().latency_ns && !clean.Contended());
+  EXPECT_TRUE(clean.Unmodified().latency_ns && !clean.Contended());
   for (ReportExperiment& experiment : alone.experiments) experiment.clean_runs = 0;
   FillSuiteCell(alone, {}, disturbed);
-  EXPECT_TRUE(!disturbed.AsItIs().latency_ns && disturbed.Contended());
+  EXPECT_TRUE(!disturbed.Unmodified().latency_ns && disturbed.Contended());
 }
 
 }  // namespace

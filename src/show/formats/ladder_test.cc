@@ -118,7 +118,7 @@ TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
   Report report = MakeLadder(MakeSme2Points());
   for (auto& levels : report.ladder->latency.cells) {
     for (LadderCell& cell : levels) {
-      if (cell.over_below) cell.over_below->verdict = stats::Verdict::kInconclusive;
+      if (cell.over_level_below) cell.over_level_below->verdict = stats::Verdict::kInconclusive;
     }
   }
   std::size_t tied = 0;
@@ -144,12 +144,12 @@ TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
   Report same = MakeLadder(OneThread());
   std::vector<LadderCell>& cells = same.ladder->latency.cells[0];
   for (LadderCell& cell : cells)
-    if (cell.over_below) cell.over_below->verdict = stats::Verdict::kSame;
+    if (cell.over_level_below) cell.over_level_below->verdict = stats::Verdict::kSame;
   answers += GoldenState("all levels the same", RenderAnswers(same));
-  cells.back().over_below->verdict = stats::Verdict::kContended;
+  cells.back().over_level_below->verdict = stats::Verdict::kContended;
   answers += GoldenState("a contended level", RenderAnswers(same));
   for (LadderCell& cell : cells)
-    if (cell.over_below) cell.over_below->verdict = stats::Verdict::kContended;
+    if (cell.over_level_below) cell.over_level_below->verdict = stats::Verdict::kContended;
   answers += GoldenState("all levels contended", RenderAnswers(same));
   ExpectGolden("show/ladder_answers", answers);
 }
@@ -157,7 +157,7 @@ TEST(MakeLadderSections, AnswersMakeNoClaimWithoutEvidence) {
 TEST(MakeLadderSections, NamesTheLevelsThatHaveAnOperator) {
   Report report = MakeLadder(OneThread());
   LadderRow& row = report.ladder->operators.front();
-  for (LadderCell& cell : row.cells[0]) cell.over_below.reset();
+  for (LadderCell& cell : row.cells[0]) cell.over_level_below.reset();
   const auto only = [&](std::initializer_list<bool> there) {
     std::size_t level = 0;
     for (const bool is : there) row.cells[0][level++].ns = is ? std::optional<double>(1) : std::nullopt;

@@ -81,7 +81,7 @@ class LadderDocument {
     main.parts.emplace_back(std::move(operators));
     Facts features{"ladder_features", ""};
     for (const LadderLevel& level : ladder_.levels)
-      features.facts.push_back({level.name, fmt::format("{}", fmt::join(level.adds, " "))});
+      features.facts.push_back({level.name, fmt::format("{}", fmt::join(level.added_features, " "))});
     std::vector<Section> sections = {std::move(main),
                                      {"Features of each level", Visibility::kPage, {std::move(features)}}};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) sections.push_back(MakeLevelsSection(t));
@@ -103,7 +103,7 @@ class LadderDocument {
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       Effect& effect = effects.emplace_back(Effect{l});
       for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-        const auto& over = ladder_.latency.cells[t][l].over_below;
+        const auto& over = ladder_.latency.cells[t][l].over_level_below;
         if (!over) continue;
         effect.threads[over->verdict].push_back(t);
         if (over->verdict == Verdict::kFaster)
@@ -128,7 +128,7 @@ class LadderDocument {
   }
 
   std::string RatioAt(std::size_t level, std::size_t threads) const {
-    const auto ratio = SpeedupRatio(*ladder_.latency.cells[threads][level].over_below);
+    const auto ratio = SpeedupRatio(*ladder_.latency.cells[threads][level].over_level_below);
     return ratio ? RatioText(*ratio) : kUndefined;
   }
 
@@ -243,7 +243,7 @@ class LadderDocument {
       if (why == std::end(kReasons)) continue;
       const bool is_undecidable =
           *why == Verdict::kInconclusive && std::ranges::none_of(effect.threads.at(*why), [&](std::size_t t) {
-            return ladder_.latency.cells[t][effect.level].over_below->MoreLaunchesMayDecide(
+            return ladder_.latency.cells[t][effect.level].over_level_below->MoreLaunchesMayDecide(
                 SameMargin(report_));
           });
       (is_undecidable ? undecidable : without_effect[*why]).push_back(GetName(effect.level));
@@ -286,7 +286,7 @@ class LadderDocument {
       const auto cell_texts = [](const std::vector<LadderCell>& cells) {
         return JoinWithAnd(MapEach(cells, [](const LadderCell& cell) {
           return fmt::format("{} ({})", CountedText(cell.threads, "thread"),
-                             ToText(CellOrBlank<Speedup>(cell.over_below)));
+                             ToText(CellOrBlank<Speedup>(cell.over_level_below)));
         }));
       };
       list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.", dependence.level,
@@ -300,8 +300,8 @@ class LadderDocument {
   std::string Confidence() const {
     for (const auto& levels : ladder_.latency.cells) {
       for (const LadderCell& cell : levels) {
-        if (cell.over_below && cell.over_below->estimate)
-          return fmt::format("{:.3g}% CI", 100 * cell.over_below->estimate->confidence);
+        if (cell.over_level_below && cell.over_level_below->estimate)
+          return fmt::format("{:.3g}% CI", 100 * cell.over_level_below->estimate->confidence);
       }
     }
     return "CI";
@@ -319,8 +319,9 @@ class LadderDocument {
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       const LadderCell& cell = ladder_.latency.cells[t][l];
       table.AddRow(GetName(l), ladder_.Measured({l, t}) ? OptionalCell<Time>(cell.ns) : Cell("does not run"),
-                   CellOrBlank<Speedup>(cell.over_below), CellOrBlank<Interval>(cell.over_below),
-                   CellOrBlank<Speedup>(cell.over_lowest), CellOrBlank<Interval>(cell.over_lowest));
+                   CellOrBlank<Speedup>(cell.over_level_below), CellOrBlank<Interval>(cell.over_level_below),
+                   CellOrBlank<Speedup>(cell.over_lowest_level),
+                   CellOrBlank<Interval>(cell.over_lowest_level));
     }
     return table;
   }
@@ -341,7 +342,7 @@ class LadderDocument {
   }
 
   static Cell ScalingCell(const LadderCell& cell) {
-    return cell.over_fewest ? Cell(Speedup{*cell.over_fewest, cell.efficiency}) : Cell("");
+    return cell.over_fewest_threads ? Cell(Speedup{*cell.over_fewest_threads, cell.efficiency}) : Cell("");
   }
 
   // For several numbers of threads: one row per level.
@@ -351,11 +352,12 @@ class LadderDocument {
     table.AddColumns(Right("scaling"));
     const LadderRow& latency = ladder_.latency;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-      Row row = MakeThreadsRow(GetName(l), latency, l,
-                               [](const LadderCell& cell) { return CellOrBlank<Speedup>(cell.over_below); });
+      Row row = MakeThreadsRow(GetName(l), latency, l, [](const LadderCell& cell) {
+        return CellOrBlank<Speedup>(cell.over_level_below);
+      });
       Cell scaling("");  // at the largest number of threads that has a value
       for (const std::vector<LadderCell>& levels : latency.cells) {
-        if (levels[l].over_fewest) scaling = ScalingCell(levels[l]);
+        if (levels[l].over_fewest_threads) scaling = ScalingCell(levels[l]);
       }
       row.Add(std::move(scaling));
       table.rows.push_back(std::move(row));
@@ -387,7 +389,7 @@ class LadderDocument {
         {Right("highest", GetName(highest)),
          [=](const LadderRow& row) { return OptionalCell<Time>(row.cells[0][highest].ns); }, one_count},
         {Right("over_lowest", "speedup"),
-         [=](const LadderRow& row) { return CellOrBlank<Speedup>(row.cells[0][highest].over_lowest); },
+         [=](const LadderRow& row) { return CellOrBlank<Speedup>(row.cells[0][highest].over_lowest_level); },
          one_count},
         {Left("levels").WithDropPriority(1),
          [&](const LadderRow& row) { return report_.emulated ? Cell("") : Cell(LevelBars(row.cells[0])); },
@@ -428,7 +430,7 @@ class LadderDocument {
     std::vector<Change> changes;
     bool all_same = true, compared = false;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-      const auto& over = row.cells[threads][l].over_below;
+      const auto& over = row.cells[threads][l].over_level_below;
       if (!over) continue;
       compared = true;
       all_same = all_same && over->verdict == Verdict::kSame;
@@ -490,7 +492,7 @@ class LadderDocument {
       for (const LadderRow& ladder_row : rows) {
         Row& row = table.AddRow(ladder_row.name);
         for (const LadderCell& cell : ladder_row.cells[t])
-          row.Add(OptionalCell<Time>(cell.ns), CellOrBlank<Speedup>(cell.over_below));
+          row.Add(OptionalCell<Time>(cell.ns), CellOrBlank<Speedup>(cell.over_level_below));
       }
       section.parts.emplace_back(std::move(table));
     };

@@ -18,7 +18,7 @@ constexpr std::size_t kMatrixOperators = 15, kScreenMatrixOperators = 5;
 List OperatorsWithoutSpeedup(const Report& report, const Matrix& matrix) {
   const ReportExperiment& baseline = report.experiments[matrix.baseline];
   List list{.title = "No faster with more threads", .screen_items = kScreenMatrixOperators};
-  if (!matrix.threads || !baseline.profile || matrix.candidates.empty()) return list;
+  if (!matrix.is_thread_sweep || !baseline.profile || matrix.candidates.empty()) return list;
   const ReportExperiment& most_threads = report.experiments[matrix.candidates.back()];
   const std::span<const WatchedRow> watched =
       FindWatchedRows(report.watched, report.run.experiments[most_threads.index]);
@@ -41,16 +41,16 @@ List OperatorsWithoutSpeedup(const Report& report, const Matrix& matrix) {
 
 // A column of the baseline's times, and for each candidate columns of times and speedups.
 Table MakeMatrixTable(const Report& report, const Matrix& matrix, const char* id, const char* title) {
-  Table table{fmt::format("{}_{}{}", matrix.threads ? "threads" : "matrix", matrix.baseline, id),
+  Table table{fmt::format("{}_{}{}", matrix.is_thread_sweep ? "threads" : "matrix", matrix.baseline, id),
               "",
               {Left("name", title)}};
   table.columns.front().truncation = Table::Truncation::kKeepNameEnds;
   const auto add = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
-    const std::string column =
-        matrix.threads ? fmt::format("threads_{}", experiment.threads) : fmt::format("experiment_{}", index);
-    table.columns.push_back(
-        VariantColumn(column, matrix.threads ? CountedText(experiment.threads, "thread") : experiment.label));
+    const std::string column = matrix.is_thread_sweep ? fmt::format("threads_{}", experiment.threads)
+                                                      : fmt::format("experiment_{}", index);
+    table.columns.push_back(VariantColumn(
+        column, matrix.is_thread_sweep ? CountedText(experiment.threads, "thread") : experiment.label));
     if (index != matrix.baseline) table.columns.push_back(Right(column + "_speedup", ""));
   };
   add(matrix.baseline);
@@ -81,12 +81,12 @@ void AddCosts(const Matrix& matrix, const char* name, StartupCost StartupCosts::
 
 Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
   const ReportExperiment& baseline = report.experiments[matrix.baseline];
-  Section section{matrix.threads ? "Threads: " + report.run.experiments[baseline.index].name
-                                 : "Compared with " + baseline.label,
+  Section section{matrix.is_thread_sweep ? "Threads: " + report.run.experiments[baseline.index].name
+                                         : "Compared with " + baseline.label,
                   Visibility::kDefault};
   if (!matrix.interleaved) section.AddText(kNotInterleaved);
   section.AddText(
-      matrix.threads
+      matrix.is_thread_sweep
           ? AddUndefinedText("Next to each time: the speedup, and the efficiency (speedup over the ratio of "
                              "the threads; 100% is perfect).",
                              report) +

@@ -131,7 +131,7 @@ class SuiteDocument {
 
   Table MakeLatencyTable() const {
     return MakeProgramsTable("latency", [](const SuiteCellReport& cell) {
-      const std::optional<double>& latency_ns = cell.AsItIs().latency_ns;
+      const std::optional<double>& latency_ns = cell.Unmodified().latency_ns;
       return latency_ns ? Cell(Duration{*latency_ns}) : StatusCell(cell);
     });
   }
@@ -431,7 +431,7 @@ class SuiteDocument {
       }
       if (cell.pairs.empty()) {
         table.AddRow(cell.model, cell.dtype, cell.device, cell.experiment, Cell(),
-                     OptionalCell<Duration>(cell.AsItIs().latency_ns), Cell(), Cell(),
+                     OptionalCell<Duration>(cell.Unmodified().latency_ns), Cell(), Cell(),
                      etprof::GetName(cell.status), Count{cell.launches}, cell.folder);
       }
     }

@@ -155,8 +155,8 @@ class CallFlowTracer {
     std::vector<ValueOrigin>& inputs = result_.read[next];
     if (inputs.empty()) return nullptr;
     if (call_.stems[op] == "Pack LH") return &inputs.front();
-    const bool from_before = first == 0 || (inputs.front().op && *inputs.front().op + 1 >= first);
-    return inputs.size() == 1 && from_before ? &inputs.front() : nullptr;
+    const bool is_from_previous = first == 0 || (inputs.front().op && *inputs.front().op + 1 >= first);
+    return inputs.size() == 1 && is_from_previous ? &inputs.front() : nullptr;
   }
 
   void ConnectInsertedAtEnd(std::size_t first) {

@@ -45,10 +45,10 @@ SourcePlaces::PlaceMatch SourcePlaces::FindNodePlace(const XnnNode& node, const 
   if (node.debug_handle && (match.place || sources_ == nullptr)) return match;
   match.is_partitioner_conversion = true;
   for (const bool after : {true, false}) {
-    const XnnNode* served = FindNeighbor(node, graph, after);
-    if (served == nullptr) continue;
-    if (!node.debug_handle) match.debug_handles = DebugHandles(*served);
-    if (sources_ != nullptr) match.place = FindHandlePlace(DebugHandles(*served));
+    const XnnNode* neighbor = FindNeighbor(node, graph, after);
+    if (neighbor == nullptr) continue;
+    if (!node.debug_handle) match.debug_handles = DebugHandles(*neighbor);
+    if (sources_ != nullptr) match.place = FindHandlePlace(DebugHandles(*neighbor));
     return match;
   }
   return match;

@@ -59,7 +59,7 @@ struct OperatorOrClipped {
 
 struct OperatorStatisticsRow : OperatorOrClipped {
   static constexpr int kDigits = 6;
-  Nanoseconds self = 0, whole = 0;
+  Nanoseconds self = 0, execute_total = 0;
   std::int64_t runs = 0;
 
   static void Describe(auto& v) {
@@ -79,8 +79,9 @@ struct OperatorStatisticsRow : OperatorOrClipped {
         return record.index ? NearestMean(record.sums().total_duration, record.sums().runs) : std::nullopt;
       },
       {.meaning = "divided by `count`", .scale = 1e6});
-    v("pct_total",
-      OperatorValue([](Record record) { return PercentShare{record.sums().total_duration, record.whole}; }),
+    v("pct_total", OperatorValue([](Record record) {
+        return PercentShare{record.sums().total_duration, record.execute_total};
+      }),
       {.meaning = "of all `Method::execute`; nested, does not add up"});
     v("key", OperatorText([](Record record) { return KeyText(record.op().key); }, "clipped"),
       {.meaning = kKeyAsNodeId});
@@ -94,7 +95,7 @@ struct OperatorStatisticsRow : OperatorOrClipped {
        .scale = 1e6});
     v("self_avg_ms", [](Record record) { return NearestMean(record.self, record.runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
-    v("self_pct", [](Record record) { return PercentShare{record.self, record.whole}; },
+    v("self_pct", [](Record record) { return PercentShare{record.self, record.execute_total}; },
       {.meaning = kPercentOfMethod});
     v("runs", &OperatorStatisticsRow::runs, {.meaning = kRunsOfCommonSet});
     v("p50_ms", SelfTimeStatistic(&Distribution::p50), kMs.WithMeaning(kSelfMedian));
@@ -463,16 +464,16 @@ std::map<std::string, nlohmann::ordered_json> KitCsvSchemas() {
 
 void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
   const std::vector<std::size_t> common = profile.CommonSet();
-  Nanoseconds whole = 0, clipped = 0;
+  Nanoseconds execute_total = 0, clipped = 0;
   for (const std::size_t run : common) {
-    whole += profile.runs[run].total;
+    execute_total += profile.runs[run].total;
     clipped += profile.runs[run].clipped;
   }
   const auto runs = static_cast<std::int64_t>(common.size());
   CsvWriter<OperatorStatisticsRow> rows(out);
   for (const std::size_t op : OperatorsByDecreasingTime(profile))
-    rows.Row({{profile, op}, profile.statistics[op].total_self, whole, runs});
-  if (clipped != 0) rows.Row({{profile, std::nullopt}, clipped, whole, runs});
+    rows.Row({{profile, op}, profile.statistics[op].total_self, execute_total, runs});
+  if (clipped != 0) rows.Row({{profile, std::nullopt}, clipped, execute_total, runs});
 }
 
 void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& out) {

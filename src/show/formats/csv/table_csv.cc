@@ -84,7 +84,7 @@ struct LatencyCsvRow : ExperimentCsvRow {
 // `kColumn`: name of the column with the rows' names. `kMeaning`: its meaning.
 template <const char* kColumn, const char* kMeaning>
 struct BreakdownCsvRow : ExperimentCsvRow {
-  const Breakdown& whole;
+  const Breakdown& breakdown;
   const AdditiveRow& row;
 
   static void Describe(auto& v) {
@@ -92,12 +92,12 @@ struct BreakdownCsvRow : ExperimentCsvRow {
     using Record = const BreakdownCsvRow&;
     v(kColumn, [](Record record) { return record.row.name; }, {.meaning = kMeaning});
     v("total_ms", [](Record record) { return record.row.total; }, kSelfTotal);
-    v("mean_ms", [](Record record) { return QuotientIfDefined(record.row.total, record.whole.runs); },
+    v("mean_ms", [](Record record) { return QuotientIfDefined(record.row.total, record.breakdown.runs); },
       {.meaning = kMeanOverRuns, .scale = 1e6});
-    v("pct_total", [](Record record) { return MaybePercent(record.row.total, record.whole.total); },
+    v("pct_total", [](Record record) { return MaybePercent(record.row.total, record.breakdown.total); },
       {.meaning = kPercentOfMethod});
     v("operators", [](Record record) { return record.row.operators; }, {.meaning = kOperatorsOfRow});
-    v("runs", [](Record record) { return record.whole.runs; }, {.meaning = kRunsOfCommonSet});
+    v("runs", [](Record record) { return record.breakdown.runs; }, {.meaning = kRunsOfCommonSet});
   }
 };
 
@@ -176,7 +176,7 @@ struct LayerCsvRow : ExperimentCsvRow {
   Nanoseconds total, self;
   std::size_t operators;
 
-  const Breakdown& whole() const { return experiment.by_layer; }
+  const Breakdown& breakdown() const { return experiment.by_layer; }
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
@@ -187,13 +187,13 @@ struct LayerCsvRow : ExperimentCsvRow {
     v("depth", &LayerCsvRow::depth, {.meaning = "of the module; 0: the model; empty: no module"});
     v("total_ms", &LayerCsvRow::total,
       {.meaning = "self time of all that runs in it, over the common set; modules are nested", .scale = 1e6});
-    v("mean_ms", [](Record record) { return QuotientIfDefined(record.total, record.whole().runs); },
+    v("mean_ms", [](Record record) { return QuotientIfDefined(record.total, record.breakdown().runs); },
       {.meaning = kMeanOverRuns, .scale = 1e6});
-    v("pct_total", [](Record record) { return MaybePercent(record.total, record.whole().total); },
+    v("pct_total", [](Record record) { return MaybePercent(record.total, record.breakdown().total); },
       {.meaning = "of `Method::execute`"});
     v("self_ms", &LayerCsvRow::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});
     v("operators", &LayerCsvRow::operators, {.meaning = "distinct ones that run in it"});
-    v("runs", [](Record record) { return record.whole().runs; }, {.meaning = kRunsOfCommonSet});
+    v("runs", [](Record record) { return record.breakdown().runs; }, {.meaning = kRunsOfCommonSet});
   }
 };
 
@@ -285,11 +285,11 @@ struct LadderCsvRow {
         },
         {.meaning = "of that interval, on this setting; empty: nothing to compare with"});
     };
-    over("over_below", &LadderCell::over_below,
+    over("over_below", &LadderCell::over_level_below,
          "speedup over the next lower level that was measured, at the same threads; empty: not at these");
-    over("over_lowest", &LadderCell::over_lowest,
+    over("over_lowest", &LadderCell::over_lowest_level,
          "speedup over the lowest level that was measured, at the same threads");
-    over("over_fewest_threads", &LadderCell::over_fewest,
+    over("over_fewest_threads", &LadderCell::over_fewest_threads,
          "speedup over the fewest threads, at the same level");
     v("efficiency", &LadderCell::efficiency,
       {.meaning = "`over_fewest_threads` over the ratio of the threads; 1 is perfect"});
@@ -365,11 +365,11 @@ void WriteComparisons(const Report& report, std::ostream& out) {
       rows.Row({report, pair, subject, row.name, "", "", time_comparison, row.name != "Clipped"});
     };
     rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
-    TimeComparison whole;
-    whole.baseline_ns = QuotientIfDefined(comparison.baseline_total, comparison.baseline_runs);
-    whole.candidate_ns = QuotientIfDefined(comparison.candidate_total, comparison.candidate_runs);
-    if (whole.baseline_ns && whole.candidate_ns)
-      rows.Row({report, pair, "whole", "Method::execute", "", "", whole, false});
+    TimeComparison execute;
+    execute.baseline_ns = QuotientIfDefined(comparison.baseline_total, comparison.baseline_runs);
+    execute.candidate_ns = QuotientIfDefined(comparison.candidate_total, comparison.candidate_runs);
+    if (execute.baseline_ns && execute.candidate_ns)
+      rows.Row({report, pair, "whole", "Method::execute", "", "", execute, false});
     for (const DeltaRow& row : comparison.groups) add("group", row);
     for (const DeltaRow& row : comparison.categories) add("category", row);
     for (const LayerDelta& layer : pair.layers) add("layer", layer.row);
@@ -388,7 +388,7 @@ void WriteComparisons(const Report& report, std::ostream& out) {
                 candidate_operator != nullptr ? KeyText(candidate_operator->key) : "",
                 match.time_comparison});
     }
-    if (whole.baseline_ns && whole.candidate_ns)
+    if (execute.baseline_ns && execute.candidate_ns)
       add("operator", {"Clipped", comparison.baseline_clipped, comparison.candidate_clipped, {}});
   }
 }

@@ -84,7 +84,7 @@ class TimelineWriter {
     const ProfiledRun& run = profile_.runs[index];
     const std::vector<RowTexts>& rows = CachedRowTexts(run, block);
     const std::size_t first = block.first_event + run.first_event;
-    times_.whole = run.total;
+    times_.execute_time = run.total;
     times_.run = index;
     times_.phase = run.label.phase;
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -53,7 +53,7 @@ struct MatrixJson {
   static constexpr const char* kSchemaName = "matrix";
   static void Describe(auto& v) {
     using J = const MatrixJson&;
-    v("kind", [](J json) { return json.source.threads ? "threads" : "experiments"; },
+    v("kind", [](J json) { return json.source.is_thread_sweep ? "threads" : "experiments"; },
       {.meaning = "`threads`: one experiment at several numbers of threads, the fewest being the baseline",
        .choices = "threads|experiments"});
     v("interleaved", &Matrix::interleaved, {.meaning = "false: drift cannot be told from an effect"});

@@ -22,7 +22,7 @@ struct ProgramJoinJson {
       {.meaning = "why operators are not joined to the program", .or_null = true});
     v("no_sources", &ProgramJoin::no_sources_reason,
       {.meaning = "why layers are not known", .or_null = true});
-    v("attributed_share", &ReportExperiment::attributed,
+    v("attributed_share", &ReportExperiment::attributed_share,
       {.meaning = "of the operators' time, overheads apart", .min = 0});
     v("layers", &ReportExperiment::layers, {.meaning = "the model's modules, parents before children"});
     v("by_layer", &ReportExperiment::by_layer, {.meaning = "self times by innermost module"});

@@ -420,7 +420,7 @@ class FindingFormatter {
     return {
         FormatText("Latency {} by {} at {} {} of {} ({}, previously {}). {}",
                    change > 0 ? "increased" : "decreased", Share{std::fabs(change)},
-                   SampleUnit(step.over_bursts), Count{step.from}, Count{step.last}, Time{step.after_ns},
+                   SampleUnit(step.uses_bursts), Count{step.from}, Count{step.last}, Time{step.after_ns},
                    Time{step.before_ns}, CauseOfChangeText(step.operators, change > 0)),
         ChangeEvidence(step.operators, step.conditions),
         "the cut in time that leaves the least variance, reported if Ashman's D is 4 or more and the change "
@@ -430,7 +430,7 @@ class FindingFormatter {
   FindingTexts operator()(const finding::LatencyTrend& trend) const {
     return {FormatText("Latency drifted {} by {} during the measurement ({} {}s). {}",
                        trend.change > 0 ? "up" : "down", Share{std::fabs(trend.change)}, Count{trend.count},
-                       SampleUnit(trend.over_bursts), CauseOfChangeText(trend.operators, trend.change > 0)),
+                       SampleUnit(trend.uses_bursts), CauseOfChangeText(trend.operators, trend.change > 0)),
             ChangeEvidence(trend.operators, trend.conditions),
             "Theil's slope over 20 stretches in the order of time, reported if Kendall's p < 0.01 and the "
             "change is 3% or more"};
@@ -439,7 +439,7 @@ class FindingFormatter {
   FindingTexts operator()(const finding::LatencyLevels& levels) const {
     return {
         FormatText("Latency is bimodal: {} in {} of the {}s, {} in the others. {}", Time{levels.low_ns},
-                   Share{1 - levels.share_high}, SampleUnit(levels.over_bursts), Time{levels.high_ns},
+                   Share{1 - levels.share_high}, SampleUnit(levels.uses_bursts), Time{levels.high_ns},
                    experiment_.run_classes.empty() ? "Likely cause: two clock frequencies or a shared CPU."
                                                    : kOtherWork),
         EvidenceLines(levels.conditions),

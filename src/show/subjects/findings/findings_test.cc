@@ -551,7 +551,7 @@ TEST(Findings, ReportALatencyTrendAndTheClock) {
   ASSERT_TRUE(trend);
   EXPECT_NEAR(trend->change, 0.18, 5e-3);
   EXPECT_EQ(trend->count, 40U);
-  EXPECT_TRUE(trend->over_bursts);
+  EXPECT_TRUE(trend->uses_bursts);
   EXPECT_EQ(trend->conditions.size(), 1U);
   ExpectCondition(finding::ConditionChange::Condition::kClock, 2.86, 2.61, trend->conditions);
 }
@@ -594,7 +594,7 @@ TEST(Findings, ReportTheBurstAtWhichThrottlingBegins) {
 TEST(Findings, ReportTheRunAtWhichThrottlingBegins) {
   const auto step = FindDetails<finding::LatencyStep>(MakeReportOfOneProcess());
   ASSERT_TRUE(step);
-  EXPECT_FALSE(step->over_bursts);
+  EXPECT_FALSE(step->uses_bursts);
   EXPECT_EQ(step->from, 24U);
   EXPECT_EQ(step->last, 63U);
   EXPECT_NEAR(step->before_ns, 2.0e6, 1);

@@ -238,10 +238,10 @@ std::string AttributionText(const ReportExperiment& experiment) {
   const ProgramJoin& program = *experiment.profile->program;
   const std::string& reason = program.problem.empty() ? program.no_sources_reason : program.problem;
   if (!reason.empty()) return "Layers are not known: " + reason + ".";
-  if (!experiment.attributed) return "";
+  if (!experiment.attributed_share) return "";
   return fmt::format(
       "{:.1f}% of the operators' time belongs to a module of the model. Overheads are separate.",
-      *experiment.attributed * 100);
+      *experiment.attributed_share * 100);
 }
 
 }  // namespace

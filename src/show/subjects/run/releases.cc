@@ -34,7 +34,7 @@ std::string OutputsText(const Report& report, const ReportComparison& pair) {
 Table MakeEffectsTable(const Report& report) {
   std::vector<const ReportComparison*> pairs;
   for (const ReportComparison& pair : report.comparisons) {
-    if (pair.own_exports) pairs.push_back(&pair);
+    if (pair.ran_own_exports) pairs.push_back(&pair);
   }
   using Pair = const ReportComparison* const&;
   // If both releases ran the same program, the runtime alone changes the latency.
@@ -80,8 +80,8 @@ struct ReleaseRow {
 
 bool HasReleaseTable(const Report& report) {
   // The table is worth its space for several pairs, and for a pair whose releases each ran their own export.
-  return (std::ranges::count(report.comparisons, true, &ReportComparison::releases) > 1 ||
-          std::ranges::any_of(report.comparisons, &ReportComparison::own_exports)) &&
+  return (std::ranges::count(report.comparisons, true, &ReportComparison::differs_in_release) > 1 ||
+          std::ranges::any_of(report.comparisons, &ReportComparison::ran_own_exports)) &&
          report.matrices.empty();
 }
 
@@ -97,7 +97,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
     if (cross_experiments.contains(i)) continue;
     rows.push_back({report.experiments[i]});
     for (const ReportComparison& pair : report.comparisons) {
-      if (pair.releases && pair.candidate == i && !cross_experiments.contains(pair.baseline))
+      if (pair.differs_in_release && pair.candidate == i && !cross_experiments.contains(pair.baseline))
         rows.back().pair = &pair;
     }
   }

@@ -32,7 +32,7 @@ bool IsSinglePair(const Report& report, const Matrix& matrix) {
 // The efficiency of a thread sweep whose matrix is not shown; else "".
 std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
   for (const Matrix& matrix : report.matrices) {
-    if (!matrix.threads || !IsSinglePair(report, matrix) || matrix.baseline != pair.baseline ||
+    if (!matrix.is_thread_sweep || !IsSinglePair(report, matrix) || matrix.baseline != pair.baseline ||
         matrix.candidates.front() != pair.candidate)
       continue;
     if (const auto& efficiency = matrix.latency.cells.front().efficiency)
@@ -278,7 +278,7 @@ Document MakeReportDocument(const Report& report) {
                             std::ranges::any_of(report.experiments, [](const auto& experiment) {
                               return !experiment.layers.empty();
                             });
-    if (has_layers || !report.bare) Append(MakeBreakdownSections(report, by), appendix);
+    if (has_layers || !report.from_bare_etdumps) Append(MakeBreakdownSections(report, by), appendix);
   }
   for (const ReportView& view : ReportViews()) {
     if (view.breakdown) continue;

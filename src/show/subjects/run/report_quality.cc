@@ -192,7 +192,7 @@ Table MakeExperimentsTable(const Report& report) {
     const ExperimentData& data = report.run.experiments[experiment.index];
     has_conditions =
         has_conditions || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
-    table.AddRow(experiment.label, report.bare ? Cell() : Cell(Count{experiment.threads}),
+    table.AddRow(experiment.label, report.from_bare_etdumps ? Cell() : Cell(Count{experiment.threads}),
                  KnownTextCell(data.isa), KnownTextCell(data.cpus),
                  KnownTextCell(data.runner.filename().string()), KnownTextCell(data.executorch_version),
                  KnownTextCell(data.operator_clock));
@@ -208,7 +208,7 @@ Table MakeConditionsTable(const Report& report) {
               {Left("experiment").KeepsDifference(), Left("name", "condition"), Left("value", "")},
               {},
               Visibility::kFolded};
-  if (report.bare) return table;
+  if (report.from_bare_etdumps) return table;
   for (const ReportExperiment& experiment : report.experiments) {
     for (const Fact& fact : ExperimentFacts(report, experiment).facts)
       table.AddRow(experiment.label, fact.name, fact.value);
@@ -221,7 +221,7 @@ Table MakeMatrixKernelsTable(const ReportExperiment& experiment) {
   const double median = experiment.latency.p50.value_or(0);
   Table table{.id = "matrix_kernels", .time_range = TimeRange{median, median}};
   table.Fill<MatrixKernelRow>(
-      {{Left("kernels"), [](const MatrixKernelRow& row) { return MatrixKernelsText(row.ran); }},
+      {{Left("kernels"), [](const MatrixKernelRow& row) { return MatrixKernelsText(row.kernels); }},
        {Left("proven"), [](const MatrixKernelRow& row) { return KnownTextCell(row.observed_code); },
         std::ranges::any_of(rows, [](const MatrixKernelRow& row) { return !row.observed_code.empty(); })},
        {Right("operators").WithDropPriority(2),
@@ -252,7 +252,7 @@ void AddDevice(const DeviceProperties& device, Facts& facts) {
 Facts RunFacts(const Report& report) {
   const RunData& run = report.run;
   Facts facts{"conditions", ""};
-  if (report.bare) {
+  if (report.from_bare_etdumps) {
     for (const ReportExperiment& experiment : report.experiments) facts.Add("ETDump", experiment.etdump_name);
   } else {
     facts.Add("Model", run.model.empty() ? report.model_id : run.model.filename().string());
@@ -288,7 +288,7 @@ Facts RunFacts(const Report& report) {
 Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment) {
   const ExperimentData& data = report.run.experiments[experiment.index];
   Facts facts{"experiment_conditions", ""};
-  if (!report.bare) facts.Add("Threads", std::to_string(experiment.threads));
+  if (!report.from_bare_etdumps) facts.Add("Threads", std::to_string(experiment.threads));
   facts.Add("Disabled CPU features", data.isa);
   facts.Add("CPUs", data.cpus);
   facts.Add("Runner", data.runner.filename().string());
@@ -329,7 +329,7 @@ std::vector<Note> MakeQualityNotes(const Report& report) {
 std::vector<Section> MakeConditionSections(const Report& report) {
   Section section{"Conditions", Visibility::kPage};
   section.AddUnlessEmpty(RunFacts(report));
-  if (report.bare) {
+  if (report.from_bare_etdumps) {
     section.AddText("Only the ETDump is known: no device, no schedule, no untraced latency.");
   }
   section.AddUnlessEmpty(MakeExperimentsTable(report));

@@ -360,12 +360,12 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     };
     add("Load", pair.costs.load, Duration(0));
     add("First inference", pair.costs.first_run, Duration(0));
-    add(pair.releases ? "Peak memory since load" : "Peak memory", pair.costs.peak_memory, Size(0));
+    add(pair.differs_in_release ? "Peak memory since load" : "Peak memory", pair.costs.peak_memory, Size(0));
     section.AddUnlessEmpty(std::move(table));
     if (pair.outputs) {
       section.AddText(fmt::format("Outputs of {} and {}: {}.", comparison.baseline_label,
                                   comparison.candidate_label, ToText(*pair.outputs)),
-                      pair.releases ? Visibility::kDefault : Visibility::kPage);
+                      pair.differs_in_release ? Visibility::kDefault : Visibility::kPage);
     }
     sections.push_back(std::move(section));
   }
