@@ -15,7 +15,7 @@ namespace etprof {
 
 // The format in which a value is printed.
 enum class CellKind {
-  kNothing,   // unknown or undefined: "—"
+  kNoValue,   // unknown or undefined: "—"
   kText,      // a text
   kDuration,  // a time in the most readable unit
   kTime,      // a time in its table's unit, which the heading of the first column names; in a text, a time in
@@ -77,7 +77,7 @@ auto UnlessDefault(Member T::*member, std::type_identity_t<Member> default_value
 
 // A value, which every format prints in its own way, as data.
 struct Value {
-  CellKind kind = CellKind::kNothing;
+  CellKind kind = CellKind::kNoValue;
   std::optional<double> value = {}, low = {}, high = {};  // absent: not defined
   std::string unit = {};  // unit of `value` and its bounds: "ns", "bytes", a Number's own; "": no unit
   std::string text = {};
@@ -201,7 +201,7 @@ inline Cell KnownTextCell(const std::string& text) { return text.empty() ? Cell(
 inline Cell ShareCell(Arithmetic auto part, Arithmetic auto whole) {
   return whole > 0 ? Cell(Share{static_cast<double>(part) / static_cast<double>(whole)}) : Cell();
 }
-inline bool IsNothing(const Value& value) { return value.kind == CellKind::kNothing; }
+inline bool HasNoValue(const Value& value) { return value.kind == CellKind::kNoValue; }
 
 }  // namespace show
 }  // namespace etprof

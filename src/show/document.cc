@@ -92,7 +92,7 @@ std::vector<const Section*> AllSections(const Document& document) {
 std::string ToText(const Value& value) {
   const double number = value.value.value_or(0);
   switch (value.kind) {
-    case CellKind::kNothing:
+    case CellKind::kNoValue:
       return kUndefined;
     case CellKind::kText:
       return value.text;

@@ -82,9 +82,9 @@ struct TimeRange {
 
 struct Row {
   // Times of kPart rows are rounded so that, as printed, they add up to the next kSum row, whose value is the
-  // sum of all kPart rows before it. A kRest row is shown only by screens: it replaces the kPart rows before
-  // it that the screen leaves out, and is their sum.
-  enum class Role { kPlain, kPart, kSum, kRest };
+  // sum of all kPart rows before it. Only screens show kScreenOnly rows. After kPart rows, such a row
+  // replaces those that the screen leaves out, and is their sum.
+  enum class Role { kPlain, kPart, kSum, kScreenOnly };
   std::vector<Cell> cells;
   Role role = Role::kPlain;
   int depth = 0;  // indentation of the first cell in a tree
@@ -122,16 +122,17 @@ struct Table {
   struct Column {
     std::string id;     // stable: the column's name in CSV, in snake_case
     std::string title;  // heading; "": the heading of the column before it is above both
-    bool right = false;
+    bool align_right = false;
     // Drop priority on a narrow screen: 1 is dropped first, then 2, ...; 0: never. With --all, columns that
     // do not fit go into further tables below.
     int drop_priority = 0;
     // For shares and times: a screen with room also draws bars.
-    bool bars = false;
+    bool has_bars = false;  // for shares and times: a screen with room also draws bars
     // For texts that are too long. kKeepDifference also shortens the titles of all columns but the first.
+
     Truncation truncation = Truncation::kKeepBeginning;
     int max_width = 0;                             // maximum width on a screen, in columns; 0: unlimited
-    bool sums = false;                             // for times: the sum over the hidden rows is printed below
+    bool has_hidden_sum = false;                   // for times: the sum over the hidden rows is printed below
     Visibility visibility = Visibility::kDefault;  // kPage: shown only on pages, and on screens with --all
     bool wraps = false;          // for the last column: long text continues on further lines
     bool never_dropped = false;  // a verdict, or a value that supports it: never dropped
@@ -141,7 +142,7 @@ struct Table {
     Column& WithTruncation(Truncation mode) { return truncation = mode, *this; }
     Column& KeepsEnd() { return WithTruncation(Truncation::kKeepEnd); }
     Column& KeepsDifference() { return WithTruncation(Truncation::kKeepDifference); }
-    Column& WithBars() { return bars = true, *this; }
+    Column& WithBars() { return has_bars = true, *this; }
     Column& WithWrapping() { return wraps = true, *this; }
     Column& WithMaxWidth(int width) { return max_width = width, *this; }
     Column& WithVisibility(Visibility column_visibility) { return visibility = column_visibility, *this; }
@@ -149,7 +150,7 @@ struct Table {
     static void Describe(auto& v) {
       v("id", &Column::id, {.meaning = "the column's name in CSV, too"});
       v("title", &Column::title, {.meaning = "of the first column with the unit of the `text` of times"});
-      v("right", &Column::right, {.meaning = "whether it is aligned to the right"});
+      v("right", &Column::align_right, {.meaning = "whether it is aligned to the right"});
     }
   };
   std::string id;          // stable; tables of one id have the same columns, and are one table in CSV
@@ -218,7 +219,7 @@ inline Table::Column Right(const std::string& id, const std::optional<std::strin
   return {id, title.value_or(id), true};
 }
 // A column of operators' names.
-inline Table::Column Names(const std::string& id, const std::optional<std::string>& title = {}) {
+inline Table::Column NameColumn(const std::string& id, const std::optional<std::string>& title = {}) {
   return Left(id, title).WithTruncation(Table::Truncation::kKeepNameEnds);
 }
 // A column of numbers of one variant, titled by the variant's name.

@@ -38,7 +38,7 @@ void ShowBreakdown(const Report& report, View view) {
   const show::ReportView& report_view =
       *std::ranges::find(show::ReportViews(), view.by, &show::ReportView::name);
   show::Document document = report_view.make(report);
-  view.all = view.all || report_view.breakdown;
+  view.all = view.all || report_view.is_breakdown;
   (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
   if (document.sections.empty())
     document.notes = {{std::string("nothing to show: ") + report_view.empty_reason}};

@@ -330,7 +330,8 @@ std::vector<ExampleTable> MakeExampleTables(const show::Document& document, cons
       if (found == nullptr || found->rows.empty()) continue;
       show::Table table = *found;
       const show::Table text = PrintedTable(table);
-      std::erase_if(table.rows, [](const show::Row& row) { return row.role == show::Row::Role::kRest; });
+      std::erase_if(table.rows,
+                    [](const show::Row& row) { return row.role == show::Row::Role::kScreenOnly; });
       tables.push_back({std::move(table), section.title,
                         page.at("sections")[s].at("parts")[p - pictures].at("table"), CellTexts(text),
                         MapEach(text.columns, &show::Table::Column::title)});
@@ -495,7 +496,7 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
         show::Table::Column& column = table->columns[c];
         if (column.truncation == show::Table::Truncation::kKeepDifference)
           column.title += " of a variant with a long name";
-        if (c > 0 && (never_dropped(c) || column.right || column.title.empty())) continue;
+        if (c > 0 && (never_dropped(c) || column.align_right || column.title.empty())) continue;
         for (show::Row& row : table->rows) {
           if (std::string& text = row.cells[c].text; !text.empty())
             text += " that has a long name of its own";

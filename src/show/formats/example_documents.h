@@ -81,7 +81,7 @@ inline show::Document MakeAllPartsDocument() {
                      "",
                      {{"point", "point"}, {"time", "time", true}},
                      {{"placed", show::Time{4e6}}, {"small", show::Time{1e6}}}};
-  points.columns[1].sums = true;
+  points.columns[1].has_hidden_sum = true;
   points.rows[1].visibility = show::Visibility::kFolded;
   points.hidden_rows_hint = "in a file";
   show::Document document;

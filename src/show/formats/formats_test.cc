@@ -110,7 +110,7 @@ void ExpectValue(const show::Table& table, std::size_t row, const std::string& i
       table.rows.at(row).cells.at(static_cast<std::size_t>(column - table.columns.begin()));
   SCOPED_TRACE(fmt::format("{} of row {}", id, row));
   if (value.is_null()) {
-    EXPECT_TRUE(show::IsNothing(cell));
+    EXPECT_TRUE(show::HasNoValue(cell));
   } else if (cell.kind == CellKind::kSpeedup) {
     EXPECT_EQ(cell.Verdict(), value["verdict"]);
     if (!value["ratio"].is_null()) {

@@ -58,7 +58,7 @@ std::vector<std::string> FormatSummedTimes(const show::Table& table, std::size_t
       ++part;
     } else if (row.role == Role::kSum) {
       text = scale.FormatUnits(sum);
-    } else if (row.role == Role::kRest && time != nullptr) {
+    } else if (row.role == Role::kScreenOnly && time != nullptr) {
       text = scale.FormatUnits(rest, *time);
     }
     texts.push_back(time != nullptr ? text : "");
@@ -114,7 +114,7 @@ show::Table PrintedTable(const show::Table& table, std::size_t max_rows,
   std::string& first_title = printed.columns.front().title;
   if (largest > 0) first_title += (first_title.empty() ? "" : ", ") + std::string(scale.unit);
   const bool has_rest =
-      std::ranges::any_of(table.rows, [](const auto& row) { return row.role == Role::kRest; });
+      std::ranges::any_of(table.rows, [](const auto& row) { return row.role == Role::kScreenOnly; });
   std::vector<double> hidden_sums(table.columns.size());
   std::size_t num_omitted = 0;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
@@ -124,8 +124,8 @@ show::Table PrintedTable(const show::Table& table, std::size_t max_rows,
       show::Cell& cell = row.cells[c];
       const double* const time = GetTime(cell);
       if (time != nullptr && !in_table) hidden_sums[c] += *time;
-      if (table.columns[c].bars && cell.kind == CellKind::kShare) cell.bar = cell.value;
-      if (table.columns[c].bars && time != nullptr && largest > 0) cell.bar = *time / largest;
+      if (table.columns[c].has_bars && cell.kind == CellKind::kShare) cell.bar = cell.value;
+      if (table.columns[c].has_bars && time != nullptr && largest > 0) cell.bar = *time / largest;
       cell.text = summed_texts[c][r].empty() ? TextInScale(scale, cell) : summed_texts[c][r];
       cell.tone = GetTone(cell);
       if (IsContradicted(row, c)) cell.visibility = show::Visibility::kPage;
@@ -140,14 +140,14 @@ show::Table PrintedTable(const show::Table& table, std::size_t max_rows,
   if (num_omitted == 0) return printed;
   printed.omitted_rows = fmt::format("and {} more", num_omitted);
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    if (table.columns[c].sums)
+    if (table.columns[c].has_hidden_sum)
       printed.omitted_rows += fmt::format(" ({} {})", table.columns[c].title, scale.Text(hidden_sums[c]));
   }
   return printed;
 }
 
 show::Table PrintedTable(const show::Table& table) {
-  return PrintedTable(table, SIZE_MAX, [](const show::Row& row) { return row.role != Role::kRest; });
+  return PrintedTable(table, SIZE_MAX, [](const show::Row& row) { return row.role != Role::kScreenOnly; });
 }
 
 }  // namespace etprof

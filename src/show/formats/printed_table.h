@@ -11,7 +11,7 @@ namespace etprof {
 // and parts add up as printed. The formats only differ in how they draw these texts.
 show::Table PrintedTable(const show::Table& table, std::size_t max_rows,
                          const std::function<bool(const show::Row&)>& is_shown);
-// All rows, except those that only screens show (kRest).
+// All rows, except those that only screens show (kScreenOnly).
 show::Table PrintedTable(const show::Table& table);
 
 }  // namespace etprof

@@ -41,13 +41,13 @@ Table MakePropertiesTable(const char* id, const std::vector<ProgramProperty>& pr
 
 Table MakeOperatorDifferencesTable(const MethodDiff& method) {
   const bool measured = method.baseline && method.candidate;
-  Table table{
-      .id = "operators",
-      .title = "Operators",
-      .columns = {Names("change", "Operator"), Right("baseline_macs", "baseline MACs").WithDropPriority(2),
-                  Right("candidate_macs", "candidate MACs").WithDropPriority(2),
-                  Right("baseline_bytes", "baseline traffic").WithDropPriority(1),
-                  Right("candidate_bytes", "candidate traffic").WithDropPriority(1)}};
+  Table table{.id = "operators",
+              .title = "Operators",
+              .columns = {NameColumn("change", "Operator"),
+                          Right("baseline_macs", "baseline MACs").WithDropPriority(2),
+                          Right("candidate_macs", "candidate MACs").WithDropPriority(2),
+                          Right("baseline_bytes", "baseline traffic").WithDropPriority(1),
+                          Right("candidate_bytes", "candidate traffic").WithDropPriority(1)}};
   table.min_name_width = 48;
   if (measured) {
     table.AddColumns(Right("baseline", "baseline time").WithDropPriority(3),
@@ -75,7 +75,7 @@ Table MakeOperatorDifferencesTable(const MethodDiff& method) {
   if (table.rows.empty()) return table;
   if (table.rows.size() > kScreenDifferences)
     add(fmt::format("{} more", table.rows.size() - kScreenDifferences), hidden_baseline, hidden_candidate,
-        Row::Role::kRest);
+        Row::Role::kScreenOnly);
   if (!measured) return table;
   add("Unchanged operators and overhead", {.ns = method.baseline->rest_ns}, {.ns = method.candidate->rest_ns},
       Row::Role::kPart);
@@ -84,9 +84,10 @@ Table MakeOperatorDifferencesTable(const MethodDiff& method) {
 }
 
 Table MakeDelegateDifferencesTable(const MethodDiff& method) {
-  Table table{"delegates",
-              "Delegates",
-              {Left("program", "in"), Left("backend"), Right("nodes"), Names("first"), Names("last")}};
+  Table table{
+      "delegates",
+      "Delegates",
+      {Left("program", "in"), Left("backend"), Right("nodes"), NameColumn("first"), NameColumn("last")}};
   for (const DelegateDifference& delegate : method.delegates)
     table.AddRow(delegate.in_baseline ? "baseline" : "candidate", delegate.backend, Count{delegate.nodes},
                  delegate.first, delegate.last);
@@ -96,7 +97,7 @@ Table MakeDelegateDifferencesTable(const MethodDiff& method) {
 Table MakeWeightDifferencesTable(const MethodDiff& method) {
   Table table{"weights",
               "Weights with other contents",
-              {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
+              {NameColumn("operator", "Operator"), Right("baseline"), Right("candidate")}};
   table.screen_rows = kScreenWeights;
   for (const WeightDifference& weight : method.weights)
     table.AddRow(weight.name, Size{weight.baseline_bytes}, Size{weight.candidate_bytes});

@@ -161,7 +161,7 @@ Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part
   const bool is_main_table = &parts == &line.parts, by_operator = &parts == &line.operators;
   Table table{.id = id,
               .title = is_main_table ? "" : fmt::format("By {}", part_name),
-              .columns = {Names(part_name)},
+              .columns = {NameColumn(part_name)},
               .visibility = is_main_table ? Visibility::kDefault : Visibility::kFolded};
   if (by_operator)
     table.AddColumns(Left("key").WithVisibility(Visibility::kPage), Left("category").WithDropPriority(3));

@@ -49,7 +49,7 @@ std::string ProofSummary(const KernelView& view) {
 Table MakeOperatorUsesTable(const KernelView& view) {
   Table table{"operators",
               "Operators",
-              {Names("operator"), Left("tile").WithDropPriority(1), Left("microkernel").WithWrapping()}};
+              {NameColumn("operator"), Left("tile").WithDropPriority(1), Left("microkernel").WithWrapping()}};
   for (const xnnpack::OperatorKernel& op : view.usage.operators)
     table.AddRow(op.name, TileCell(op), KernelText(op));
   table.screen_rows = kScreenRows;

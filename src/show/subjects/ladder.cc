@@ -239,14 +239,16 @@ class LadderDocument {
     constexpr Verdict kReasons[] = {Verdict::kContended, Verdict::kInconclusive, Verdict::kSame};
     for (const Effect& effect : Effects()) {
       if (effect.Has(Verdict::kFaster) || effect.Has(Verdict::kSlower) || report_.emulated) continue;
-      const auto why = std::ranges::find_if(kReasons, [&](Verdict verdict) { return effect.Has(verdict); });
-      if (why == std::end(kReasons)) continue;
+      const auto reason =
+          std::ranges::find_if(kReasons, [&](Verdict verdict) { return effect.Has(verdict); });
+      if (reason == std::end(kReasons)) continue;
       const bool is_undecidable =
-          *why == Verdict::kInconclusive && std::ranges::none_of(effect.threads.at(*why), [&](std::size_t t) {
+          *reason == Verdict::kInconclusive &&
+          std::ranges::none_of(effect.threads.at(*reason), [&](std::size_t t) {
             return ladder_.latency.cells[t][effect.level].over_level_below->MoreLaunchesMayDecide(
                 SameMargin(report_));
           });
-      (is_undecidable ? undecidable : without_effect[*why]).push_back(GetName(effect.level));
+      (is_undecidable ? undecidable : without_effect[*reason]).push_back(GetName(effect.level));
     }
     const auto add = [&](const std::vector<std::string>& levels, const std::string& before,
                          const char* after) {
@@ -383,7 +385,7 @@ class LadderDocument {
     const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
     const bool one_count = ladder_.threads.size() == 1;
     std::vector<Table::ColumnWithCells<LadderRow>> columns = {
-        {Names("name", title), &LadderRow::name},
+        {NameColumn("name", title), &LadderRow::name},
         {Right("lowest", GetName(lowest)),
          [=](const LadderRow& row) { return OptionalCell<Time>(row.cells[0][lowest].ns); }, one_count},
         {Right("highest", GetName(highest)),

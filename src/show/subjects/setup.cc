@@ -24,7 +24,7 @@ Table MakeGroupChecksTable(const DoctorGroup& group) {
                           Left("remedy").WithWrapping().WithVisibility(Visibility::kPage)}};
   for (const DoctorCheck& check : group.checks) {
     table.AddRow(Cell(GetName(check.state), ToneOfCheck(check.state)), check.name, check.found, check.remedy);
-    if (!check.remedy.empty()) table.AddRow("", "", "-> " + check.remedy, "").role = Row::Role::kRest;
+    if (!check.remedy.empty()) table.AddRow("", "", "-> " + check.remedy, "").role = Row::Role::kScreenOnly;
   }
   return table;
 }

@@ -364,7 +364,7 @@ class SuiteDocument {
 
   Table MakeOperatorsTable() const {
     Table table{.id = "operators",
-                .columns = {Names("operator"), Left("model"), Left("dtype", "type"),
+                .columns = {NameColumn("operator"), Left("model"), Left("dtype", "type"),
                             Left("device").WithDropPriority(1), Right("self", "self time"),
                             Right("share", "% of total")},
                 .screen_rows = kScreenSuiteOperators};

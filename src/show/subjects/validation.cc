@@ -32,7 +32,7 @@ Table MakeValidationFindingsTable(const Validation& validation) {
   for (const ValidationFinding& finding : validation.findings) {
     const Tone tone = finding.severity == ValidationFinding::Severity::kBroken ? Tone::kBad : Tone::kUnsure;
     table.AddRow(Cell(GetName(finding.severity), tone), finding.check, finding.file, finding.problem);
-    table.AddRow("", "", finding.problem, "").role = Row::Role::kRest;
+    table.AddRow("", "", finding.problem, "").role = Row::Role::kScreenOnly;
   }
   return table;
 }

@@ -30,7 +30,7 @@ struct Field {
 using Fields = std::vector<Field>;
 
 Fields MakeFields(const show::Value& value) {
-  if (value.kind == CellKind::kNothing) return {};
+  if (value.kind == CellKind::kNoValue) return {};
   if (value.kind == CellKind::kText) return {{"", value.text}};
   const auto number = value.unit == "ns" ? MsCell : NumberCell;
   const bool is_interval =
@@ -86,7 +86,7 @@ void RenderDocumentCsv(const show::Document& document, const std::string& id, st
       if (!table || table->id != id) continue;
       columns = table->columns;
       for (const show::Row& row : table->rows) {
-        if (row.role != show::Row::Role::kRest) rows.push_back({&section->title, row});
+        if (row.role != show::Row::Role::kScreenOnly) rows.push_back({&section->title, row});
       }
     }
   }

@@ -266,13 +266,13 @@ struct LadderCsvRow {
     v("ms", &LadderCell::ns,
       kMs.WithMeaning("median of a latency, else mean self time; empty: not there, or not measured"));
     const auto over = [&](const std::string& name, auto member, std::string_view meaning) {
-      const auto add_member = [&](const char* end, auto read, std::string_view about) {
+      const auto add_member = [&](const char* end, auto read, std::string_view member_meaning) {
         v((name + end).c_str(),
           [member, read](R shown) {
             const std::optional<TimeComparison>& time_comparison = shown.source.*member;
             return time_comparison ? ReadEstimate(*time_comparison, read) : std::nullopt;
           },
-          {.meaning = about});
+          {.meaning = member_meaning});
       };
       using E = stats::RatioEstimate;
       add_member("", &E::ratio, meaning);

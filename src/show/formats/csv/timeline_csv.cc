@@ -49,10 +49,10 @@ struct RowTimesWriter {
   const std::string* prefixes;
 
   template <typename Member>
-  void operator()(const char*, Member column, const MemberInfo& about = {}) {
+  void operator()(const char*, Member column, const MemberInfo& member_info = {}) {
     if constexpr (kIsTimeColumn<Member>) {
       out << *prefixes++;
-      describe::PutCell<0>(describe::MemberValue(column, times), about, out);
+      describe::PutCell<0>(describe::MemberValue(column, times), member_info, out);
     }
   }
 };

@@ -92,9 +92,9 @@ struct GraphJson {
 };
 
 struct DelegateJson {
-  const MethodSummary& of_method;
+  const MethodSummary& method_summary;
   std::size_t index;
-  const DelegateSummary& source = of_method.delegates[index];
+  const DelegateSummary& source = method_summary.delegates[index];
 
   static constexpr const char* kSchemaName = "delegate";
   static void Describe(auto& v) {
@@ -121,7 +121,7 @@ struct DelegateJson {
     v("share_of_macs",
       [](J json) {
         const auto calls = static_cast<std::int64_t>(json.source.calls);
-        return Share(CheckedProduct(json.source.macs, calls), json.of_method.facts.macs.Total());
+        return Share(CheckedProduct(json.source.macs, calls), json.method_summary.facts.macs.Total());
       },
       {.meaning = "of all calls in the method's", .min = 0, .max = 1});
     v("constant_bytes", &DelegateSummary::constants,

@@ -99,7 +99,7 @@ class SectionMarkdown {
     const bool has_all_rows = table.hidden_rows_hint.empty();
     const show::Table text =
         PrintedTable(table, has_all_rows ? SIZE_MAX : table.screen_rows, [&](const show::Row& row) {
-          return row.role != show::Row::Role::kRest &&
+          return row.role != show::Row::Role::kScreenOnly &&
                  (has_all_rows || row.visibility != show::Visibility::kFolded);
         });
     if (text.rows.empty()) return;
@@ -127,7 +127,7 @@ class SectionMarkdown {
     out_ << '|';
     for (const std::size_t i : columns) out_ << ' ' << table.columns[i].title << " |";
     out_ << "\n|";
-    for (const std::size_t i : columns) out_ << (table.columns[i].right ? " ---: |" : " --- |");
+    for (const std::size_t i : columns) out_ << (table.columns[i].align_right ? " ---: |" : " --- |");
     out_ << '\n';
     for (const show::Row& row : table.rows) {
       out_ << "| ";

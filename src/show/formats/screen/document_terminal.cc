@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMinLastColumn = 12, kMinVerdictColumn = 24;
 constexpr int kMaxVariantName = 14;  // maximum width of a variant's name in a heading
-constexpr const char* kHowToShowAll = " (--all shows them)";
+constexpr const char* kShowAllHint = " (--all shows them)";
 
 // Writes labels and texts in two columns. A label that equals the label above is left blank.
 void WriteLabeled(const std::vector<show::Fact>& texts, int width, std::ostream& out) {
@@ -33,20 +33,20 @@ void WriteLabeled(const std::vector<show::Fact>& texts, int width, std::ostream&
 
 class SectionRenderer {
  public:
-  // `hinted`: true if the document itself says how to see everything.
-  SectionRenderer(const TerminalOptions& options, bool hinted,
+  // `has_document_hint`: true if the document itself says how to see everything.
+  SectionRenderer(const TerminalOptions& options, bool has_document_hint,
                   const std::optional<show::TimeRange>& time_range, std::ostream& out)
-      : options_(options), hinted_(hinted), time_range_(time_range), out_(out) {}
+      : options_(options), has_document_hint_(has_document_hint), time_range_(time_range), out_(out) {}
 
   void Draw(const show::Section& section) {
     if (!IsShown(section.visibility)) return;
     std::ostringstream drawn;
-    SectionRenderer parts(options_, hinted_, time_range_, drawn);
+    SectionRenderer parts(options_, has_document_hint_, time_range_, drawn);
     for (const auto& part : section.parts) {
-      parts.first_ = section.title.empty() && drawn.str().empty();
+      parts.is_first_ = section.title.empty() && drawn.str().empty();
       const auto before = drawn.tellp();
       std::visit([&](const auto& content) { parts.DrawPart(content); }, part);
-      parts.below_table_ = std::holds_alternative<show::Table>(part) && drawn.tellp() > before;
+      parts.is_below_table_ = std::holds_alternative<show::Table>(part) && drawn.tellp() > before;
     }
     if (drawn.str().empty()) return;
     if (!section.title.empty())
@@ -62,7 +62,7 @@ class SectionRenderer {
 
   void DrawPart(const show::Paragraph& paragraph) {
     if (!IsShown(paragraph.visibility)) return;
-    if (below_table_) out_ << '\n';
+    if (is_below_table_) out_ << '\n';
     WriteParagraph(ToText(paragraph.text, time_range_));
   }
 
@@ -79,8 +79,8 @@ class SectionRenderer {
       for (const show::Text& detail : item.details)
         WriteWrapped("       ", ToText(detail, time_range_), 9, options_.width, out_);
     }
-    if (num_shown < list.items.size() && !hinted_)
-      WriteParagraph(fmt::format("and {} more{}", list.items.size() - num_shown, kHowToShowAll));
+    if (num_shown < list.items.size() && !has_document_hint_)
+      WriteParagraph(fmt::format("and {} more{}", list.items.size() - num_shown, kShowAllHint));
   }
 
   void DrawPart(const show::Distributions& distributions) {
@@ -96,11 +96,11 @@ class SectionRenderer {
   void DrawPart(const show::Table& table) {
     if (table.rows.empty()) return;
     if (!IsShown(table.visibility)) {
-      if (table.visibility == show::Visibility::kFolded) WriteParagraph(table.title + kHowToShowAll);
+      if (table.visibility == show::Visibility::kFolded) WriteParagraph(table.title + kShowAllHint);
       return;
     }
     const auto is_shown = [&](const show::Row& row) {
-      return row.role == show::Row::Role::kRest ? !options_.all : IsShown(row.visibility);
+      return row.role == show::Row::Role::kScreenOnly ? !options_.all : IsShown(row.visibility);
     };
     ScreenTable screen{PrintedTable(table, options_.all ? SIZE_MAX : table.screen_rows, is_shown)};
     if (screen.rows.empty()) return;
@@ -130,20 +130,20 @@ class SectionRenderer {
     letters_.clear();
     DropEmptyColumns(screen);
     FitLastColumn(screen, table.columns.back().wraps);
-    if (!first_) out_ << '\n';
+    if (!is_first_) out_ << '\n';
     if (!table.title.empty() && options_.all) WriteParagraph(table.title + ":");
     const std::size_t hidden = screen.Draw(options_, out_);
     if (hidden > 0)
       WriteParagraph(CountedText(hidden, "column") + " hidden: the terminal is too narrow" +
-                     (hinted_ ? "" : kHowToShowAll));
-    if (screen.omitted_rows.empty() || hinted_) return;
+                     (has_document_hint_ ? "" : kShowAllHint));
+    if (screen.omitted_rows.empty() || has_document_hint_) return;
     out_ << '\n';
     WriteParagraph(screen.omitted_rows +
-                   (table.hidden_rows_hint.empty() ? "" : " " + table.hidden_rows_hint) + kHowToShowAll);
+                   (table.hidden_rows_hint.empty() ? "" : " " + table.hidden_rows_hint) + kShowAllHint);
   }
 
   void DrawPart(const show::RooflineChart& chart) {
-    if (!first_) out_ << '\n';
+    if (!is_first_) out_ << '\n';
     letters_ = DrawRooflineChart(chart, options_, out_);
   }
 
@@ -175,7 +175,7 @@ class SectionRenderer {
   // Truncates the text of the last column, or wraps it into further rows, if the columns that may not be
   // dropped leave too little room.
   void FitLastColumn(ScreenTable& table, bool wraps) const {
-    if (table.columns.size() < 2 || table.columns.back().right) return;
+    if (table.columns.size() < 2 || table.columns.back().align_right) return;
     int other_columns = 2;
     for (std::size_t i = 0; i + 1 < table.columns.size(); ++i) {
       if (table.columns[i].drop_priority > 0) continue;
@@ -249,11 +249,11 @@ class SectionRenderer {
   }
 
   const TerminalOptions& options_;
-  bool hinted_;
+  bool has_document_hint_;
   const std::optional<show::TimeRange>& time_range_;  // the document's range of times
   std::ostream& out_;
-  bool first_ = false;  // nothing in the section is drawn yet, not even a title
-  bool below_table_ = false;
+  bool is_first_ = false;  // nothing in the section is drawn yet, not even a title
+  bool is_below_table_ = false;
   std::vector<std::string> letters_;  // letters of the chart above, for the rows of the next table
 };
 
@@ -305,7 +305,7 @@ class DocumentRenderer {
         notes.push_back({note.label, ToText(note.text, document_.time_range)});
       }
     }
-    if (num_omitted > 0) notes.push_back({"", fmt::format("and {} more{}", num_omitted, kHowToShowAll)});
+    if (num_omitted > 0) notes.push_back({"", fmt::format("and {} more{}", num_omitted, kShowAllHint)});
     if (!options_.report_path.empty()) notes.push_back({"report", options_.report_path});
     if (!options_.all && !document_.hint.empty()) notes.push_back({"", document_.hint});
     WriteLabeled(notes, options_.width, out_);
@@ -334,9 +334,9 @@ class DocumentRenderer {
 
 void RenderDocumentTerminal(const show::Document& document, const TerminalOptions& options,
                             std::ostream& out) {
-  TerminalOptions wide_enough = options;
-  wide_enough.width = std::max(kMinTerminalWidth, options.width);
-  DrawForTerminal(wide_enough, out, [&](const TerminalOptions& terminal, std::ostream& text) {
+  TerminalOptions widened_options = options;
+  widened_options.width = std::max(kMinTerminalWidth, options.width);
+  DrawForTerminal(widened_options, out, [&](const TerminalOptions& terminal, std::ostream& text) {
     DocumentRenderer(document, terminal, text).Draw();
   });
 }

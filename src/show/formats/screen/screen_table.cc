@@ -75,7 +75,7 @@ void ScreenTable::MakeRoom(int width) {
   for (std::size_t i = columns.size(); i-- > 1;) {
     const int excess = Width() - width, widest = ColumnWidth(i);
     if (excess <= 0) return;
-    if (columns[i].right || columns[i].never_dropped || widest <= kMinTextWidth) continue;
+    if (columns[i].align_right || columns[i].never_dropped || widest <= kMinTextWidth) continue;
     std::vector<std::string> texts;
     for (const auto& row : rows) texts.push_back(row.cells[i].text);
     texts = ShortenNames(std::move(texts), std::max(kMinTextWidth, widest - excess));
@@ -145,12 +145,12 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& column_indices, co
       const show::Cell cell = get_cell(i);
       const std::string fitted = i > 0 ? cell.text : Truncate(cell.text, widths[0], truncation);
       const int padding = widths[i] - DisplayWidth(fitted);
-      if (columns[i].right) blanks += padding;
+      if (columns[i].align_right) blanks += padding;
       if (!fitted.empty()) {
         text += Spaces(blanks) + Paint(fitted, ToneColor(cell.tone), options.colors);
         blanks = 0;
       }
-      blanks += 2 + (columns[i].right ? 0 : padding);
+      blanks += 2 + (columns[i].align_right ? 0 : padding);
       if (cell.bar && largest > 0 && bars >= kMinBarColumns) bar = Bar(*cell.bar / largest, bars);
     }
     if (!bar.empty()) text += Spaces(blanks) + bar;

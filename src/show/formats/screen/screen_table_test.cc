@@ -22,7 +22,7 @@ ScreenTable MakeTable(const std::vector<TestColumn>& columns,
   for (const auto& [title, right, drop_priority, never_dropped] : columns) {
     show::Table::Column& column = table.columns.emplace_back();
     column.title = title;
-    column.right = right;
+    column.align_right = right;
     column.drop_priority = drop_priority;
     column.never_dropped = never_dropped;
   }

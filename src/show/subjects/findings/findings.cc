@@ -255,10 +255,10 @@ class FindingFormatter {
       texts.push_back(part_text);
       lines.push_back(FormatText("of these {}", part_text));
     }
-    const bool mostly = parts.size() > 1 && parts.front().first >= data_moved.time.ns / 2;
+    const bool is_majority = parts.size() > 1 && parts.front().first >= data_moved.time.ns / 2;
     Text text = FormatText("{}: {}, {}{}.", OperatorGroupName(OperatorGroup::kDataMovement),
-                           TimePartText(data_moved.time), mostly ? "mostly " : "",
-                           mostly ? texts.front() : JoinTexts(texts));
+                           TimePartText(data_moved.time), is_majority ? "mostly " : "",
+                           is_majority ? texts.front() : JoinTexts(texts));
     if (data_moved.boundary_operators > 0) {
       text += FormatText(" {} ({}) {} at a delegate boundary.",
                          CountedText(data_moved.boundary_operators, "operator"), Time{data_moved.boundary_ns},
@@ -456,13 +456,13 @@ class FindingFormatter {
     const auto& load = report_.run.other_load_during;
     const std::string cause = !quota.empty() ? quota : load ? LoadingProcessesText(*load) : "";
     // If no launch was clean, more launches are unlikely to help.
-    const bool more_time = pair_->comparison.launches > 0;
+    const bool may_need_more_time = pair_->comparison.launches > 0;
     return {
         fmt::format("Contended: {}{}. No speedup is reported. {}{}{}.", CleanRunsText(pair_->comparison),
                     cause.empty() ? "" : "; " + cause,
                     quota.empty() ? "Stop the other processes" : "Raise the quota",
                     experiment_.threads > 1 ? ", use fewer threads" : "",
-                    more_time ? ", or allow more time (--max-seconds)" : ""),
+                    may_need_more_time ? ", or allow more time (--max-seconds)" : ""),
         {all_runs_text(Baseline()), all_runs_text(experiment_)},
         "a run is clean if its threads waited for a processor for at most 1% of its time; an interval takes "
         "clean runs of both variants in at least 6 launches"};

@@ -87,7 +87,7 @@ Table MakeCountersTable(const std::vector<CountersRow>& counters) {
   for (const CounterColumn& column : kColumns) {
     std::vector<Cell> cells;
     for (const CountersRow* const row : rows) cells.push_back(column.cell(*row));
-    if (std::ranges::all_of(cells, [](const Cell& cell) { return IsNothing(cell); })) continue;
+    if (std::ranges::all_of(cells, [](const Cell& cell) { return HasNoValue(cell); })) continue;
     const int drop_priority =
         table.columns.size() == 1 ? 0 : static_cast<int>(std::size(kColumns) - table.columns.size());
     table.columns.push_back({column.id, column.title, true, drop_priority});

@@ -24,7 +24,7 @@ Cell ValueCell(const ReportedValue& reported) {
 Table MakeReportedValuesTable(const ReportExperiment& experiment) {
   Table table{
       .id = "report_delegate_values",
-      .columns = {Names("name"), Left("delegate").WithDropPriority(2),
+      .columns = {NameColumn("name"), Left("delegate").WithDropPriority(2),
                   Right("instruction").WithDropPriority(1).WithVisibility(Visibility::kPage), Left("kind"),
                   Left("unit").WithDropPriority(4), Right("median"), Right("runs", "n").WithDropPriority(3)}};
   table.screen_rows = kScreenValues;
@@ -39,7 +39,7 @@ Table MakeReportedValuesTable(const ReportExperiment& experiment) {
 
 Table MakeDelegateMetadataTable(const ReportExperiment& experiment) {
   Table table{.id = "delegate_metadata",
-              .columns = {Names("event"), Left("delegate").WithDropPriority(2),
+              .columns = {NameColumn("event"), Left("delegate").WithDropPriority(2),
                           Right("instruction").WithDropPriority(1), Right("events").WithDropPriority(3),
                           Right("size"), Left("text", "metadata of the first").WithMaxWidth(40)}};
   for (const DelegateMetadata& metadata : experiment.profile->metadata) {

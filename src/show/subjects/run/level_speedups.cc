@@ -42,7 +42,7 @@ List MakeStoppedRowsList(const Report& report, const LevelSpeedups& level_speedu
 }
 
 Table MakeLevelSpeedupsTable(const LevelSpeedups& level_speedups) {
-  Table table{.id = "isa_threads", .columns = {Names("name", "")}};
+  Table table{.id = "isa_threads", .columns = {NameColumn("name", "")}};
   for (std::size_t t = 0; t < level_speedups.threads.size(); ++t) {
     const std::string id = fmt::format("threads_{}", level_speedups.threads[t]);
     table.AddColumns(Right(id, CountedText(level_speedups.threads[t], "thread")),

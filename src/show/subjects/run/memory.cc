@@ -63,7 +63,8 @@ Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
 Table MakeCreatedOperatorsTable(const MemoryReport& memory) {
   Table table{
       .id = "packed_weights",
-      .columns = {Names("operator", "created operator"), Right("delegate").WithVisibility(Visibility::kPage),
+      .columns = {NameColumn("operator", "created operator"),
+                  Right("delegate").WithVisibility(Visibility::kPage),
                   Left("function", "created by").WithVisibility(Visibility::kPage),
                   Right("bytes", "allocated"), Right("largest", "largest block").WithDropPriority(3)}};
   for (const auto* const op :

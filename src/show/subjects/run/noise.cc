@@ -108,7 +108,7 @@ Table MakeDeviceNoiseTable(const NoiseBudget& noise, const std::string& method) 
                        [&](const DeviceOperator& op) { return op.method == method; });
   Table table{.id = "noise_on_device", .title = "Operators of the .pte against PyTorch"};
   table.Fill<DeviceOperator>(
-      {{Names("operator"), &DeviceOperator::name},
+      {{NameColumn("operator"), &DeviceOperator::name},
        {Left("layer"), [](const DeviceOperator& op) { return NoiseLayerName(op.module); }},
        {Right("device_db", "the .pte, dB"),
         [](const DeviceOperator& op) {

@@ -21,13 +21,13 @@ std::string OutputsText(const Report& report, const ReportComparison& pair) {
     return "";
   if (pair.outputs->equal) return "equal";
   double largest = 0;
-  bool fp32 = true;
+  bool is_fp32 = true;
   for (const protocol::OutputDigest& output : output_digests(pair.candidate)) {
     largest = std::max({largest, std::abs(output.min.value_or(0)), std::abs(output.max.value_or(0))});
-    fp32 = fp32 && output.info.dtype == "Float";
+    is_fp32 = is_fp32 && output.info.dtype == "Float";
   }
   const auto& difference = pair.outputs->largest_absolute;
-  return fp32 && difference && *difference <= kMaxRounding * largest ? "rounding" : "different";
+  return is_fp32 && difference && *difference <= kMaxRounding * largest ? "rounding" : "different";
 }
 
 // Shows the effects of the exporter and of the runtime, for pairs in which each release ran its own export.

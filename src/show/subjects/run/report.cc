@@ -153,7 +153,7 @@ constexpr ReportView MakeBreakdownView(const char* name, const char* empty_reaso
   const auto make = [](const Report& report) {
     return MakeViewDocument(MakeBreakdownSections(report, by), report);
   };
-  return {.name = name, .make = make, .prefix = "", .empty_reason = empty_reason, .breakdown = true};
+  return {.name = name, .make = make, .prefix = "", .empty_reason = empty_reason, .is_breakdown = true};
 }
 
 constexpr const char* kNotTraced = "no run was traced";
@@ -281,7 +281,7 @@ Document MakeReportDocument(const Report& report) {
     if (has_layers || !report.from_bare_etdumps) Append(MakeBreakdownSections(report, by), appendix);
   }
   for (const ReportView& view : ReportViews()) {
-    if (view.breakdown) continue;
+    if (view.is_breakdown) continue;
     for (Section& section : view.make(report).sections) {
       if (*view.prefix != '\0') {
         section.title = view.prefix + section.title;

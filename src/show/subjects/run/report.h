@@ -18,7 +18,7 @@ struct ReportView {
   const char* prefix;        // put before its sections' titles in a report; "": nothing
   const char* empty_reason;  // why the view may be empty, and what to do
   // True for a breakdown of the time (MakeBreakdownSections), which shows all rows, even small ones.
-  bool breakdown = false;
+  bool is_breakdown = false;
 };
 std::span<const ReportView> ReportViews();
 

@@ -23,13 +23,13 @@ Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& 
   const auto page_column = [](const char* id, const char* title, bool right, int drop_priority) {
     return Table::Column{.id = id,
                          .title = title,
-                         .right = right,
+                         .align_right = right,
                          .drop_priority = drop_priority,
                          .visibility = Visibility::kPage};
   };
   Table table{"report_operators",
               "Most expensive operators" + suffix,
-              {Names("operator", "Operator"), page_column("group", "group", false, 3),
+              {NameColumn("operator", "Operator"), page_column("group", "group", false, 3),
                page_column("place", "runs on", false, 2), page_column("call", "call", true, 1),
                Right("mean", "self time"), Right("share", "% of total"), page_column("p50", "p50", true, 5),
                page_column("p99", "p99", true, 4), Right("cv", "CV")}};
@@ -60,7 +60,7 @@ class PairChanges {
         baseline_names_(*report.experiments[pair.baseline].profile),
         candidate_names_(*report.experiments[pair.candidate].profile),
         changes_(SortByDecreasing(
-            comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
+            comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(SavedTime(match)); },
             [](const OperatorMatch& match) { return match.baseline && match.candidate; })) {}
 
   Section MakeSection() {
@@ -77,7 +77,7 @@ class PairChanges {
                          : "Largest inconclusive differences",
         [&](const OperatorMatch& match) {
           const stats::Verdict verdict = match.time_comparison.verdict;
-          return std::fabs(Saved(match)) >= min_saving &&
+          return std::fabs(SavedTime(match)) >= min_saving &&
                  (verdict == stats::Verdict::kInconclusive || verdict == stats::Verdict::kEmulated);
         }));
     if (quotient_differs_) {
@@ -93,12 +93,12 @@ class PairChanges {
 
   // Operators that were inserted, removed, moved, or changed, by decreasing difference in time.
   Table MakeProgramChangesTable() const {
-    Table table{
-        "program_changes",
-        "Changes of the program" + TitleSuffix(report_, pair_),
-        {Names("change", "Change"), VariantColumn("baseline", comparison_.baseline_label).WithDropPriority(1),
-         VariantColumn("candidate", comparison_.candidate_label).WithDropPriority(1),
-         Right("delta", "difference")}};
+    Table table{"program_changes",
+                "Changes of the program" + TitleSuffix(report_, pair_),
+                {NameColumn("change", "Change"),
+                 VariantColumn("baseline", comparison_.baseline_label).WithDropPriority(1),
+                 VariantColumn("candidate", comparison_.candidate_label).WithDropPriority(1),
+                 Right("delta", "difference")}};
     table.screen_rows = kTopOperators;
     table.hidden_rows_hint = "in `--csv=comparison`";
     const auto delta = [&](const OperatorMatch& match) { return CandidateTime(match) - BaselineTime(match); };
@@ -121,7 +121,7 @@ class PairChanges {
     return MeanPerRun(match.candidate_total, comparison_.candidate_runs);
   }
 
-  double Saved(const OperatorMatch& match) const { return BaselineTime(match) - CandidateTime(match); }
+  double SavedTime(const OperatorMatch& match) const { return BaselineTime(match) - CandidateTime(match); }
   // The times of the variants as cells; empty if the variant does not have the operator.
   Cell BaselineTimeCell(const OperatorMatch& match) const {
     return match.baseline ? Cell(Time{BaselineTime(match)}) : Cell("");
@@ -133,20 +133,20 @@ class PairChanges {
   Table MakeEmptyTable(const std::string& title) const {
     return {"changed_operators",
             title + TitleSuffix(report_, pair_),
-            {Names("operator", "Operator"), VariantColumn("baseline", comparison_.baseline_label),
+            {NameColumn("operator", "Operator"), VariantColumn("baseline", comparison_.baseline_label),
              VariantColumn("candidate", comparison_.candidate_label), Right("saved").WithDropPriority(1),
              Right("speedup"), Left("interval", "95% CI").WithDropPriority(2)}};
   }
 
   // A row of a table with the columns of MakeEmptyTable.
   Row MakeRow(std::string name, const OperatorMatch& match) const {
-    const bool both = match.baseline && match.candidate;
+    const bool is_matched = match.baseline && match.candidate;
     return {std::move(name),
             BaselineTimeCell(match),
             CandidateTimeCell(match),
-            both ? Cell(Time{Saved(match)}) : Cell(""),
-            both ? Cell(Speedup{match.time_comparison}) : Cell(""),
-            both ? Cell(Interval{match.time_comparison}) : Cell("")};
+            is_matched ? Cell(Time{SavedTime(match)}) : Cell(""),
+            is_matched ? Cell(Speedup{match.time_comparison}) : Cell(""),
+            is_matched ? Cell(Interval{match.time_comparison}) : Cell("")};
   }
 
   Table MakeChangedTable(const char* title, const auto& is_selected) {
@@ -170,10 +170,10 @@ class PairChanges {
   Table MakeUnmatchedTable() const {
     Table table{"in_one_variant",
                 "Operators present in only one variant" + TitleSuffix(report_, pair_),
-                {Names("operator", "Operator"), Left("variant", "only in"),
+                {NameColumn("operator", "Operator"), Left("variant", "only in"),
                  Left("layer").WithDropPriority(1).KeepsEnd(), Right("mean", "self time")}};
     const std::vector<const OperatorMatch*> matches = SortByDecreasing(
-        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
+        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(SavedTime(match)); },
         [](const OperatorMatch& match) { return match.baseline.has_value() != match.candidate.has_value(); });
     for (const OperatorMatch* const match : matches) {
       const bool in_baseline = match->baseline.has_value();
@@ -181,7 +181,7 @@ class PairChanges {
       const Profile& profile = *report_.experiments[in_baseline ? pair_.baseline : pair_.candidate].profile;
       table.AddRow((in_baseline ? baseline_names_ : candidate_names_).FullName(op),
                    in_baseline ? comparison_.baseline_label : comparison_.candidate_label,
-                   LayerName(profile, op).value_or(""), Time{std::fabs(Saved(*match))});
+                   LayerName(profile, op).value_or(""), Time{std::fabs(SavedTime(*match))});
     }
     return table;
   }
@@ -192,7 +192,7 @@ class PairChanges {
     table.id = "compared_operators";
     table.hidden_rows_hint = "in `--csv=comparison`";
     const std::vector<const OperatorMatch*> matches = SortByDecreasing(
-        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); });
+        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(SavedTime(match)); });
     for (const OperatorMatch* const match : matches) {
       Row row = MakeRow(match->candidate ? candidate_names_.FullName(*match->candidate)
                                          : baseline_names_.FullName(*match->baseline),

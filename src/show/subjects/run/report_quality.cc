@@ -169,13 +169,13 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.profile) continue;
     for (const HealthEntry& entry : experiment.profile->health.entries()) {
-      const bool info = entry.severity == HealthEntry::Severity::kInfo;
+      const bool is_info = entry.severity == HealthEntry::Severity::kInfo;
       Text text =
           fmt::format("{}: {} x {}: {}", experiment.label, entry.count, entry.name, entry.explanation);
       if (entry.amount != 0) text += FormatText(", {}", Duration{static_cast<double>(entry.amount)});
       if (!entry.first_place.empty()) text += " (first: " + entry.first_place + ")";
       const bool is_repeated = !known_warnings.insert(experiment.label + entry.name).second;
-      notes.push_back({text, "trace", info || is_repeated ? Visibility::kPage : Visibility::kDefault});
+      notes.push_back({text, "trace", is_info || is_repeated ? Visibility::kPage : Visibility::kDefault});
     }
   }
 }

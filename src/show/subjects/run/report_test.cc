@@ -189,7 +189,7 @@ TEST(MakeReportDocument, SelfTimesAreSortedAndEndWithTheMedian) {
                                           "Delegate overhead", "Framework overhead", "2 smaller groups",
                                           kTracedTotal, kTracingOverhead, "Median latency"));
   EXPECT_EQ(FindRow(table, "Delegate overhead").visibility, Visibility::kPage);
-  EXPECT_EQ(FindRow(table, "2 smaller groups").role, Row::Role::kRest);
+  EXPECT_EQ(FindRow(table, "2 smaller groups").role, Row::Role::kScreenOnly);
   EXPECT_EQ(FindRow(table, "Other").visibility, Visibility::kDefault);
   EXPECT_EQ(FindRow(table, "Median latency").role, Row::Role::kSum);
 }
@@ -369,7 +369,7 @@ TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
   const Table& table = FindTable(document, "report_latency");
   EXPECT_EQ(FindCell(table, 0, "interval").high, 5.1e6);
   EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->visibility, Visibility::kPage);
-  EXPECT_TRUE(IsNothing(FindCell(table, 0, "peak_memory")));
+  EXPECT_TRUE(HasNoValue(FindCell(table, 0, "peak_memory")));
   EXPECT_EQ(FindCell(table, 1, "peak_memory").value, 30.6e6);
   const Document bare = MakeReportDocument(example::MakeBareEtdumpReport());
   const std::vector<Table::Column>& columns = FindTable(bare, "report_latency").columns;

@@ -19,7 +19,7 @@ struct SelfTime {
   double baseline = 0, candidate = 0;  // mean, ns
   const TimeComparison* time_comparison = nullptr;
   Row::Role role = Row::Role::kPart;
-  bool group = true;  // the row is one or more groups, whose share of the whole is shown
+  bool is_group = true;  // the row is one or more groups, whose share of the whole is shown
 };
 
 // The experiments in a table of self times: a pair, or only `baseline`.
@@ -69,8 +69,8 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
   });
   SelfTime rest{has_other ? fmt::format("{} smaller groups", small_count)
                           : fmt::format("Other ({} groups)", small_count)};
-  rest.role = Row::Role::kRest;
-  SelfTime total{.name = kTracedTotal, .role = Row::Role::kSum, .group = false};
+  rest.role = Row::Role::kScreenOnly;
+  SelfTime total{.name = kTracedTotal, .role = Row::Role::kSum, .is_group = false};
   for (const SelfTime& time : times) {
     total.baseline += time.baseline;
     total.candidate += time.candidate;
@@ -85,7 +85,7 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
     times.push_back({.name = variants.TracerRow(),
                      .baseline = *variants.baseline.tracer,
                      .candidate = pair ? *variants.candidate->tracer : 0,
-                     .group = false});
+                     .is_group = false});
   }
   if (variants.baseline.latency.p50 && (!pair || variants.candidate->latency.p50)) {
     times.push_back({.name = "Median latency",
@@ -93,7 +93,7 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
                      .candidate = pair ? *variants.candidate->latency.p50 : 0,
                      .time_comparison = variants.latency,
                      .role = has_tracer ? Row::Role::kSum : Row::Role::kPlain,
-                     .group = false});
+                     .is_group = false});
   }
   return times;
 }
@@ -102,7 +102,9 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
 Table MakeSelfTimesTable(const Report& report, const Variants& variants, const std::vector<SelfTime>& times) {
   const bool pair = variants.candidate != nullptr;
   const auto baseline = [](const SelfTime& time) { return Time{time.baseline}; };
-  const auto is_compared = [](const SelfTime& time) { return time.group && time.time_comparison != nullptr; };
+  const auto is_compared = [](const SelfTime& time) {
+    return time.is_group && time.time_comparison != nullptr;
+  };
   Table table{.id = "self_times", .time_range = LatencyRange(report)};
   table.Fill<SelfTime>(
       {{Left("name", "Self time"), &SelfTime::name},
@@ -135,14 +137,15 @@ Table MakeSelfTimesTable(const Report& report, const Variants& variants, const s
         [](const SelfTime& time) { return CellOrBlank<Interval>(time.time_comparison); }, pair},
        {Right("share", "% of total").WithDropPriority(4).WithBars(),
         [&](const SelfTime& time) {
-          return time.group ? ShareCell(pair ? time.candidate : time.baseline, TotalTime(variants.Subject()))
-                            : Cell("");
+          return time.is_group
+                     ? ShareCell(pair ? time.candidate : time.baseline, TotalTime(variants.Subject()))
+                     : Cell("");
         }}},
       times);
-  const bool has_rest = std::ranges::find(times, Row::Role::kRest, &SelfTime::role) != times.end();
+  const bool has_rest = std::ranges::find(times, Row::Role::kScreenOnly, &SelfTime::role) != times.end();
   for (std::size_t i = 0; i < times.size(); ++i) {
     table.rows[i].role = times[i].role;
-    if (has_rest && times[i].group && times[i].role == Row::Role::kPart && IsSmall(times[i], variants))
+    if (has_rest && times[i].is_group && times[i].role == Row::Role::kPart && IsSmall(times[i], variants))
       table.rows[i].visibility = Visibility::kPage;
   }
   return table;
@@ -253,7 +256,7 @@ std::string ToText(const OutputDifference& difference) {
 std::vector<Section> MakeLatencySections(const Report& report) {
   if (report.experiments.empty()) return {};
   const auto& experiments = report.experiments;
-  const bool p99 = std::ranges::all_of(
+  const bool has_p99 = std::ranges::all_of(
       experiments, [](const auto& experiment) { return experiment.latency.n >= stats::kMinValuesForP99; });
   const bool has_pairs = !report.comparisons.empty();  // a screen then shows the intervals of the pairs
   const auto page_column = [](const char* id, const char* title, int drop_priority) {
@@ -303,9 +306,10 @@ std::vector<Section> MakeLatencySections(const Report& report) {
         }},
        {page_column("mean", "mean", 8), time(&Latencies::mean)},
        {page_column("p90", "p90", 7), time(&Latencies::p90, stats::kMinValuesForP90)},
-       {p99 ? Right("p99") : page_column("p99", "p99", 6), time(&Latencies::p99, stats::kMinValuesForP99)},
+       {has_p99 ? Right("p99") : page_column("p99", "p99", 6),
+        time(&Latencies::p99, stats::kMinValuesForP99)},
        {page_column("min", "min", 5), time(&Latencies::min)},
-       {p99 ? page_column("max", "max", 6) : Right("max"), time(&Latencies::max)},
+       {has_p99 ? page_column("max", "max", 6) : Right("max"), time(&Latencies::max)},
        {page_column("sd", "sd", 3), time(&Latencies::sd)},
        {page_column("cv", "CV", 4),
         [](const LatencyTableRow& row) { return OptionalCell<Share>(row.latency.cv); }},

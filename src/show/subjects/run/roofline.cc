@@ -32,11 +32,11 @@ Table MakeRooflineTable(const ReportExperiment& experiment) {
   Table table{
       .id = "roofline",
       .columns = {
-          Names("operator"), Left("layer").WithDropPriority(4).KeepsEnd().WithMaxWidth(kLayerColumns),
+          NameColumn("operator"), Left("layer").WithDropPriority(4).KeepsEnd().WithMaxWidth(kLayerColumns),
           Right("time"), Right("gflop_per_s", "GFLOP/s").WithDropPriority(2),
           Right("gb_per_s", "GB/s").WithDropPriority(1), Left("bound_by", "bound by").WithDropPriority(3),
           Right("share_of_roofline", "% of roofline"), Right("potential_saving", "potential saving")}};
-  table.columns.back().sums = true;
+  table.columns.back().has_hidden_sum = true;
   table.screen_rows = kPageRows;
   table.time_range = {roofline.covered_ns, roofline.covered_ns};
   for (const RooflineRow& row : roofline.rows) {
@@ -59,11 +59,11 @@ RooflineChart MakeRooflineChart(const Roofline& roofline) {
       continue;
     }
     const double flops = 2 * ceiling.per_second;
-    const bool tera = flops >= 999.5e9;
-    chart.lines.push_back(
-        {.is_horizontal = true,
-         .y = flops,
-         .name = fmt::format("{} {:.3g} {}", ceiling.name, flops / (tera ? 1e12 : 1e9), tera ? "T" : "G")});
+    const bool use_tera = flops >= 999.5e9;
+    chart.lines.push_back({.is_horizontal = true,
+                           .y = flops,
+                           .name = fmt::format("{} {:.3g} {}", ceiling.name, flops / (use_tera ? 1e12 : 1e9),
+                                               use_tera ? "T" : "G")});
   }
   for (const RooflineRow& row : roofline.rows) {
     auto& point = chart.points.emplace_back();

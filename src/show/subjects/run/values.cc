@@ -82,7 +82,7 @@ Table MakeValuesTable(const PairValues& pair) {
   const bool has_layers =
       std::ranges::any_of(pair.rows, [](const ValueWithLayer& value) { return !value.layer.empty(); });
   table.Fill<ValueWithLayer>(
-      {{Names("operator"), [](const ValueWithLayer& value) { return value.row->name; }},
+      {{NameColumn("operator"), [](const ValueWithLayer& value) { return value.row->name; }},
        {Left("layer").WithDropPriority(3),
         [](const ValueWithLayer& value) { return KnownTextCell(value.layer); }, has_layers},
        {Left("values"), [](const ValueWithLayer& value) { return value.row->state; }},

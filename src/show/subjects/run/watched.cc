@@ -59,7 +59,7 @@ std::vector<Section> MakeProvenKernelSections(const std::vector<WatchedExperimen
   std::vector<Section> sections;
   for (const WatchedExperiment& experiment : experiments) {
     Table table{.id = "proven",
-                .columns = {Names("operator"), Left("code", "proven"),
+                .columns = {NameColumn("operator"), Left("code", "proven"),
                             Left("functions").KeepsEnd().WithDropPriority(1),
                             Right("calls").WithDropPriority(2), Right("threads").WithDropPriority(3)}};
     for (const WatchedRow& row : experiment.rows) {
@@ -91,7 +91,7 @@ std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& ex
         [](const WatchedRow& row) { return row.threads.regions > 0; });
     if (rows.empty()) continue;
     Table table{.id = "threads",
-                .columns = {Names("operator"), Right("time"), Right("tasks").WithDropPriority(3),
+                .columns = {NameColumn("operator"), Right("time"), Right("tasks").WithDropPriority(3),
                             Right("efficiency"), Right("busiest", "busiest thread").WithDropPriority(2),
                             Right("waiting").WithDropPriority(1),
                             Left("cause", "why threads do not help").WithVisibility(Visibility::kPage)}};
