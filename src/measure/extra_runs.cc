@@ -67,8 +67,9 @@ void MeasureEach(const ExtraRuns& extra_runs, const ExtraRunsSetup& setup,
   for (std::size_t u = 0; u < setup.plan.units.size(); ++u) {
     ExperimentData& data = setup.run.experiments[u];
     if (data.trace_enabled || !data.error.empty()) continue;
-    if (data.foreign || (data.emulated && extra_runs.emulated_warning != nullptr)) {
-      Warn(extra_runs, data.foreign ? extra_runs.third_party_runner_warning : extra_runs.emulated_warning,
+    if (data.third_party_runner || (data.emulated && extra_runs.emulated_warning != nullptr)) {
+      Warn(extra_runs,
+           data.third_party_runner ? extra_runs.third_party_runner_warning : extra_runs.emulated_warning,
            data);
       continue;
     }
@@ -346,7 +347,7 @@ void MeasurePeaks(const ExtraRunsSetup& setup, const Config& config,
   std::vector<std::size_t> measured_units;
   for (std::size_t u = 0; u < setup.plan.units.size(); ++u) {
     const ExperimentData& data = run.experiments[u];
-    if (!data.foreign && !data.emulated && !data.trace_enabled && data.error.empty())
+    if (!data.third_party_runner && !data.emulated && !data.trace_enabled && data.error.empty())
       measured_units.push_back(u);
   }
   const auto groups = GroupByConditions(config, setup.plan, measured_units);

@@ -306,9 +306,9 @@ class Measurement {
       data.configuration_sha256 = ExperimentDigest(experiment);
       data.model = experiment.model;
       data.model_sha256 = digest(experiment.model);
-      data.foreign = is_third_party_runner_[unit.experiment];
+      data.third_party_runner = is_third_party_runner_[unit.experiment];
       data.trace_enabled = experiment.mode == "xnntrace";
-      data.tracer_always_on = data.foreign || data.trace_enabled;
+      data.tracer_always_on = data.third_party_runner || data.trace_enabled;
       data.isa = experiment.isa;
       data.cpus = experiment.cpu_affinity;
       data.inputs_sha256 = HashInputs(InputFiles(experiment), experiment.method);
@@ -321,14 +321,14 @@ class Measurement {
       if (!experiment.runtime_warning.empty()) data.warnings.push_back(experiment.runtime_warning);
       data.log = directory_.folder() / (unit.stem + ".log");
       if (data.trace_enabled) data.xnntrace_log = directory_.folder() / (unit.stem + kKernelLogSuffix);
-      if (data.foreign && experiment.inputs && experiment.inputs->kind == "random") {
+      if (data.third_party_runner && experiment.inputs && experiment.inputs->kind == "random") {
         data.warnings.push_back("a third-party runner has no random inputs: it runs on ones");
       }
       if (!runner_binaries.contains(data.runner))
         runner_binaries[data.runner] = ReadRunnerBinary(data.runner);
       const RunnerBinary& binary = runner_binaries[data.runner];
       data.runner_built = RunnerBuildInfo{"", binary.compiler, binary.sme};
-      if (data.foreign) AddProvenance(data);
+      if (data.third_party_runner) AddProvenance(data);
       if (data.runner_built == RunnerBuildInfo()) data.runner_built.reset();
       run_.experiments.push_back(std::move(data));
     }
@@ -538,8 +538,8 @@ class Measurement {
     std::vector<std::size_t> timed_index(plan_.units.size());  // index among the timed units, by unit
     for (std::size_t u = 0; u < plan_.units.size(); ++u) {
       if (run_.experiments[u].trace_enabled) continue;
-      participants.push_back(run_.experiments[u].foreign ? MakeForeignParticipant(MakeSetup(u))
-                                                         : MakeWorkerParticipant(MakeSetup(u)));
+      participants.push_back(run_.experiments[u].third_party_runner ? MakeThirdPartyParticipant(MakeSetup(u))
+                                                                    : MakeWorkerParticipant(MakeSetup(u)));
       timed_index[u] = units.size();
       const ExperimentConfig& experiment = UnitConfig(u);
       units.push_back({participants.back().get(), &run_.experiments[u], experiment.runs, experiment.warmup,

@@ -104,8 +104,8 @@ class SectionBuilder {
     for (std::size_t device = 0; device < row.cells.size(); ++device) {
       const ExperimentData* data = GetData(row, device);
       if (data == nullptr) continue;
-      return fmt::format("{}|{}|{}|{}|{}|{}", row.threads, data->isa, data->cpus, data->mode, data->foreign,
-                         data->model_sha256);
+      return fmt::format("{}|{}|{}|{}|{}|{}", row.threads, data->isa, data->cpus, data->mode,
+                         data->third_party_runner, data->model_sha256);
     }
     return "";
   }
@@ -193,7 +193,7 @@ class SectionBuilder {
       return data.executorch_version.empty() ? "not known" : data.executorch_version;
     });
     add_difference("runner", [](const ExperimentData& data) {
-      return std::string(data.foreign ? "executor_runner" : "etprof-runner");
+      return std::string(data.third_party_runner ? "executor_runner" : "etprof-runner");
     });
     // Omit the path of "saved FILE", which differs between devices.
     add_difference("inputs", [](const ExperimentData& data) {

@@ -36,7 +36,7 @@ inline constexpr const char* kNames<ValidationFinding::Severity>[] = {"broken", 
 // The findings of `etprof validate` in a results directory, or of `etprof recover` after the recovery.
 struct Validation {
   std::string run;
-  bool foreign = false;
+  bool has_foreign_layout = false;
   std::vector<ValidationFinding> findings;
   std::optional<bool> recovered = {};  // only for recover; false: nothing to recover
 
@@ -51,7 +51,7 @@ struct Validation {
       {.meaning = "of `etprof recover`: whether a killed measurement left something to merge",
        .omit_if_empty = true});
     v("ok", &Validation::Passes, {.meaning = "nothing is broken"});
-    v("foreign", &Validation::foreign, {.meaning = "not of etprof: it promises less"});
+    v("foreign", &Validation::has_foreign_layout, {.meaning = "not of etprof: it promises less"});
     v("findings", &Validation::findings, {.meaning = "promises that are broken, and what is worth knowing"});
   }
 };

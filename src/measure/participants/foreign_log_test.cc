@@ -13,10 +13,10 @@ using testing::SizeIs;
 std::string ReadExampleLog() { return ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log"); }
 
 // stderr arrives in pieces of any length.
-TEST(ForeignLog, ParsesARealLogInPieces) {
+TEST(ThirdPartyLog, ParsesARealLogInPieces) {
   const std::string text = ReadExampleLog();
   for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{4096}, text.size()}) {
-    ForeignLog log;
+    ThirdPartyLog log;
     LineSplitter lines([&log](std::string_view line) { log.AddLine(line); });
     for (std::size_t at = 0; at < text.size(); at += piece)
       lines.Add(std::string_view(text).substr(at, piece));

@@ -19,7 +19,7 @@
 namespace etprof {
 namespace {
 
-struct ForeignRun {
+struct ThirdPartyRun {
   std::vector<Nanoseconds> times;   // latency of every run, from the log or the ETDump
   std::vector<Nanoseconds> traced;  // latency of every run in the ETDump
   ExitStatus status;
@@ -29,8 +29,8 @@ struct ForeignRun {
 };
 
 // Runs one whole process. Its output goes to `log`, and to `second_log` unless that is null.
-ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::filesystem::path& etdump,
-                      ExperimentLog& log, ExperimentLog* second_log, const std::string& title) {
+ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions, const std::filesystem::path& etdump,
+                         ExperimentLog& log, ExperimentLog* second_log, const std::string& title) {
   const ExperimentConfig& config = *setup.config;
   Device& device = *setup.device;
   Command command = BaseCommand(setup);
@@ -60,7 +60,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
 
   std::string tail;  // end of the output so far, since a marker may be in two pieces of it
   constexpr std::size_t kMaxMarkerBytes = 32;
-  ForeignRun run;
+  ThirdPartyRun run;
   const auto write = [&](std::string_view text) {
     tail += text;
     run.has_xnnpack_log = run.has_xnnpack_log || tail.find("(XNNPACK)") != std::string::npos;
@@ -70,7 +70,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
     if (second_log != nullptr) second_log->Write(text);
   };
   log.Line(fmt::format("# {}: {}", title, CommandText(command)));
-  ForeignLog parsed_log;
+  ThirdPartyLog parsed_log;
   LineSplitter error_lines([&parsed_log](std::string_view line) { parsed_log.AddLine(line); });
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
@@ -149,7 +149,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
 
 // Adds the runs of a process to `launch` as a burst; the first `unrecorded_runs` runs are warm-up. `timed`:
 // the runs are latency measurements, so their waiting is recorded and at least one recorded run is required.
-void AddRuns(const ForeignRun& run, int unrecorded_runs, bool timed, Burst burst, Launch& launch) {
+void AddRuns(const ThirdPartyRun& run, int unrecorded_runs, bool timed, Burst burst, Launch& launch) {
   // The system reports run delay only per process, so distribute it over the runs by their latency.
   const auto run_wait = [&](Nanoseconds latency) -> Nanoseconds {
     if (!run.status.run_delay || run.wall <= 0) return -1;
@@ -182,9 +182,9 @@ void AddRuns(const ForeignRun& run, int unrecorded_runs, bool timed, Burst burst
   launch.bursts.push_back(std::move(burst));
 }
 
-class ForeignParticipant : public Participant {
+class ThirdPartyParticipant : public Participant {
  public:
-  explicit ForeignParticipant(const ParticipantSetup& setup)
+  explicit ThirdPartyParticipant(const ParticipantSetup& setup)
       : setup_(setup), log_(setup.folder / (setup.stem + ".log")) {}
 
   bool IsWholeProcess() const override { return true; }
@@ -200,8 +200,8 @@ class ForeignParticipant : public Participant {
     const int executions = unrecorded_runs + std::max(request.min_runs, std::min(request.max_runs, 100'000));
     ParticipantSetup setup = setup_;
     setup.timeout_seconds = RequestTimeout(setup_.timeout_seconds);
-    const ForeignRun run = RunProcess(setup, executions, setup_.folder / part, log_, nullptr,
-                                      fmt::format("launch {}", launch.index + 1));
+    const ThirdPartyRun run = RunProcess(setup, executions, setup_.folder / part, log_, nullptr,
+                                         fmt::format("launch {}", launch.index + 1));
     if (run.trace_enabled || (device_log && HasTraceInLog(*device_log))) {
       throw WorkerFailure(
           WorkerFailure::Kind::kRefused,
@@ -248,7 +248,7 @@ void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bo
 
 }  // namespace
 
-void ForeignLog::AddLine(std::string_view line) {
+void ThirdPartyLog::AddLine(std::string_view line) {
   // ExecuTorch's log: "I 00:00:00.021 executorch:executor_runner.cpp:513] Iteration 18 of 20: 2.396789 ms".
   const std::size_t at = line.find("Iteration ");
   const std::size_t colon = at == std::string_view::npos ? at : line.find(": ", at);
@@ -289,8 +289,8 @@ void LineSplitter::End() {
   incomplete_line_.clear();
 }
 
-std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup) {
-  return std::make_unique<ForeignParticipant>(setup);
+std::unique_ptr<Participant> MakeThirdPartyParticipant(const ParticipantSetup& setup) {
+  return std::make_unique<ThirdPartyParticipant>(setup);
 }
 
 void RunTraceEnabled(const ParticipantSetup& setup) {
@@ -304,8 +304,8 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   Launch launch;
   const std::string part = EtdumpPart(setup.stem, 0);
   const int unrecorded_runs = 1 + setup.config->warmup.value_or(0);
-  const ForeignRun run = RunProcess(setup, unrecorded_runs + setup.config->runs, setup.folder / part, log,
-                                    &xnntrace, "kernel-log run");
+  const ThirdPartyRun run = RunProcess(setup, unrecorded_runs + setup.config->runs, setup.folder / part, log,
+                                       &xnntrace, "kernel-log run");
   AddDeviceLog(setup, device_log, run.has_xnnpack_log, xnntrace);
   AddRuns(run, unrecorded_runs, /*timed=*/false, Burst(), launch);
   if (!run.traced.empty()) launch.etdump_part = part;

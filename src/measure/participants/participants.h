@@ -77,14 +77,14 @@ std::unique_ptr<Participant> MakeWorkerParticipant(const ParticipantSetup& setup
 // Makes a participant for any executor_runner, started with its flags: one process per burst. Latencies come
 // from its log ("Iteration 3 of 20: 2.39 ms", on stderr of ExecuTorch's own runner, on stdout of other
 // runners), else from Method::execute in the ETDump. A crash after the ETDump is complete is a warning.
-std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup);
+std::unique_ptr<Participant> MakeThirdPartyParticipant(const ParticipantSetup& setup);
 
 // Makes a kernel-log run: one process with `runs` runs, whose log also goes to `_xnntrace.log`. Throws
 // WorkerFailure.
 void RunTraceEnabled(const ParticipantSetup& setup);
 
 // The data in a third-party runner's log lines, from one or both streams.
-struct ForeignLog {
+struct ThirdPartyLog {
   std::vector<Nanoseconds> iterations;
   bool nan_in_output = false;
   void AddLine(std::string_view line);

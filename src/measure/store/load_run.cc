@@ -66,7 +66,7 @@ void DetectKernelLog(ExperimentData& data) {
 // Completes a run whose manifest another tool wrote.
 void CompleteForeignRun(const nlohmann::json& manifest, RunData& run, bool include_unlisted_etdumps) {
   for (ExperimentData& data : run.experiments) {
-    data.foreign = data.tracer_always_on = true;
+    data.third_party_runner = data.tracer_always_on = true;
     data.trace_enabled = data.trace_enabled || data.mode == "xnntrace";
   }
   if (include_unlisted_etdumps) AddForeignTraces(run);

@@ -278,7 +278,7 @@ struct ExperimentData {
   std::string runner_sha256;
   std::optional<RunnerBuildInfo> runner_built;  // absent: nothing is known
   std::string configuration_sha256;  // hash of the configuration without name and label; empty: not known
-  bool foreign = false;              // a third-party runner (executor_runner), run as whole processes
+  bool third_party_runner = false;   // such as executor_runner, run as whole processes
   bool emulated = false;             // exec_wrapper is an emulator, so timings are not meaningful
   bool trace_enabled = false;        // a kernel-log run, whose times are never compared
   bool tracer_always_on = false;     // recorded latencies include tracing, as those of third-party runners do
@@ -375,7 +375,7 @@ struct ExperimentData {
     v("warnings", &ExperimentData::warnings, {.meaning = "what makes its results less certain"});
     v("trace_enabled", &ExperimentData::trace_enabled,
       {.meaning = "a kernel-log run: its times are never compared"});
-    v("foreign", &ExperimentData::foreign,
+    v("foreign", &ExperimentData::third_party_runner,
       {.meaning = "the runner is not etprof-runner, and ran as whole processes"});
     v("emulated", &ExperimentData::emulated, {.meaning = "the CPU was emulated: times are not meaningful"});
     v("tracer_always_on", &ExperimentData::tracer_always_on, {.meaning = "latencies include tracing"});

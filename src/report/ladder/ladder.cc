@@ -57,7 +57,7 @@ LevelList FindLevels(const Report& report, const std::vector<std::size_t>& candi
   std::map<std::string, LevelExperiments> by_name;
   for (const std::size_t i : candidates) {
     const ExperimentData& data = get_data(i);
-    if (data.foreign || data.trace_enabled ||
+    if (data.third_party_runner || data.trace_enabled ||
         SharedSettings(data) != SharedSettings(get_data(candidates.front())))
       return {};
     const auto visible = VisibleFeatures(data, detected);
@@ -464,7 +464,8 @@ std::vector<Ladder> FindLaddersWithin(const Report& report) {
   std::map<Shared, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ExperimentData& data = report.run.experiments[report.experiments[i].index];
-    if (data.isa_state && !data.foreign && !data.trace_enabled) groups[SharedSettings(data)].push_back(i);
+    if (data.isa_state && !data.third_party_runner && !data.trace_enabled)
+      groups[SharedSettings(data)].push_back(i);
   }
   std::vector<Ladder> ladders;
   for (const auto& [shared, group] : groups) {

@@ -259,7 +259,7 @@ TEST(Ladder, OtherRunsAreNoLadders) {
   EXPECT_FALSE(Assemble(run, {}).ladder) << "they differ in more than the level";
   run.experiments[1].cpus = "";
   EXPECT_TRUE(Assemble(run, {}).ladder) << "without traces there are latencies";
-  run.experiments[1].foreign = true;
+  run.experiments[1].third_party_runner = true;
   EXPECT_FALSE(Assemble(run, {}).ladder);
 }
 

@@ -24,7 +24,7 @@ std::string DeviceText(const RunData& run) {
 // The model of an experiment: the name of its file; "" if only the names of traces hint at it.
 std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
   if (!data.model.empty()) return ModelId(data.model);
-  return data.foreign ? "" : run.model_id;
+  return data.third_party_runner ? "" : run.model_id;
 }
 
 // Returns whether both experiments measured the same step of the same test, or no step.

@@ -89,7 +89,7 @@ TEST(FindMismatches, IgnoresTheModelsBackendAndDataType) {
   EXPECT_THAT(with_model(""), IsEmpty());  // the model is not known
   candidate.model_id = "other_xnnpack_fp32";
   EXPECT_THAT(with_model(""), ElementsAre("model"));
-  candidate.experiments[0].foreign = true;  // model_id is a guess from the names of traces
+  candidate.experiments[0].third_party_runner = true;  // model_id is a guess from the names of traces
   EXPECT_THAT(with_model(""), IsEmpty());
 }
 

@@ -15,7 +15,9 @@ std::string ValidityText(const Validation& validation) {
   std::string text = !validation.recovered   ? ""
                      : *validation.recovered ? "partial results are merged and analyzed, "
                                              : "there is nothing to recover, ";
-  text += broken > 0 ? fmt::format("{} broken", broken) : validation.foreign ? "can be read" : "all is well";
+  text += broken > 0                      ? fmt::format("{} broken", broken)
+          : validation.has_foreign_layout ? "can be read"
+                                          : "all is well";
   if (warnings > 0) text += ", " + CountedText(warnings, "warning");
   return text;
 }

@@ -33,7 +33,7 @@ void CheckVariant(const std::string& text) {
 }
 
 void CheckLog(const std::string& text) {
-  ForeignLog log;
+  ThirdPartyLog log;
   log.AddLine(text);
   fuzz::Require(log.iterations.size() <= 1, "a line tells of one run");
   for (const Nanoseconds time : log.iterations) fuzz::Require(time >= 0, "a latency is not negative");

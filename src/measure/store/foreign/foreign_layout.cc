@@ -186,7 +186,7 @@ class ForeignTraceAdder {
     data.log = FindSibling(path, "_latency.log");
     if (data.log.empty()) data.log = FindSibling(path, ".log");
     FindTraceLog(data);
-    data.foreign = true;
+    data.third_party_runner = true;
     data.tracer_always_on = true;
     return data;
   }
@@ -264,7 +264,7 @@ void FindTraceLog(ExperimentData& data) {
 void ReadLatencyLog(ExperimentData& data) {
   if (data.log.empty() || !data.launches.empty() || data.trace_enabled) return;
   // A log may have the output of several processes, so collect one list per process.
-  std::vector<ForeignLog> processes;
+  std::vector<ThirdPartyLog> processes;
   const MappedFile file = MappedFile::Open(data.log, kMaxTableBytes);
   const ByteView bytes = file.bytes();
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -277,7 +277,7 @@ void ReadLatencyLog(ExperimentData& data) {
     if (processes.empty() || line.find("Iteration 1 of ") != std::string_view::npos) processes.emplace_back();
     processes.back().AddLine(line);
   }
-  for (const ForeignLog& process : processes) {
+  for (const ThirdPartyLog& process : processes) {
     const std::vector<Nanoseconds>& times = process.iterations;
     if (times.empty()) continue;
     Launch launch;
