@@ -21,7 +21,7 @@ CodeLevel FindHighestLevel(std::span<const std::byte> code) {
   for (; code.size() >= 4; code = code.subspan(4)) {
     const auto byte = [&](std::size_t index) { return std::to_integer<std::uint32_t>(code[index]); };
     const DecodedWord decoded = DecodeAarch64(byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24);
-    if (decoded.vector) highest = std::max(highest, decoded.level);
+    if (decoded.is_vector) highest = std::max(highest, decoded.level);
   }
   return highest;
 }

@@ -113,8 +113,8 @@ bool IsUsedByScalarCode(const Encoding& e) {
   }
   const bool moves = (!repeat && (op == 0x28 || op == 0x29)) || op == 0x6f || op == 0x7f;
   const bool bitwise = (op >= 0x54 && op <= 0x57) || op == 0xdb || op == 0xdf || op == 0xeb || op == 0xef;
-  const bool halves = !repeat && (op == 0x12 || op == 0x13 || op == 0x16 || op == 0x17);
-  return bitwise || halves || (moves && e.IsRegister()) || op == 0x2e || op == 0x2f || op == 0x6e ||
+  const bool moves_half = !repeat && (op == 0x12 || op == 0x13 || op == 0x16 || op == 0x17);
+  return bitwise || moves_half || (moves && e.IsRegister()) || op == 0x2e || op == 0x2f || op == 0x6e ||
          op == 0x7e || op == 0xd6 || op == 0xc4 || op == 0xc5 || op == 0xae || op == 0x77;
 }
 

@@ -45,7 +45,7 @@ void DecodeX86(std::span<const std::byte> code, const std::function<void(CodeLev
 
 struct DecodedWord {
   CodeLevel level = CodeLevel::kScalar;
-  bool vector = false;  // false: works on one element, or is also used by scalar code
+  bool is_vector = false;  // false: works on one element, or is also used by scalar code
 };
 DecodedWord DecodeAarch64(std::uint32_t word);
 // True for SME's and SME2's outer products (FMOPA, BFMOPA, SMOPA, UMOPA, ...) and their subtracting forms.
