@@ -195,7 +195,7 @@ void BindHistory(nb::module_& module) {
          const std::string& experiment, const std::string& operator_name, std::size_t last,
          const std::string& since) {
         HistoryFilter filter = MakeFilter(model, device, experiment, operator_name, last);
-        filter.operators = operator_name.empty();
+        filter.with_operators = operator_name.empty();
         TrendOptions trends;
         trends.since = since;
         return ReadChangeColumns({file, filter, trends});

@@ -78,7 +78,7 @@ Kind ClassifyInstruction(std::uint32_t word) {
     case isa::CodeLevel::kNeonDotProduct:
       return kDotProduct;
     default:
-      return decoded.vector ? kNeon : kScalar;
+      return decoded.is_vector ? kNeon : kScalar;
   }
 }
 

@@ -32,8 +32,8 @@ std::vector<std::string> SelectNotable(std::vector<std::string> features) {
 }  // namespace
 
 std::vector<std::string> CpuFeatureNames(const DeviceProperties& properties) {
-  const bool arm = properties.architecture.starts_with("a");  // aarch64, armv8l
-  const isa::Architecture architecture = arm ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
+  const bool is_arm = properties.architecture.starts_with("a");  // aarch64, armv8l
+  const isa::Architecture architecture = is_arm ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
   isa::FeatureSet detected;
   for (const std::string& feature : properties.features) {
     if (const auto name = isa::CanonicalName(architecture, feature)) detected.insert(*name);

@@ -38,8 +38,8 @@ FileHead ReadHead(const std::string& path) {
 
 // ELF's e_machine (System V ABI, byte 18); 0: not an ELF file.
 int ElfMachine(const FileHead& head) {
-  const bool elf = head.length >= 20 && std::memcmp(head.bytes.data(), "\177ELF", 4) == 0;
-  return elf ? head.bytes[18] | head.bytes[19] << 8 : 0;
+  const bool is_elf = head.length >= 20 && std::memcmp(head.bytes.data(), "\177ELF", 4) == 0;
+  return is_elf ? head.bytes[18] | head.bytes[19] << 8 : 0;
 }
 
 struct Machine {

@@ -554,7 +554,7 @@ std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
     trend.accepted = ReadAcceptances(find.Integer(0));
     ReadPoints(find.Integer(0), filter, trend);
     if (!filter.operator_name.empty()) ReadNamedOperators(filter, trend);
-    if (filter.operators) ReadOperators(trend);
+    if (filter.with_operators) ReadOperators(trend);
     if (!trend.points.empty()) trends.push_back(std::move(trend));
   }
   return SplitByMachine(std::move(trends));
@@ -596,7 +596,7 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     }
     point.launches = ReadLaunches(launches, point.result);
     // The reference's times are needed for self times only.
-    if (reference_result && (filter.operators || !filter.operator_name.empty())) {
+    if (reference_result && (filter.with_operators || !filter.operator_name.empty())) {
       const auto [found, is_new] = references.try_emplace(*reference_result);
       auto& [traced, mean] = found->second;
       if (is_new) {

@@ -16,7 +16,7 @@ inline constexpr const char* kHistoryFile = "etprof-history.sqlite";
 struct HistoryFilter {
   std::string model = {}, device = {}, experiment = {};
   std::string operator_name = {};  // reads this operator's self time instead of the latency
-  bool operators = false;          // also reads the self times of each operator
+  bool with_operators = false;     // also reads the self times of each operator
   std::size_t last = 200;          // maximum number of runs of a series; 0: all
 };
 

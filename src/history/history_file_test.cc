@@ -83,7 +83,7 @@ TEST_F(HistoryFileTest, SplitsMachinesOfTheSameName) {
     }
   }
   HistoryFilter filter;
-  filter.operators = true;
+  filter.with_operators = true;
   const std::vector<TrendData> trends = HistoryFile::OpenToRead(file_).Trends(filter);
   ASSERT_EQ(trends.size(), 2U);
   EXPECT_EQ(trends[0].key.device, "local (a CPU, 2 cores)");
@@ -158,7 +158,7 @@ TEST_F(HistoryFileTest, StoresSelfTimesByLaunchWithTheReference) {
   for (HistoryLaunch& launch : run.results[1].launches) launch.traced = 1000 + launch.index;
   history.Add(run);
   history.Add(MakeRun(2));
-  const std::vector<TrendData> trends = history.Trends({.experiment = "base", .operators = true});
+  const std::vector<TrendData> trends = history.Trends({.experiment = "base", .with_operators = true});
   const TrendData& base = trends.at(0);
   EXPECT_THAT(base.points[0].reference_traced, testing::ElementsAre(0, 1001, 1002, 1003));
   EXPECT_EQ(base.points[0].reference_mean, 413 / 4.0);
@@ -234,7 +234,7 @@ TEST_F(HistoryFileTest, MergesNewRuns) {
     EXPECT_EQ(history.Merge(from), 1);
     EXPECT_EQ(history.Merge(from), 0);
   }
-  const HistoryFilter filter{.operators = true};
+  const HistoryFilter filter{.with_operators = true};
   HistoryFile merged = HistoryFile::OpenToRead(file_);
   EXPECT_EQ(merged.CountRuns(), 3);
   const TrendData trend = merged.Trends(filter).at(0);
@@ -261,7 +261,7 @@ TEST_F(HistoryFileTest, ReadsAFileOfVersion1AndAddsToIt) {
         "DROP TABLE acceptance; PRAGMA user_version = 1;");
   }
   const std::string before = ReadTextFile(file_);
-  EXPECT_EQ(HistoryFile::OpenToRead(file_).Trends({.operators = true})[0].operators.size(), 2U);
+  EXPECT_EQ(HistoryFile::OpenToRead(file_).Trends({.with_operators = true})[0].operators.size(), 2U);
   EXPECT_EQ(HistoryFile::OpenToRead(file_).Trends({.operator_name = "add"})[0].points[0].self.mean, 13 / 4.0);
   EXPECT_EQ(ReadTextFile(file_), before);
   HistoryRun run = MakeRun(2);
@@ -269,7 +269,7 @@ TEST_F(HistoryFileTest, ReadsAFileOfVersion1AndAddsToIt) {
   HistoryFile history = HistoryFile::OpenToAdd(file_);
   history.Add(run);
   EXPECT_EQ(history.CountRuns(), 2);
-  const TrendData trend = history.Trends({.operators = true}).at(0);
+  const TrendData trend = history.Trends({.with_operators = true}).at(0);
   EXPECT_THAT(trend.operators.at(0).times.at(1).by_launch, testing::ElementsAre(1, 2, 3, 4));
 }
 

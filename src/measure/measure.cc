@@ -117,7 +117,7 @@ class Measurement {
     directory_.WriteManifest(run_);
     try {
       UnpackPrograms();
-      if (options_.launches) {
+      if (options_.run_launches) {
         MeasureTimed();
         MeasureTraceEnabled();
       }
@@ -632,7 +632,7 @@ class Measurement {
     if (options_.watch) MeasureWatch(setup);
     if (options_.values) MeasureValues(setup);
     if (!config_.peaks || Interrupted()) return;
-    const bool limited = options_.launches && (!config_.launches || config_.max_seconds);
+    const bool limited = options_.run_launches && (!config_.launches || config_.max_seconds);
     const double limit = AllowedSeconds(config_, run_.pairs.size()) - used_seconds_before_resume_;
     const auto seconds_left = [&] {
       return limited ? limit - MeasuringSeconds() : std::numeric_limits<double>::infinity();

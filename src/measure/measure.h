@@ -17,7 +17,7 @@ struct MeasureOptions {
   // Waits until no other process measures on the device, before anything runs there; may be called again.
   std::function<void()> acquire_device;
   // False: a resumed run only gets its extra runs (counters, instructions, watch).
-  bool launches = true;
+  bool run_launches = true;
   bool counters = false;                       // also read the processor's counters, in separate runs
   bool instructions = false;                   // also count each operator's instructions, in separate runs
   std::filesystem::path emulator_plugin = {};  // etprof-qemu-counts.so

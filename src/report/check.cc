@@ -489,7 +489,7 @@ class CheckAssembler {
   }
 
   static ObservedOperator::ExecutedCode MakeExecutedCode(const WatchedRow& row) {
-    return {row.code, row.kleidiai && row.Kernel() != nullptr ? row.Kernel()->name : ""};
+    return {row.code, row.runs_kleidiai && row.Kernel() != nullptr ? row.Kernel()->name : ""};
   }
 
   // Names the operator by its module if the program is known: "layer1.2 Conv2d 64→64 3x3 (0.970 ms)".

@@ -75,7 +75,7 @@ std::vector<RunnerPreset> RunnerPresets() {
     preset.name = PresetName(entry);
     if (preset.name.starts_with("mac-")) preset.platform = RunnerPreset::Platform::kMac;
     if (preset.name.starts_with("android-")) preset.platform = RunnerPreset::Platform::kAndroid;
-    preset.trace = preset.name.ends_with(kTraceSuffix);
+    preset.trace_enabled = preset.name.ends_with(kTraceSuffix);
     if (preset.platform != RunnerPreset::Platform::kNative)
       preset.sme2 = !RemoveSuffix(preset.name, kTraceSuffix).ends_with(kSme2OffSuffix);
     presets.push_back(preset);
@@ -85,8 +85,8 @@ std::vector<RunnerPreset> RunnerPresets() {
 
 RunnerPreset MakeTraceEnabledPreset(const RunnerPreset& preset) {
   RunnerPreset traced = preset;
-  if (!traced.trace) traced.name += kTraceSuffix;
-  traced.trace = true;
+  if (!traced.trace_enabled) traced.name += kTraceSuffix;
+  traced.trace_enabled = true;
   return traced;
 }
 

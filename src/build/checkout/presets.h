@@ -13,8 +13,8 @@ struct RunnerPreset {
   enum class Platform { kNative, kMac, kAndroid };
   std::string name;  // also the name of its folder below cmake-out
   Platform platform = Platform::kNative;
-  bool trace = false;        // XNNPACK logs its kernels, which slows the runner down
-  std::optional<bool> sme2;  // the runner has kernels for SME and SME2; absent: depends on the machine
+  bool trace_enabled = false;  // XNNPACK logs its kernels, which slows the runner down
+  std::optional<bool> sme2;    // the runner has kernels for SME and SME2; absent: depends on the machine
 };
 // All presets, in the order of the file.
 std::vector<RunnerPreset> RunnerPresets();

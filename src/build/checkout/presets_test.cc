@@ -55,7 +55,7 @@ TEST(RunnerPresets, AreTheKitsPresetsAndTheirTraceEnabledOnes) {
   std::vector<std::string> timing;
   std::set<std::string> traced;
   for (const RunnerPreset& preset : RunnerPresets()) {
-    if (preset.trace) {
+    if (preset.trace_enabled) {
       traced.insert(preset.name);
     } else {
       timing.push_back(preset.name);
@@ -103,7 +103,7 @@ TEST(RunnerPresets, NamesDetermineSme2) {
 TEST(RunnerPresets, TraceEnabledPresetsDifferInTheLogOnly) {
   const auto presets = ByName(std::string(PresetsText()));
   for (const RunnerPreset& preset : RunnerPresets()) {
-    if (preset.trace) continue;
+    if (preset.trace_enabled) continue;
     auto timing = Variables(presets, preset.name);
     auto traced = Variables(presets, MakeTraceEnabledPreset(preset).name);
     EXPECT_EQ(timing.at("EXECUTORCH_XNNPACK_LOG_LEVEL"), "0");

@@ -38,13 +38,13 @@ BuildRecord ReadRecord(const fs::path& runner) {
 }
 
 // The files in the lines of `git status --porcelain` ("XY path") that were written after `time`.
-std::vector<std::string> WrittenAfter(const Checkout& checkout, fs::file_time_type time) {
+std::vector<std::string> FilesWrittenAfter(const Checkout& checkout, fs::file_time_type time) {
   std::vector<std::string> files;
   for (const std::string& line : checkout.changes) {
     if (line.size() < 4) continue;
     const std::string path = line.substr(3);
-    const auto written = LastWriteTime(checkout.folder / path);
-    if (written && *written > time) files.push_back(path);
+    const auto write_time = LastWriteTime(checkout.folder / path);
+    if (write_time && *write_time > time) files.push_back(path);
   }
   return files;
 }
@@ -64,8 +64,8 @@ std::optional<RunnerProvenance> ReadProvenance(const fs::path& runner,
     return std::nullopt;
   }
   RunnerProvenance provenance{ReadRecord(runner), {}};
-  const auto built = LastWriteTime(runner);
-  if (!checkout.commit || !built) return provenance;
+  const auto build_time = LastWriteTime(runner);
+  if (!checkout.commit || !build_time) return provenance;
   const auto warn = [&](const std::string& change) {
     provenance.warnings.push_back(fmt::format(
         "the runner is older than its checkout: {}; build it again (etprof build --executorch {})", change,
@@ -77,12 +77,12 @@ std::optional<RunnerProvenance> ReadProvenance(const fs::path& runner,
     return provenance;
   }
   // Git writes this file whenever HEAD moves.
-  const auto head_moved = LastWriteTime(checkout.folder / ".git" / "logs" / "HEAD");
-  if (provenance.commit.empty() && head_moved && *head_moved > *built) {
+  const auto head_time = LastWriteTime(checkout.folder / ".git" / "logs" / "HEAD");
+  if (provenance.commit.empty() && head_time && *head_time > *build_time) {
     warn(fmt::format("the checkout went to commit {:.12} since", *checkout.commit));
     return provenance;
   }
-  const std::vector<std::string> files = WrittenAfter(checkout, *built);
+  const std::vector<std::string> files = FilesWrittenAfter(checkout, *build_time);
   if (!files.empty()) {
     warn(fmt::format("{}{} changed since", files.front(),
                      files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : ""));

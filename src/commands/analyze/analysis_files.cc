@@ -128,7 +128,7 @@ void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, co
     if (!fs::equivalent(file, data.etdump, ignored)) folders_.write(file, contents);
     written_files_.push_back(file);
   };
-  if (folders_.timeline) {
+  if (folders_.write_timelines) {
     write(kTimelineSuffix, [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
     write(kFirstRunTimelineSuffix,
           [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });

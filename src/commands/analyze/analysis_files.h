@@ -23,7 +23,7 @@ using FileSink =
 struct OutputFolders {
   std::filesystem::path report;       // folder of analysis_summary.json, pipeline_summary.*, report.md
   std::filesystem::path tables = {};  // folder of the CSV files; empty: TableFolder() decides
-  bool timeline = true;               // also write the per-event CSV files
+  bool write_timelines = true;        // also write the per-event CSV files
   // Receives each file. By default, an analysis that is up to date is not written again.
   FileSink write = WriteFileIfChanged;
   std::string title = {};  // title of report.md and report.html; empty: the model's name

@@ -426,7 +426,7 @@ Report AnalyzeAndWrite(RunData run, const OutputFolders& folders, const ReadOpti
 
 Report AnalyzeRunDirectory(const fs::path& folder, const AnalyzeOptions& options) {
   const fs::path& output = options.output;
-  const OutputFolders folders = {output.empty() ? folder : output, output, options.timeline};
+  const OutputFolders folders = {output.empty() ? folder : output, output, options.write_timelines};
   if (output.empty()) RefuseForeignReports(folder, "-o");
   return AnalyzeAndWrite(OpenRunDirectory(folder), folders, options.read);
 }
@@ -439,7 +439,7 @@ Report AnalyzeTraces(const std::vector<fs::path>& files, const AnalyzeOptions& o
   read.tolerant = false;
   read.model_was_named = !options.model.empty();
   if (options.output.empty()) return MakeReport(std::move(run), read);
-  return AnalyzeAndWrite(std::move(run), {options.output, options.output, options.timeline}, read);
+  return AnalyzeAndWrite(std::move(run), {options.output, options.output, options.write_timelines}, read);
 }
 
 namespace {
@@ -509,7 +509,7 @@ std::function<int()> AnalyzeCommand(CLI::App& app) {
             "Folder for tables and reports (default: those of a results directory are regenerated in it, and "
             "nothing is written for an ETDump)");
   app.add_flag_callback(
-      "--no-timeline", [arguments] { arguments->options.timeline = false; },
+      "--no-timeline", [arguments] { arguments->options.write_timelines = false; },
       "Omit the CSV files with one row per event");
   app.add_option("--model", options.model,
                  "Program (.pte) that wrote the ETDump files, for layers and MACs (a results directory names "

@@ -74,7 +74,7 @@ Report AnalyzeAndWrite(RunData run, const OutputFolders& folders, const ReadOpti
 struct AnalyzeOptions {
   // Folder of all files; empty: the results directory itself; for bare traces nothing is written.
   std::filesystem::path output = {};
-  bool timeline = true;              // write the per-event CSV files
+  bool write_timelines = true;       // write the per-event CSV files
   std::filesystem::path model = {};  // for bare traces: the .pte that ran
   ReadOptions read = {};             // `tolerant` is ignored for bare traces
 };

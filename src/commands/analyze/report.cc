@@ -52,7 +52,7 @@ Report MakeReportFromPath(const std::string& path) {
     return MakeReport(std::move(run), {.tolerant = IsFolder(path)});
   OutputFolders folders;
   folders.report = path;
-  folders.timeline = std::ranges::any_of(run.experiments, &ExperimentData::HasTimelineCsv);
+  folders.write_timelines = std::ranges::any_of(run.experiments, &ExperimentData::HasTimelineCsv);
   folders.write = [](const fs::path&, const std::function<void(std::ostream&)>&) {};
   return AnalyzeAndWrite(std::move(run), folders);
 }

@@ -38,7 +38,7 @@ Validation ValidateRun(const std::string& folder) {
     RunData run = validator.analyzed_with_bare_files() ? OpenRunDirectory(folder) : validator.run();
     OutputFolders folders;
     folders.report = run.folder;
-    folders.timeline = validator.analyzed_with_timeline();
+    folders.write_timelines = validator.analyzed_with_timeline();
     std::error_code ignored;
     if (const std::filesystem::path file = run.folder / kReportPage;
         std::filesystem::is_regular_file(file, ignored)) {

@@ -214,7 +214,7 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
     if (!MoreLaunchesMayDecide(AssembleCheck(interim, options.limits), MaxLaunches(config, schedule))) break;
   }
   if (run.status != RunData::Status::kFailed && (options.counters || options.instructions || options.watch)) {
-    measure.launches = false;
+    measure.run_launches = false;
     run = MeasureConfig(config, lock, options, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return outcome;
   }

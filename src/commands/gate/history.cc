@@ -305,7 +305,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
     ShowDocument(show::MakeHistoryDocument(ReadHistory(arguments.read), file), arguments.view, "");
     return 0;
   }
-  arguments.read.filter.operators = arguments.read.filter.operator_name.empty();
+  arguments.read.filter.with_operators = arguments.read.filter.operator_name.empty();
   const CheckOutputs outputs = arguments.files.WithSummaryFile();
   const HistoryReport history = ReadHistory(arguments.read);
   const show::Document document = show::MakeHistoryCheckDocument(history, file, arguments.require_conclusive);

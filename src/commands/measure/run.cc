@@ -41,7 +41,7 @@ std::function<int()> RunCommand(CLI::App& app) {
       app, "--config",
       AddOption(app, "config CONFIG.json", options.config, "Configuration file (docs/reference/config.md)")
           ->required());
-  AddOption(app, "--only EXP", options.only, "Measure only these experiments")->expected(1, -1);
+  AddOption(app, "--only EXP", options.only_experiments, "Measure only these experiments")->expected(1, -1);
   app.add_flag("--analysis-only", arguments->analysis_only,
                "Analyze what was measured before, and measure nothing");
   app.add_flag("--dry-run", arguments->dry_run,

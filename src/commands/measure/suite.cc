@@ -179,8 +179,9 @@ SuiteState MakeState(const SuiteConfig& suite, const std::vector<SuiteCell>& cel
 // --- report ----------------------------------------------------------------------------------------------
 
 bool IsAnalyzed(const fs::path& run) {
-  const auto analyzed = LastWriteTime(run / kAnalysisFile), measured = LastWriteTime(run / kManifestFile);
-  return analyzed && measured && *analyzed >= *measured;
+  const auto analysis_time = LastWriteTime(run / kAnalysisFile),
+             manifest_time = LastWriteTime(run / kManifestFile);
+  return analysis_time && manifest_time && *analysis_time >= *manifest_time;
 }
 
 // Makes the report of a suite. With `write`, runs that were measured since their last analysis are analyzed

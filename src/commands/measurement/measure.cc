@@ -56,7 +56,7 @@ Config ReadConfig(const RunOptions& options, const ConfigContext& context) {
 
 Config MakeJobConfig(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
   Config config = ReadConfig(options, MakeConfigContext(device, properties));
-  if (!options.only.empty()) KeepExperiments(config, options.only);
+  if (!options.only_experiments.empty()) KeepExperiments(config, options.only_experiments);
   Apply(options, config);
   ApplyToExperiments(options, config);
   if (config.output_root.empty())
@@ -333,7 +333,7 @@ MeasureJobs MakeJobs(const RunOptions& options) {
   // If the configuration names several devices, each has its own folder, even if only one device is selected.
   MeasureJobs measure_jobs{
       {}, GroupByDevice(config, options.devices).size() > 1, "run " + FileStem(options.config)};
-  if (!options.only.empty()) KeepExperiments(config, options.only);
+  if (!options.only_experiments.empty()) KeepExperiments(config, options.only_experiments);
   for (DeviceGroup& group : GroupByDevice(config, options.devices)) {
     if (!measure_jobs.several_devices) {
       measure_jobs.jobs.push_back(

@@ -54,14 +54,15 @@ struct ProfileOptions : MeasureRequest {
 };
 // Options of `etprof run`: the experiments of a configuration file.
 struct RunOptions : MeasureRequest {
-  std::string config;             // path of the configuration
-  std::string text;               // contents of the configuration, used instead of the file
-  std::vector<std::string> only;  // names of experiments; empty: all
+  std::string config;                         // path of the configuration
+  std::string text;                           // contents of the configuration, used instead of the file
+  std::vector<std::string> only_experiments;  // names of experiments; empty: all
 
   static void Describe(auto& v) {
     v("config", &RunOptions::config);
     v("text", &RunOptions::text);
-    v("only", &RunOptions::only, {.meaning = "measure these experiments only", .or_single = true});
+    v("only", &RunOptions::only_experiments,
+      {.meaning = "measure these experiments only", .or_single = true});
     DescribeBasicOptions(v);
     DescribeKind(v);
     DescribeHistory(v);

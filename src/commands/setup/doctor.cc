@@ -285,17 +285,17 @@ DoctorGroup CheckBundleBuilds(const std::optional<fs::path>& root, const PythonP
                      "run build/etprof of a checkout")}};
   // The build uses only the tools in the checkout.
   const fs::path tools = *root / ".venv" / "bin";
-  Check cross = CheckTool("cross compiler", "aarch64-linux-gnu-g++",
-                          "on Debian: apt-get install g++-aarch64-linux-gnu");
-  if (cross.state == CheckState::kMissing)
-    cross.found = "aarch64-linux-gnu-g++ not found, which linux-aarch64 and android need";
-  return {
-      "build-target",
-      "build --target",
-      {CheckTool("cmake", (tools / "cmake").string(), kBootstrap),
-       CheckTool("ninja", (tools / "ninja").string(), kBootstrap),
-       CheckTool("native compiler", "c++", kBootstrap),
-       CheckPackage(packages, "executorch", "executorch wheel"), cross, CheckAarch64Wheel(*root, packages)}};
+  Check cross_compiler = CheckTool("cross compiler", "aarch64-linux-gnu-g++",
+                                   "on Debian: apt-get install g++-aarch64-linux-gnu");
+  if (cross_compiler.state == CheckState::kMissing)
+    cross_compiler.found = "aarch64-linux-gnu-g++ not found, which linux-aarch64 and android need";
+  return {"build-target",
+          "build --target",
+          {CheckTool("cmake", (tools / "cmake").string(), kBootstrap),
+           CheckTool("ninja", (tools / "ninja").string(), kBootstrap),
+           CheckTool("native compiler", "c++", kBootstrap),
+           CheckPackage(packages, "executorch", "executorch wheel"), cross_compiler,
+           CheckAarch64Wheel(*root, packages)}};
 }
 
 Check CheckNdk() {

@@ -94,8 +94,8 @@ class SchemaMaker {
       if constexpr (IsOptional<U>::value) {
         Schema value = maker.Value<typename IsOptional<U>::Value>(info);
         // In a file that users write, a key can be left out instead of null.
-        const bool null = !info.omit_if_empty || info.or_null;
-        AddMember(schema, key, null ? OrNull(std::move(value)) : std::move(value), info);
+        const bool may_be_null = !info.omit_if_empty || info.or_null;
+        AddMember(schema, key, may_be_null ? OrNull(std::move(value)) : std::move(value), info);
       } else {
         Schema value = maker.Value<U>(info);
         AddMember(schema, key, info.or_null ? OrNull(std::move(value)) : std::move(value), info);

@@ -482,7 +482,7 @@ std::optional<ProcessUsage> ParsePs(std::string_view line) {
   return process;
 }
 
-std::string LoadScript(bool twice) {
+std::string LoadScript(bool two_snapshots) {
   // `cat` reads all files at once, since a shell's builtin `read` makes a system call per byte.
   std::string script = R"sh(p=${ETPROF_PROC_ROOT:-/proc}
 snapshot() {
@@ -503,7 +503,8 @@ snapshot() {
 snapshot
 )sh";
   // A `sleep` that does not accept fractions fails at once.
-  if (twice) script += fmt::format("sleep {} 2>/dev/null || sleep 1\nsnapshot\n", kLoadIntervalSeconds);
+  if (two_snapshots)
+    script += fmt::format("sleep {} 2>/dev/null || sleep 1\nsnapshot\n", kLoadIntervalSeconds);
   return script + "true";
 }
 

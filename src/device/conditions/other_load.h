@@ -112,7 +112,7 @@ std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device);
 std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores);
 
 // A POSIX shell script that prints a snapshot, or two snapshots that are kLoadIntervalSeconds apart.
-std::string LoadScript(bool twice);
+std::string LoadScript(bool two_snapshots);
 // Parses the output of LoadScript. Incomplete snapshots and unreadable lines are skipped.
 std::vector<LoadSnapshot> ParseLoad(std::string_view output);
 // Parse /proc/PID/stat (proc(5)), or a line of `ps -o pid=,ppid=,time=,comm=`. Absent for other text.

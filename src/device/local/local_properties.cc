@@ -208,7 +208,7 @@ std::string SysctlText(const MacKey& key) {
   char value[256] = {};
   std::size_t size = sizeof value - 1;
   if (::sysctlbyname(key.name, value, &size, nullptr, 0) != 0) return "";
-  if (key.text) return value;
+  if (key.is_text) return value;
   std::int64_t number = 0;  // the values are little-endian, have 4 or 8 bytes, and are never negative
   std::memcpy(&number, value, std::min(size, sizeof number));
   return std::to_string(number);
@@ -229,9 +229,11 @@ DeviceProperties ReadMacProperties(const std::map<std::string, std::string>& val
     if (std::string_view(key.name).starts_with(kFeature) && value(key.name) == "1")
       properties.features.emplace_back(key.name + kFeature.size());
   }
-  const std::string fast = value("hw.perflevel0.logicalcpu"), slow = value("hw.perflevel1.logicalcpu");
-  if (!fast.empty() && !slow.empty())
-    properties.topology = fmt::format("{} performance, {} efficiency cores", fast, slow);
+  const std::string performance_cores = value("hw.perflevel0.logicalcpu"),
+                    efficiency_cores = value("hw.perflevel1.logicalcpu");
+  if (!performance_cores.empty() && !efficiency_cores.empty())
+    properties.topology =
+        fmt::format("{} performance, {} efficiency cores", performance_cores, efficiency_cores);
   if (value("kern.hv_vmm_present") == "1") properties.virtualization = "virtual machine";
   return properties;
 }

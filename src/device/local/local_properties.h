@@ -20,7 +20,7 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root);
 // The sysctl keys that describe a Mac.
 struct MacKey {
   const char* name;
-  bool text = false;  // the value is text instead of a number
+  bool is_text = false;  // the value is text instead of a number
 };
 inline constexpr MacKey kMacKeys[] = {{"machdep.cpu.brand_string", true},
                                       {"kern.osproductversion", true},

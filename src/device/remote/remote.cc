@@ -647,18 +647,19 @@ done
     const auto make_error = [&](const std::string& reason) {
       RequireConnection("while " + named_file.filename().string() + " was pushed");
       Run("rm -rf " + ShellQuoted(part), kAnswerTimeoutSeconds);
-      const bool full = reason.find("o space left") != std::string::npos;
+      const bool is_disk_full = reason.find("o space left") != std::string::npos;
       return Error(ExitCode::kDeviceFailed, "could not be pushed to the device: " + reason)
           .InFile(named_file.string())
-          .Remedy(full ? "free some space there: `etprof devices --clean` removes what etprof left" : "");
+          .Remedy(is_disk_full ? "free some space there: `etprof devices --clean` removes what etprof left"
+                               : "");
     };
     for (std::size_t i = 0; i < files.size(); ++i) {
       const std::string remote = part + "/" + files[i].filename().string();
       std::string reason;
       if (!connection_->Push(files[i], remote, reason)) throw make_error(reason);
       const ToolResult check = Run(DigestScript(remote), kDigestTimeoutSeconds);
-      const std::string arrived = ParseDigest(check);
-      if (!arrived.empty() && arrived != digests[i]) throw make_error("it arrived changed");
+      const std::string pushed_digest = ParseDigest(check);
+      if (!pushed_digest.empty() && pushed_digest != digests[i]) throw make_error("it arrived changed");
     }
     // Another etprof process may create the same folder first, even between test and mv. Then mv moves this
     // folder into the existing one (not every mv has -T), from which `rm` removes it.

@@ -69,7 +69,7 @@ TEST(RemoteProperties, ParsesEveryMacKey) {
   std::string output = "\001uname-s\nDarwin\n\001uname-m\narm64\n";
   for (const MacKey& key : kMacKeys) {
     EXPECT_THAT(PropertiesScript(), HasSubstr(std::string(" ") + key.name));
-    output += std::string("\001") + key.name + (key.text ? "\nan M4\n" : "\n1\n");
+    output += std::string("\001") + key.name + (key.is_text ? "\nan M4\n" : "\n1\n");
   }
   const DeviceProperties mac = ParseProperties(output, "ssh:mac");
   EXPECT_EQ(mac.cpu_model, "an M4");

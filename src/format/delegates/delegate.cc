@@ -17,14 +17,14 @@ Writers PossibleWriters(const Event& event) {
 }
 
 void Evidence::Add(Writers writers) {
-  any_ |= writers;
-  all_ &= writers;
+  writers_of_any_ |= writers;
+  writers_of_all_ &= writers;
 }
 
 const Delegate* Evidence::Owner() const {
   const Delegate* owner = nullptr;
   for (std::size_t i = 0; i < kDelegates.size(); ++i) {
-    if (!any_[i] || !(kDelegates[i]->one_event_identifies_call || all_[i])) continue;
+    if (!writers_of_any_[i] || !(kDelegates[i]->one_event_identifies_call || writers_of_all_[i])) continue;
     if (owner != nullptr) return nullptr;
     owner = kDelegates[i];
   }
@@ -35,7 +35,7 @@ bool Evidence::MayBeWrittenBy(const Delegate& delegate) const {
   if (const Delegate* const owner = Owner()) return owner == &delegate;
   if (delegate.writes == nullptr || delegate.one_event_identifies_call) return true;
   const auto index = std::ranges::find(kDelegates, &delegate) - kDelegates.begin();
-  return any_[static_cast<std::size_t>(index)];
+  return writers_of_any_[static_cast<std::size_t>(index)];
 }
 
 bool IsDelegateEventName(std::string_view framework_name) {

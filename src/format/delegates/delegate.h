@@ -84,8 +84,8 @@ class Evidence {
   bool MayBeWrittenBy(const Delegate& delegate) const;
 
  private:
-  Writers any_;
-  Writers all_ = Writers().set();
+  Writers writers_of_any_;
+  Writers writers_of_all_ = Writers().set();
 };
 
 // Returns whether a delegate with writes_as_framework writes events of this name.

@@ -218,7 +218,7 @@ LanguageModel FindLanguageModel(const Program& program) {
       const std::int64_t rows = ClassifyInputs(method).rows->shape[1];
       for (PlannedTensor& tensor : planned)
         if (rows > 1 && std::ranges::count(method.values[tensor.value].tensor->shape, rows) > 0)
-          tensor.state = false;
+          tensor.is_state = false;
     }
     const std::optional<MethodState> state = FindMethodState(planned, method, program);
     has_branches = has_branches || !state;
@@ -229,7 +229,7 @@ LanguageModel FindLanguageModel(const Program& program) {
       std::vector<std::int64_t> common_sizes;
       bool is_first = true;
       for (const PlannedTensor& tensor : planned) {
-        if (!tensor.state) continue;
+        if (!tensor.is_state) continue;
         const std::vector<std::int64_t>& shape = method.values[tensor.value].tensor->shape;
         if (is_first) common_sizes = shape;
         std::erase_if(common_sizes,

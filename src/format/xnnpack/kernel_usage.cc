@@ -85,33 +85,33 @@ class KernelUsageFinder {
   KernelUsage Find() {
     AddKernels();
     MarkSuperseded();
-    for (const LoggedKernel& kernel : use_.kernels) {
+    for (const LoggedKernel& kernel : usage_.kernels) {
       if (!kernel.parsed || kernel.status == KernelStatus::kSuperseded) continue;
       const Family family = kernel.parsed->family;
       if (family == Family::kGemm || family == Family::kIgemm)
         products_[{family == Family::kGemm, kernel.parsed->DataTypes()}].push_back(&*kernel.parsed);
     }
     for (std::size_t graph = 0; graph < log_.graphs.size(); ++graph) AddOperators(graph);
-    for (const OperatorKernel& op : use_.operators)
-      if (!op.kernel.empty()) use_.kernels[kernels_.at(op.kernel)].status = KernelStatus::kUsed;
-    return std::move(use_);
+    for (const OperatorKernel& op : usage_.operators)
+      if (!op.kernel.empty()) usage_.kernels[kernels_.at(op.kernel)].status = KernelStatus::kUsed;
+    return std::move(usage_);
   }
 
  private:
   void AddKernels() {
     std::set<std::pair<std::string, std::string>> configs;
     for (const Registration& registration : log_.registrations) {
-      const auto [entry, is_new] = kernels_.try_emplace(registration.kernel, use_.kernels.size());
+      const auto [entry, is_new] = kernels_.try_emplace(registration.kernel, usage_.kernels.size());
       if (is_new) {
-        use_.kernels.push_back({.name = registration.kernel,
-                                .parsed = ParseMicrokernel(registration.kernel),
-                                .role = registration.role,
-                                .configs = {},
-                                .file = registration.file,
-                                .line = registration.line,
-                                .superseded_by = {}});
+        usage_.kernels.push_back({.name = registration.kernel,
+                                  .parsed = ParseMicrokernel(registration.kernel),
+                                  .role = registration.role,
+                                  .configs = {},
+                                  .file = registration.file,
+                                  .line = registration.line,
+                                  .superseded_by = {}});
       }
-      LoggedKernel& kernel = use_.kernels[entry->second];
+      LoggedKernel& kernel = usage_.kernels[entry->second];
       kernel.count += registration.count;
       if (configs.emplace(registration.kernel, registration.config).second)
         kernel.configs.push_back(registration.config);
@@ -122,7 +122,7 @@ class KernelUsageFinder {
   void MarkSuperseded() {
     std::map<std::string, const LoggedKernel*> last_in_slot;  // keyed by slot
     const auto slot_key = [&](const Registration& registration) -> std::string {
-      const LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
+      const LoggedKernel& kernel = usage_.kernels[kernels_.at(registration.kernel)];
       const std::string& config = registration.config;
       return !kernel.parsed || config.empty() || config.ends_with("_impl")
                  ? ""
@@ -130,18 +130,18 @@ class KernelUsageFinder {
     };
     for (const Registration& registration : log_.registrations) {
       if (const std::string slot = slot_key(registration); !slot.empty())
-        last_in_slot[slot] = &use_.kernels[kernels_.at(registration.kernel)];
+        last_in_slot[slot] = &usage_.kernels[kernels_.at(registration.kernel)];
     }
     std::map<std::string, std::set<std::string>> replaced;  // kernel -> functions that replaced it
     for (const Registration& registration : log_.registrations) {
       const std::string slot = slot_key(registration);
       if (slot.empty()) continue;
-      LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
+      LoggedKernel& kernel = usage_.kernels[kernels_.at(registration.kernel)];
       if (!Supersedes(*last_in_slot[slot]->parsed, *kernel.parsed)) continue;
       replaced[kernel.name].insert(registration.config);
       kernel.superseded_by = last_in_slot[slot]->name;
     }
-    for (LoggedKernel& kernel : use_.kernels) {
+    for (LoggedKernel& kernel : usage_.kernels) {
       if (kernel.superseded_by.empty()) continue;
       if (replaced[kernel.name].size() == kernel.configs.size()) {
         kernel.status = KernelStatus::kSuperseded;
@@ -166,7 +166,7 @@ class KernelUsageFinder {
       usage.calls = log_.graphs[graph].calls;
       usage.tile = op.tile;
       FindKernel(op, usage);
-      use_.operators.push_back(std::move(usage));
+      usage_.operators.push_back(std::move(usage));
     }
   }
 
@@ -210,7 +210,7 @@ class KernelUsageFinder {
   }
 
   const KernelLog& log_;
-  KernelUsage use_;
+  KernelUsage usage_;
   std::map<std::string, std::size_t> kernels_;
   // Matrix product kernels that are not superseded, by kind (true: GEMM, false: IGEMM) and data types.
   std::map<std::pair<bool, std::string>, std::vector<const Microkernel*>> products_;

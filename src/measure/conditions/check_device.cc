@@ -39,12 +39,13 @@ void CheckMask(const ExperimentConfig& experiment, const DeviceProperties& prope
   isa::FeatureSet features;
   for (const std::string& feature : CpuFeatureNames(properties)) features.insert(feature);
   const bool emulated = IsEmulated(experiment, properties) || !experiment.exec_wrapper.empty();
-  const std::string built_for = ProgramArchitecture(experiment.runner.string());
+  const std::string runner_architecture = ProgramArchitecture(experiment.runner.string());
   isa::Architecture architecture =
       properties.architecture.starts_with("a") ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
-  if (emulated && built_for.empty()) return;
+  if (emulated && runner_architecture.empty()) return;
   if (emulated)
-    architecture = built_for == "aarch64" ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
+    architecture =
+        runner_architecture == "aarch64" ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
   // macOS reports only some features.
   if (emulated || features.empty() || properties.platform.starts_with("mac")) {
     for (const isa::Feature& feature : isa::Features(architecture)) features.emplace(feature.name);
@@ -61,11 +62,13 @@ void CheckMask(const ExperimentConfig& experiment, const DeviceProperties& prope
 void RequireArchitecture(const ExperimentConfig& experiment, const std::string& device,
                          const DeviceProperties& properties) {
   if (device == "local" || !experiment.exec_wrapper.empty()) return;
-  const std::string built_for = ProgramArchitecture(experiment.runner.string());
+  const std::string runner_architecture = ProgramArchitecture(experiment.runner.string());
   const std::string& device_architecture = properties.architecture;
-  if (built_for.empty() || device_architecture.empty() || built_for == device_architecture) return;
-  throw Error(ExitCode::kBadInput,
-              fmt::format("is a program for {}, and {} is {}", built_for, device, device_architecture))
+  if (runner_architecture.empty() || device_architecture.empty() ||
+      runner_architecture == device_architecture)
+    return;
+  throw Error(ExitCode::kBadInput, fmt::format("is a program for {}, and {} is {}", runner_architecture,
+                                               device, device_architecture))
       .InFile(experiment.runner.string())
       .Remedy("build one for the device (`etprof build --target`), or name an emulator (exec_wrapper)");
 }

@@ -46,8 +46,9 @@ std::string NotQuietReason(const QuietOptions& options, const std::optional<Othe
   std::vector<std::string> reasons;
   if (load && IsSignificantLoad(*load, options.threads)) reasons.push_back(LoadText(*load));
   if (vitals) {
-    const std::string too_hot = options.max_celsius ? vitals->AboveLimitText(*options.max_celsius) : "";
-    if (!too_hot.empty()) reasons.push_back(too_hot);
+    const std::string too_hot_reason =
+        options.max_celsius ? vitals->AboveLimitText(*options.max_celsius) : "";
+    if (!too_hot_reason.empty()) reasons.push_back(too_hot_reason);
     if (vitals->thermal_status.value_or(0) > 0)
       reasons.push_back("thermal status " + ThermalStatusName(*vitals->thermal_status));
     for (const DeviceVitals::Cooling& cooling : vitals->cooling) {
@@ -76,12 +77,13 @@ std::vector<int> PinnedCpus(const Config& config, const DeviceProperties& device
 }
 
 std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
-  all = all || (only_from_services_ && options_.max_celsius);
+  all = all || (only_services_report_temperature_ && options_.max_celsius);
   std::optional<DeviceVitals> vitals = read_(all);
   if (vitals && all) {
     thermal_status_ = vitals->thermal_status.value_or(0);
-    only_from_services_ = (vitals->HottestCelsius() && vitals->sources.find('z') == std::string::npos) ||
-                          (!vitals->skin_celsius && thermal_status_ > 0);
+    only_services_report_temperature_ =
+        (vitals->HottestCelsius() && vitals->sources.find('z') == std::string::npos) ||
+        (!vitals->skin_celsius && thermal_status_ > 0);
   }
   return vitals;
 }

@@ -55,9 +55,10 @@ class ConditionsWatch {
   std::vector<int> cpus_;
   CoolingOptions options_;
   int launch_ = -1;
-  int thermal_status_ = 0;           // Android's status at the last reading of all vitals
-  bool only_from_services_ = false;  // only Android's services report the temperature
-  bool gave_up_ = false;             // stopped waiting, since the device does not get cooler
+  int thermal_status_ = 0;                         // Android's status at the last reading of all vitals
+  bool only_services_report_temperature_ = false;  // only Android's services report the temperature
+  bool gave_up_ = false;                           // stopped waiting, since the device does not get cooler
+
   bool warned_no_sensor_ = false;
   double waited_seconds_ = 0;
   std::vector<std::string> warnings_;

@@ -16,8 +16,8 @@ constexpr double kShellTimeoutSeconds = 30;
 bool MatchesDigits(const std::string& text, const std::string& pattern) {
   if (text.size() < pattern.size()) return false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
-    if (pattern[i] == '0' ? !digit : text[i] != pattern[i]) return false;
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+    if (pattern[i] == '0' ? !is_digit : text[i] != pattern[i]) return false;
   }
   return true;
 }

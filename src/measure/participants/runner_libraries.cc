@@ -24,8 +24,8 @@ std::optional<fs::path> FindInNdk(const fs::path& ndk, const std::string& archit
     if (fs::is_regular_file(file, error)) return file;
   }
   const std::string abi = architecture == "aarch64" ? "arm64-v8a" : architecture;
-  const fs::path older = ndk / "sources/cxx-stl/llvm-libc++/libs" / abi / kLibraryName;
-  if (fs::is_regular_file(older, error)) return older;
+  const fs::path old_ndk_path = ndk / "sources/cxx-stl/llvm-libc++/libs" / abi / kLibraryName;
+  if (fs::is_regular_file(old_ndk_path, error)) return old_ndk_path;
   return std::nullopt;
 }
 
@@ -35,8 +35,8 @@ std::vector<fs::path> AndroidRunnerLibraries(const fs::path& runner) {
   const std::vector<std::string> needed = NeededLibraries(runner);
   if (std::ranges::find(needed, kLibraryName) == needed.end()) return {};
   std::error_code error;
-  const fs::path beside = runner.parent_path() / kLibraryName;
-  if (fs::is_regular_file(beside, error)) return {beside};
+  const fs::path path_next_to_runner = runner.parent_path() / kLibraryName;
+  if (fs::is_regular_file(path_next_to_runner, error)) return {path_next_to_runner};
   const std::optional<NdkVariable> ndk = FindNdk();
   if (ndk) {
     if (const auto found = FindInNdk(ndk->folder, ProgramArchitecture(runner.string()))) return {*found};

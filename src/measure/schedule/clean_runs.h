@@ -17,19 +17,19 @@ namespace etprof {
 // between, so the limits could be three times as high or a third as high. The remaining waiting of clean runs
 // biases a single latency by less than 1%, and the mean of those measured by 0.1%. A run after an interrupted
 // one is as fast as the others within 0.3%, since the interrupted run has filled the caches again.
-inline constexpr double kCleanShare = 0.01;
-inline constexpr Nanoseconds kCleanWait = 3'000;
+inline constexpr double kMaxCleanWaitShare = 0.01;
+inline constexpr Nanoseconds kMaxCleanWait = 3'000;
 
 // `wait` absent: not known; the run then counts as clean.
 inline bool IsCleanRun(Nanoseconds latency, std::optional<Nanoseconds> wait) {
-  return !wait || *wait <= kCleanWait ||
-         static_cast<double>(*wait) <= kCleanShare * static_cast<double>(latency);
+  return !wait || *wait <= kMaxCleanWait ||
+         static_cast<double>(*wait) <= kMaxCleanWaitShare * static_cast<double>(latency);
 }
 
 // Steal time (the host ran something else on a virtual processor) is counted in clock ticks of 10 ms, so it
 // cannot be attributed to single runs: a burst that lost more than 1% of its time has no clean run.
 inline bool HasExcessiveSteal(std::optional<Nanoseconds> steal, Nanoseconds burst) {
-  return steal && static_cast<double>(*steal) > kCleanShare * static_cast<double>(burst);
+  return steal && static_cast<double>(*steal) > kMaxCleanWaitShare * static_cast<double>(burst);
 }
 
 }  // namespace etprof

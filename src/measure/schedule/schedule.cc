@@ -144,9 +144,9 @@ class Scheduler {
         hooks_.reconnect();
       decision = DecideStop();
     }
-    data_.stopped = hooks_.interrupted()  ? "interrupted"
-                    : AnyExperimentLeft() ? decision.reason
-                                          : "no experiment is left";
+    data_.stop_reason = hooks_.interrupted()  ? "interrupted"
+                        : AnyExperimentLeft() ? decision.reason
+                                              : "no experiment is left";
     UpdateData();
     const int wanted_launches = MinLaunchesWanted();
     if (AnyExperimentLeft() && !hooks_.interrupted() && data_.launches < wanted_launches &&
@@ -225,10 +225,10 @@ class Scheduler {
 
   // The number of complete launches of the experiment that has the fewest.
   int CompleteLaunches() const {
-    int fewest = std::numeric_limits<int>::max();
+    int fewest_launches = std::numeric_limits<int>::max();
     for (std::size_t u = 0; u < units_.size(); ++u)
-      if (!IsGivenUp(u)) fewest = std::min(fewest, CompleteLaunches(u));
-    return fewest == std::numeric_limits<int>::max() ? 0 : fewest;
+      if (!IsGivenUp(u)) fewest_launches = std::min(fewest_launches, CompleteLaunches(u));
+    return fewest_launches == std::numeric_limits<int>::max() ? 0 : fewest_launches;
   }
 
   void UpdateData() {
@@ -524,7 +524,7 @@ class Scheduler {
   }
 
   // True if the experiment has enough clean runs in this round.
-  bool CleanEnough(std::size_t u, int round) const {
+  bool HasEnoughCleanRuns(std::size_t u, int round) const {
     std::size_t clean_runs = 0, wanted_runs = kMinCleanRuns;
     for (const Burst& burst : experiments_[u].launch.bursts) {
       if (burst.round != round) continue;
@@ -537,7 +537,7 @@ class Scheduler {
   // Ends the launch if the time limit leaves no time for `seconds` more. The first rounds of the launches
   // that an interval needs are never cut, and their time is reserved.
   bool CutIfOutOfTime(double seconds, bool is_first_round) {
-    if (is_first_round && needed_for_interval_) return false;
+    if (is_first_round && interval_needs_launch_) return false;
     const int needed_later = stats::kMinLaunches - CompleteLaunches() - 1;
     const double reserve = shape_ ? std::max(0, needed_later) * shape_->lower_bound_seconds : 0;
     if (!OutOfTime(seconds + reserve)) return false;
@@ -565,7 +565,7 @@ class Scheduler {
     for (int repeat = 0; repeat < kMaxRepeats; ++repeat) {
       for (const std::size_t u : order) {
         Experiment& experiment = experiments_[u];
-        if (!experiment.running || CleanEnough(u, round)) continue;
+        if (!experiment.running || HasEnoughCleanRuns(u, round)) continue;
         if (MustEndLaunch() || (limit_ && UsedSeconds() + BurstSeconds(u) + EndSeconds() > *limit_)) return;
         const bool is_skipped = experiment.failed_repeats >= kMaxFailedRepeats &&
                                 ++experiment.skipped_repeats % kMaxFailedRepeats != 0;
@@ -575,7 +575,7 @@ class Scheduler {
         if (units_[u].period == 0) runs = std::max(std::min(runs, static_cast<int>(kMinCleanRuns)), runs / 2);
         RunBurst(u, round, order_in_round++, runs, /*repeated=*/true);
         ++data_.repeated_bursts;
-        experiment.failed_repeats = CleanEnough(u, round) ? 0 : experiment.failed_repeats + 1;
+        experiment.failed_repeats = HasEnoughCleanRuns(u, round) ? 0 : experiment.failed_repeats + 1;
       }
     }
   }
@@ -696,7 +696,7 @@ class Scheduler {
     }
     early_end_ = EarlyEnd::kNone;
     launch_start_seconds_ = UsedSeconds();
-    needed_for_interval_ = CompleteLaunches() < stats::kMinLaunches;
+    interval_needs_launch_ = CompleteLaunches() < stats::kMinLaunches;
     ReportShortLimit();
     Report(0, false);
     if (one_burst_) {
@@ -793,7 +793,7 @@ class Scheduler {
     const int planned = shape_ ? std::max(1, shape_->rounds) : 1;
     if (rounds >= planned) return;
     const bool out_of_time = early_end_ == EarlyEnd::kTimeLimit;
-    if (out_of_time && needed_for_interval_ && rounds > 0 && !hooks_.interrupted()) {
+    if (out_of_time && interval_needs_launch_ && rounds > 0 && !hooks_.interrupted()) {
       AppendUnique(fmt::format("launch {} has {} of {} rounds: the time limit was nearly over",
                                experiment.launch.index + 1, rounds, planned),
                    warnings_);
@@ -880,8 +880,8 @@ class Scheduler {
   bool fit_is_outdated_ = false;
   bool one_burst_ = false;
   EarlyEnd early_end_ = EarlyEnd::kNone;
-  bool needed_for_interval_ = true;  // the confidence interval needs this launch
-  double launch_start_seconds_ = 0;  // seconds used when the launch began
+  bool interval_needs_launch_ = true;  // the confidence interval needs this launch
+  double launch_start_seconds_ = 0;    // seconds used when the launch began
 
   double seconds_between_rounds_ = 0;
   int next_analysis_ = 10;                  // number of launches at the next interim analysis

@@ -322,7 +322,7 @@ TEST_F(ScheduleTest, RunsEveryExperimentOncePerRound) {
   EXPECT_EQ(fakes[0]->outputs_wanted, 3);  // the fake returns no digests
   EXPECT_EQ(result.rounds, 7);
   EXPECT_TRUE(result.interleaved);
-  EXPECT_EQ(result.stopped, "3 launches were asked for");
+  EXPECT_EQ(result.stop_reason, "3 launches were asked for");
 }
 
 // With a fixed time, a burst in a fast phase would hold more runs, and pooled medians would favor such
@@ -483,7 +483,7 @@ TEST_F(ScheduleTest, StopsAtTheFirstAnalysisIfPreciseEnough) {
   Pair();
   Run();
   EXPECT_EQ(data[0]->launches.size(), 10u);
-  ExpectGolden("measure/schedule/schedule_precise", result.stopped + "\n");
+  ExpectGolden("measure/schedule/schedule_precise", result.stop_reason + "\n");
   EXPECT_NEAR(EstimatePair(*data[0], *data[1], 0.95)->ratio(), 1.25, 1e-9);
   EXPECT_THAT(warnings, IsEmpty());
 }
@@ -496,7 +496,7 @@ TEST_F(ScheduleTest, StopRuleIgnoresEmulatedExperiments) {
   data[2]->emulated = true;
   Run();
   EXPECT_EQ(data[0]->launches.size(), 10u);
-  ExpectGolden("measure/schedule/schedule_precise_except_emulated", result.stopped + "\n");
+  ExpectGolden("measure/schedule/schedule_precise_except_emulated", result.stop_reason + "\n");
 }
 
 // More launches would not make their times comparable.
@@ -515,7 +515,7 @@ TEST_F(ScheduleTest, StopsAfterTwoLaunchesIfAllIsEmulated) {
     data[0]->emulated = emulated == 2;
     Run();
     EXPECT_EQ(data[0]->launches.size(), 2u);
-    EXPECT_EQ(result.stopped, "times of an emulated CPU are not meaningful");
+    EXPECT_EQ(result.stop_reason, "times of an emulated CPU are not meaningful");
     EXPECT_THAT(warnings, IsEmpty());
     std::size_t traced = 0;
     for (const Launch& launch : data[0]->launches)
@@ -539,7 +539,7 @@ TEST_F(ScheduleTest, StopRuleAddsLaunchesWhileThereIsTime) {
   Run();
   EXPECT_GT(data[0]->launches.size(), 10u);
   EXPECT_LE(result.seconds, 66);
-  ExpectGolden("measure/schedule/schedule_out_of_time", HideLaunches(result.stopped));
+  ExpectGolden("measure/schedule/schedule_out_of_time", HideLaunches(result.stop_reason));
   for (const Launch& launch : data[0]->launches) EXPECT_EQ(launch.bursts.size(), 7u);
 }
 
@@ -599,7 +599,7 @@ TEST_F(ScheduleTest, DoesNotRetryARefusal) {
   b.failing_launches = {0, 1, 2};
   Run();
   EXPECT_EQ(data[0]->launches.size(), 1u);
-  EXPECT_EQ(result.stopped, "no experiment is left");
+  EXPECT_EQ(result.stop_reason, "no experiment is left");
 }
 
 TEST_F(ScheduleTest, KeepsAPartialLaunchOnInterruption) {
@@ -610,7 +610,7 @@ TEST_F(ScheduleTest, KeepsAPartialLaunchOnInterruption) {
   Run();
   EXPECT_THAT(Statuses(1), ElementsAre("complete", "partial"));
   EXPECT_EQ(data[1]->launches[1].bursts.size(), 3u);
-  EXPECT_EQ(result.stopped, "interrupted");
+  EXPECT_EQ(result.stop_reason, "interrupted");
   EXPECT_THAT(calls.back(), StartsWith("end "));  // workers are asked for their results
   EXPECT_EQ(saved, 2);
 }

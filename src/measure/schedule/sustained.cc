@@ -132,7 +132,7 @@ void RunSustained(Nanoseconds duration, const std::vector<ScheduleUnit>& units, 
     const auto& launches = unit.data->launches;
     if (launches.empty() || launches.back().status != Launch::Status::kComplete) data.launches = 0;
   }
-  data.stopped =
+  data.stop_reason =
       hooks.interrupted() ? "interrupted" : fmt::format("{} were asked for", FormatExactDuration(duration));
 }
 

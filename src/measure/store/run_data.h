@@ -529,7 +529,7 @@ struct ScheduleData {
   int rounds = 0;
   bool interleaved = true;  // all workers are alive at once; false: whole processes alternate (rounds is 1)
   std::string not_interleaved_reason;
-  std::string stopped;  // why the measurement ended: "half-width 0.42 % is within 0.50 %", "interrupted"
+  std::string stop_reason;  // why the measurement ended: "half-width 0.42 % is within 0.50 %", "interrupted"
   // These values include all resumptions.
   int repeated_bursts = 0;              // repetitions of disturbed bursts
   double seconds = 0;                   // wall time of the measurement, without waiting
@@ -562,7 +562,7 @@ struct ScheduleData {
       {.meaning = "all workers were alive at once; false: whole processes, or experiments, alternated"});
     v("why_not_interleaved", &ScheduleData::not_interleaved_reason,
       {.meaning = "in words; null: they are", .or_null = true});
-    v("stopped", &ScheduleData::stopped, {.meaning = "why the measurement ended, in words"});
+    v("stopped", &ScheduleData::stop_reason, {.meaning = "why the measurement ended, in words"});
     v("seconds", &ScheduleData::seconds,
       {.meaning = "until the last launch ended, without waited_seconds", .min = 0});
     v("waited_seconds", &ScheduleData::waited_seconds, {.meaning = "for the device to cool", .min = 0});

@@ -56,8 +56,8 @@ struct Features {
 std::string WithoutNumbers(const std::string& path) {
   std::string text;
   for (const char c : path) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit || text.empty() || text.back() != '#') text += digit ? '#' : c;
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit || text.empty() || text.back() != '#') text += is_digit ? '#' : c;
   }
   return text;
 }

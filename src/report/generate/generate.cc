@@ -502,7 +502,7 @@ void AddKernels(const Report& report, const ExperimentData& data, GenerationVari
   for (const WatchedRow& row : FindWatchedRows(report.watched, data)) {
     const ObservedFunction* const kernel = row.Kernel();
     if (kernel == nullptr || !MultipliesMatrices(row.name)) continue;
-    ++counts[{row.kleidiai ? kernel->name : "", row.code}];
+    ++counts[{row.runs_kleidiai ? kernel->name : "", row.code}];
   }
   for (const auto& [kernel, count] : counts)
     variant.kernels.push_back({method, tokens, kernel.first, kernel.second, count});

@@ -135,7 +135,7 @@ std::vector<WatchedRow> MakeWatchedRows(const WatchData& watch) {
       for (std::int64_t& count : function.calls)
         count = std::llround(static_cast<double>(count) /
                              static_cast<double>(std::max<std::int64_t>(op.runs, 1)));
-      row.kleidiai = row.kleidiai || IsKleidiaiKernel(function.name);
+      row.runs_kleidiai = row.runs_kleidiai || IsKleidiaiKernel(function.name);
       if (isa::CodeRank(function.code) > isa::CodeRank(row.code)) row.code = function.code;
       row.functions.push_back(std::move(function));
     }

@@ -86,7 +86,7 @@ struct WatchedRow {
   std::string key;
   std::string name;
   std::string code;  // highest class of its functions; empty: not observed
-  bool kleidiai = false;
+  bool runs_kleidiai = false;
   std::vector<ObservedFunction> functions;
   ThreadUsage threads;
 
@@ -103,7 +103,7 @@ struct WatchedRow {
     v("name", &W::name, {.meaning = "as ExecuTorch's Inspector shows it"});
     v("code", &W::code,
       {.meaning = "the highest class of instructions among its functions", .or_null = true});
-    v("kleidiai", &W::kleidiai, {.meaning = "one of its functions is KleidiAI's and computes"});
+    v("kleidiai", &W::runs_kleidiai, {.meaning = "one of its functions is KleidiAI's and computes"});
     v("functions", &W::functions, {.meaning = "what tasks called first, then the tasks"});
     v("threads", &W::threads, {.meaning = "how they shared it"});
   }

@@ -63,7 +63,7 @@ TEST(MakeWatchedRows, CalleesOfTasksAreKernels) {
   EXPECT_EQ(kernel.calls, (std::vector<std::int64_t>{8, 8}));  // per run
   EXPECT_EQ(kernel.Calls(), 16);
   EXPECT_EQ(kernel.ThreadGroup(), 2);
-  EXPECT_FALSE(rows[0].kleidiai);
+  EXPECT_FALSE(rows[0].runs_kleidiai);
 }
 
 TEST(MakeWatchedRows, TasksWithoutCalleesAreKernels) {
@@ -78,9 +78,9 @@ TEST(MakeWatchedRows, TasksWithoutCalleesAreKernels) {
 TEST(MakeWatchedRows, PackingIsNotAKleidiAiKernel) {
   WatchData data = MakeWatched(10'000, {MakeThread(40, 9'000, 9'000)});
   data.reply.functions[0].name = "kai_run_lhs_quant_pack_qai8dxp_f32";
-  EXPECT_FALSE(MakeWatchedRows(data)[0].kleidiai);
+  EXPECT_FALSE(MakeWatchedRows(data)[0].runs_kleidiai);
   data.reply.functions[0].name = "kai_run_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla";
-  EXPECT_TRUE(MakeWatchedRows(data)[0].kleidiai);
+  EXPECT_TRUE(MakeWatchedRows(data)[0].runs_kleidiai);
 }
 
 TEST(MakeWatchedRows, EffectiveThreadsHaveNoCause) {

@@ -242,7 +242,7 @@ Table MakePlannedPeakTable(const Method& method, const PlannedPeak& peak) {
     const ProgramTensor& program_tensor = *method.values[tensor.value].tensor;
     const std::string role = is_in(method.inputs, tensor.value)    ? ", input"
                              : is_in(method.outputs, tensor.value) ? ", output"
-                             : tensor.state                        ? ", state"
+                             : tensor.is_state                     ? ", state"
                                                                    : "";
     table.AddRow(ShapeText(program_tensor) + role, Size{tensor.bytes}, Count{tensor.first},
                  Count{tensor.last}, program_tensor.type.name);

@@ -146,7 +146,7 @@ std::map<fs::path, std::string> Contents(const fs::path& folder) {
 
 void ReadAndRender(const fs::path& file) {
   HistoryReport report;
-  report = FindTrends(HistoryFile::OpenToRead(file).Trends({.operators = true, .last = 0}), "");
+  report = FindTrends(HistoryFile::OpenToRead(file).Trends({.with_operators = true, .last = 0}), "");
   std::ostringstream out;
   for (const show::Document& document : {show::MakeHistoryDocument(report, "h.sqlite"),
                                          show::MakeHistoryCheckDocument(report, "h.sqlite", false)}) {

@@ -124,13 +124,13 @@ RunnerBinary ReadRunnerBinary(const fs::path& runner) {
     const fs::path path = fs::canonical(runner);
     const std::optional<ElfFile> program = ElfFile::Open(path);
     if (!program) return binary;
-    const bool arm = program->machine() == ElfFile::kAarch64;
-    if (arm) binary.sme = EntersStreamingMode(*program);
+    const bool is_arm = program->machine() == ElfFile::kAarch64;
+    if (is_arm) binary.sme = EntersStreamingMode(*program);
     std::string comments;
     for (const fs::path& library : WheelLibraries(*program, path)) {
       const std::optional<ElfFile> file = ElfFile::Open(library);
       if (!file) continue;
-      if (arm && EntersStreamingMode(*file)) binary.sme = true;
+      if (is_arm && EntersStreamingMode(*file)) binary.sme = true;
       if (library.filename().string().starts_with(kKernelLibraryPrefix)) AddComment(*file, comments);
     }
     if (comments.empty()) AddComment(*program, comments);

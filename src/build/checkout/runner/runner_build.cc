@@ -151,7 +151,7 @@ BuildRecord MakeBuildRecord(const RunnerBuild& build, const std::optional<Sme2So
   CheckCode(build, binary);
   BuildRecord record;
   record.preset = build.preset.name;
-  record.trace_enabled = build.preset.trace;
+  record.trace_enabled = build.preset.trace_enabled;
   record.llm_kernels = build.llm;
   if (sources) {
     record.sme2_sources = sources->xnnpack;

@@ -321,7 +321,7 @@ TEST(XnnGraphReader, ReadsEveryTypeOfNode) {
   const Program parsed = Read(*program);
   const XnnGraph& graph = parsed.xnn_graphs.at(0);
   ASSERT_EQ(graph.nodes.size(), std::size(xnn::EnumValuesXNodeUnion()) - 1);
-  EXPECT_TRUE(graph.header);
+  EXPECT_TRUE(graph.has_header);
   EXPECT_EQ(graph.constant_bytes, 16);
   for (const XnnNode& node : graph.nodes) {
     EXPECT_TRUE(node.type.starts_with("XNN")) << node.type;

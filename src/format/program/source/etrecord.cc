@@ -342,9 +342,9 @@ std::optional<std::string> FindMismatch(const Program& program, const SourceMap&
         return fmt::format("it speaks of instruction {} of {}, which ends at {}", last, method.name,
                            instructions - 1);
     }
-    const bool branches = method.HasBranches();
+    const bool has_branches = method.HasBranches();
     for (const Instruction& instruction : method.instructions) {
-      if (!branches && IsMissingFromRecord(instruction, method, found->second))
+      if (!has_branches && IsMissingFromRecord(instruction, method, found->second))
         return fmt::format("it does not know instruction {} of {}, {}", instruction.index, method.name,
                            method.operators[instruction.target]);
     }

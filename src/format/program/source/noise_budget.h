@@ -113,7 +113,7 @@ struct NoiseBudget {
   std::int64_t schema_version = 1;
   std::string model, pte, pte_sha256, quantization;
   std::vector<OutputBudget> budgets;
-  double least_db = 0;
+  double min_db = 0;
   std::vector<DeviceOperator> operators;
   std::string no_operators_reason;  // the reason why no operator was compared; "": operators were compared
 
@@ -130,7 +130,7 @@ struct NoiseBudget {
     v("quantization", &N::quantization,
       {.meaning = "of the program", .choices = "static|dynamic|8da4w|fp16"});
     v("budgets", &N::budgets, {.meaning = "one for each floating-point output of each method"});
-    v("least_db", &N::least_db,
+    v("least_db", &N::min_db,
       {.meaning = "asked of `operators`: what an output of the program must have", .min = 0});
     v("operators", &N::operators,
       {.meaning = "of the .pte on the example inputs, in the order of execution; empty: they were not read"});

@@ -93,7 +93,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
                          .first = instruction,
                          .last = instruction,
                          .upper_bound = tensor->HasDynamicShape(),
-                         .state = false});
+                         .is_state = false});
     PlannedTensor& planned = tensors[entry->second];
     planned.first = std::min(planned.first, instruction);
     planned.last = std::max(planned.last, instruction);
@@ -113,7 +113,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
     if (!is_known || !places.emplace(*tensor.memory_id, *tensor.memory_offset).second) continue;
     add_use(value, 0);
     add_use(value, method.instructions.size() - 1);
-    tensors[by_value.at(value)].state = true;
+    tensors[by_value.at(value)].is_state = true;
   }
   // If the sum overflows, the sizes are invalid, and nothing is known about the memory.
   if (!SumEach(tensors, &PlannedTensor::bytes)) tensors.clear();
@@ -151,7 +151,7 @@ std::optional<MethodState> FindMethodState(const std::vector<PlannedTensor>& ten
   MethodState state;
   std::vector<const ProgramTensor*> state_tensors;
   for (const PlannedTensor& tensor : tensors) {
-    if (!tensor.state) continue;
+    if (!tensor.is_state) continue;
     ++state.tensors;
     state.bytes += tensor.bytes;
     state_tensors.push_back(&*method.values[tensor.value].tensor);

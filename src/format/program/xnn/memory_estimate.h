@@ -21,7 +21,7 @@ struct PlannedTensor {
   Bytes bytes = 0;
   std::size_t first = 0, last = 0;
   bool upper_bound = false;  // the actual shape may be smaller at run time
-  bool state = false;        // its contents are kept from one inference to the next
+  bool is_state = false;     // its contents are kept from one inference to the next
 
   static constexpr const char* kSchemaName = "planned_tensor";
   static void Describe(auto& v) {
@@ -31,7 +31,7 @@ struct PlannedTensor {
     v("first", &T::first, {.meaning = "instruction that uses it first; of an input and a state 0"});
     v("last", &T::last, {.meaning = "and last; of an output and a state the last one of all"});
     v("upper_bound", &T::upper_bound, {.meaning = "its shape may be smaller when it runs"});
-    v("state", &T::state, {.meaning = "an inference finds it as the one before left it"});
+    v("state", &T::is_state, {.meaning = "an inference finds it as the one before left it"});
   }
 };
 

@@ -68,7 +68,7 @@ TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
   EXPECT_EQ(state.bytes, 4 * 64);
   EXPECT_FALSE(state.BytesPerToken());
   for (const PlannedTensor& tensor : PlannedTensors(method, program))
-    EXPECT_EQ(tensor.state, tensor.value == 2);
+    EXPECT_EQ(tensor.is_state, tensor.value == 2);
   // The tokens are those of the longest context if the tensors have that size, otherwise those of the
   // sequence.
   program.methods = {ConstantMethod("get_max_seq_len", 8), ConstantMethod("get_max_context_len", 32)};

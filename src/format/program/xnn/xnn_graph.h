@@ -129,7 +129,7 @@ struct XnnNode {
 
 struct XnnGraph {
   std::string version;
-  bool header = false;  // whether there is an "XH00" header: then the constants follow the graph
+  bool has_header = false;  // whether there is an "XH00" header: then the constants follow the graph
   Bytes flatbuffer_bytes = 0;
   Bytes constant_bytes = 0;    // bytes of the constants in the payload itself
   std::vector<XnnNode> nodes;  // in execution order

@@ -24,7 +24,7 @@ struct Layout {
   std::uint64_t flatbuffer_offset = 0;  // from the start of the file
   std::uint64_t constants_offset = 0;   // from the start of the file
   std::uint64_t constant_bytes = 0;
-  bool header = false;
+  bool has_header = false;
 };
 
 Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t length) {
@@ -50,7 +50,7 @@ Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t leng
         fmt::format("XNNPACK constants ({} bytes at {}) are not in their payload of {} bytes",
                     layout.constant_bytes, constants_offset, length),
         offset + 18);
-  layout.header = true;
+  layout.has_header = true;
   layout.flatbuffer = payload.subspan(static_cast<std::size_t>(graph_offset), static_cast<std::size_t>(size));
   layout.flatbuffer_offset = offset + graph_offset;
   layout.constants_offset = offset + constants_offset;
@@ -72,7 +72,7 @@ class XnnReader {
                               layout_.flatbuffer_offset + 4);
     const auto& graph = buffer_.VerifyRoot<xnn::XNNGraph>(source_, "an XNNPACK graph");
     graph_.version = source_.Text(graph.version());
-    graph_.header = layout_.header;
+    graph_.has_header = layout_.has_header;
     graph_.flatbuffer_bytes = static_cast<Bytes>(layout_.flatbuffer.size());
     graph_.constant_bytes = static_cast<Bytes>(layout_.constant_bytes);
     if (graph.constant_data() != nullptr) {

@@ -78,7 +78,7 @@ struct GraphJson {
   static void Describe(auto& v) {
     using J = const GraphJson&;
     v("version", &XnnGraph::version, {.meaning = "of the payload's format"});
-    v("header", &XnnGraph::header, {.meaning = "constants lie behind the FlatBuffer, not in it"});
+    v("header", &XnnGraph::has_header, {.meaning = "constants lie behind the FlatBuffer, not in it"});
     v("flatbuffer_bytes", &XnnGraph::flatbuffer_bytes,
       {.meaning = "of the payload's description of the graph"});
     v("constant_bytes", &XnnGraph::constant_bytes, {.meaning = "in the payload itself"});

@@ -280,7 +280,7 @@ Facts RunFacts(const Report& report) {
                           run.schedule.interleaved ? "bursts of all experiments interleaved"
                                                    : "whole processes alternating",
                           run.schedule.seconds,
-                          run.schedule.stopped.empty() ? "" : "; stopped: " + run.schedule.stopped));
+                          run.schedule.stop_reason.empty() ? "" : "; stopped: " + run.schedule.stop_reason));
   }
   return facts;
 }
