@@ -49,7 +49,7 @@ bool NestsTooDeep(std::string_view text, bool with_comments) {
     return false;
   };
   try {
-    const json nothing = json::parse(text, discard_value, /*allow_exceptions=*/false, with_comments);
+    const json discarded = json::parse(text, discard_value, /*allow_exceptions=*/false, with_comments);
     return false;
   } catch (const TooDeep&) {
     return true;

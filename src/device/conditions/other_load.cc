@@ -119,10 +119,10 @@ ByPid IndexByPid(const LoadSnapshot& snapshot) {
 // The process and its ancestors, the process first. kMaxAncestors ends a cycle of parents.
 std::vector<const ProcessUsage*> Lineage(const ByPid& index, std::int64_t pid) {
   std::vector<const ProcessUsage*> lineage;
-  for (auto at = index.find(pid); at != index.end() && static_cast<int>(lineage.size()) < kMaxAncestors;
-       at = index.find(at->second->parent)) {
-    lineage.push_back(at->second);
-    if (at->second->parent == at->first) break;
+  for (auto entry = index.find(pid); entry != index.end() && static_cast<int>(lineage.size()) < kMaxAncestors;
+       entry = index.find(entry->second->parent)) {
+    lineage.push_back(entry->second);
+    if (entry->second->parent == entry->first) break;
   }
   return lineage;
 }

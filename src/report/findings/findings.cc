@@ -303,29 +303,29 @@ class Finder {
     AddFirstRun(experiment);
     AddNamesContradicted(experiment);
     for (Finding& noise : FindNoise(report_.run, experiment)) Add(std::move(noise));
-    const auto whole = experiment.MeanExecute();
-    if (!experiment.profile || !whole || *whole <= 0) return;
+    const auto execute_ns = experiment.MeanExecute();
+    if (!experiment.profile || !execute_ns || *execute_ns <= 0) return;
     // Traced times of operators are not parts of the latency if traced and untraced times disagree.
     if (!explained_experiments_.contains(index)) Add(FindTracingDiscrepancy(experiment));
-    AddBottleneck(experiment, *whole);
-    AddDataMovement(experiment, *whole);
-    AddPortable(experiment, *whole);
-    AddDelegates(experiment, *whole);
-    AddNotOnKleidiai(experiment, *whole);
-    AddFp16AsFp32(experiment, *whole);
+    AddBottleneck(experiment, *execute_ns);
+    AddDataMovement(experiment, *execute_ns);
+    AddPortable(experiment, *execute_ns);
+    AddDelegates(experiment, *execute_ns);
+    AddNotOnKleidiai(experiment, *execute_ns);
+    AddFp16AsFp32(experiment, *execute_ns);
     if (!experiment.unknown_operators.empty()) {
       TypeTimes types = SumByType(experiment, [](const Operator& op) { return !op.category.known; });
       const double time = SumTimes(types);
-      Add(time, finding::UnknownOperators{{time, *whole}, std::move(types)});
+      Add(time, finding::UnknownOperators{{time, *execute_ns}, std::move(types)});
     }
-    AddRoofline(experiment, *whole);
-    AddUpperBounds(experiment, *whole);
+    AddRoofline(experiment, *execute_ns);
+    AddUpperBounds(experiment, *execute_ns);
   }
 
-  void AddBottleneck(const ReportExperiment& experiment, double whole) {
+  void AddBottleneck(const ReportExperiment& experiment, double execute_ns) {
     finding::Bottleneck found{LargestGroup(experiment)};
     if (found.group == OperatorGroup::kDataMovement) return;  // AddDataMovement reports it
-    found.time = {experiment.GroupMean(found.group), whole};
+    found.time = {experiment.GroupMean(found.group), execute_ns};
     if (found.time.share() < kBottleneckShare) return;
     const auto is_in_group = [&](const Operator& op) { return op.category.group == found.group; };
     found.types = SumByType(experiment, is_in_group);
@@ -343,10 +343,10 @@ class Finder {
 
   // Lists the upper bounds of all categories. The finding on the bottleneck already has the first bound, so
   // `impact_ns` is the time of the second largest part.
-  void AddUpperBounds(const ReportExperiment& experiment, double whole) {
+  void AddUpperBounds(const ReportExperiment& experiment, double execute_ns) {
     finding::UpperBounds found;
     for (const AdditiveRow& row : experiment.categories.rows) {
-      const TimePart time{row.Mean(experiment.categories).value_or(0), whole};
+      const TimePart time{row.Mean(experiment.categories).value_or(0), execute_ns};
       const UpperBound bound = FindUpperBound(time, experiment);
       if (row.name != "framework" && time.share() >= kMinShare && bound)
         found.categories.push_back({row.name, time, *bound});
@@ -358,8 +358,8 @@ class Finder {
     Add(found.categories[1].time.ns, found);
   }
 
-  void AddDataMovement(const ReportExperiment& experiment, double whole) {
-    finding::DataMoved found{{experiment.GroupMean(OperatorGroup::kDataMovement), whole}};
+  void AddDataMovement(const ReportExperiment& experiment, double execute_ns) {
+    finding::DataMoved found{{experiment.GroupMean(OperatorGroup::kDataMovement), execute_ns}};
     if (found.time.share() < kMinShare) return;
     std::tie(found.boundary_operators, found.boundary_ns) =
         FindBoundaryMovement(experiment, Boundaries::kAll);
@@ -415,15 +415,19 @@ class Finder {
   }
 
   // Finds the overhead of delegate calls, the part that may be due to tracing, and the number of calls.
-  static finding::DelegateOverhead FindDelegateOverhead(const ReportExperiment& experiment, double whole) {
-    // Tracing takes time at the ends of spans, which is part of the self times of the calls around operators.
+  static finding::DelegateOverhead FindDelegateOverhead(
+      const ReportExperiment& experiment,
+      double execute_ns) {  // Tracing takes time at the ends of spans, which is part of the self times of the
+                            // calls around operators.
     // All of this time is subtracted, so the rest exists without tracing, too.
+
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
     // Calls of opaque delegates are excluded: all of their time is an operator's.
     const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {
       return op.category.group == OperatorGroup::kDelegateOverhead;
     });
-    return {{experiment.GroupMean(OperatorGroup::kDelegateOverhead), whole}, std::max(0.0, tracer), calls};
+    return {
+        {experiment.GroupMean(OperatorGroup::kDelegateOverhead), execute_ns}, std::max(0.0, tracer), calls};
   }
 
   void AddNamesContradicted(const ReportExperiment& experiment) {
@@ -436,10 +440,10 @@ class Finder {
   }
 
   // Finds operators that would use KleidiAI's kernels with another export, if the CPU supports them.
-  void AddNotOnKleidiai(const ReportExperiment& experiment, double whole) {
+  void AddNotOnKleidiai(const ReportExperiment& experiment, double execute_ns) {
     const auto& isa = report_.run.experiments[experiment.index].isa_state;
     if (!isa || std::ranges::find(isa->enabled, "sme2") == isa->enabled.end()) return;
-    finding::NotOnKleidiai found{{0, whole}};
+    finding::NotOnKleidiai found{{0, execute_ns}};
     for (const MatrixKernelRow& row : experiment.matrix_kernels) {
       if (row.change.empty()) continue;
       found.time.ns += row.mean_ns;
@@ -448,9 +452,9 @@ class Finder {
     if (found.time.share() >= kMinShare) Add(found.time.ns, found);
   }
 
-  void AddFp16AsFp32(const ReportExperiment& experiment, double whole) {
+  void AddFp16AsFp32(const ReportExperiment& experiment, double execute_ns) {
     if (!experiment.roofline) return;
-    finding::Fp16ComputedAsFp32 found{{0, whole}};
+    finding::Fp16ComputedAsFp32 found{{0, execute_ns}};
     for (const RooflineRow& row : experiment.roofline->rows) {
       if (row.macs == 0 || row.dtype != "fp16" || row.ceiling_dtype == row.dtype) continue;
       found.time.ns += row.time.ns;
@@ -459,20 +463,20 @@ class Finder {
     if (found.time.share() >= kBottleneckShare) Add(found.time.ns, found);
   }
 
-  void AddPortable(const ReportExperiment& experiment, double whole) {
+  void AddPortable(const ReportExperiment& experiment, double execute_ns) {
     if (experiment.portable_kernels == 0) return;
     finding::NotDelegated found;
     found.operators = experiment.portable_kernels;
     found.types = SumByType(experiment, [](const Operator& op) { return op.portable; });
     found.delegable = SumByType(
         experiment, [](const Operator& op) { return op.portable && IsSupportedByXnnpack(op.type); });
-    found.time = {SumTimes(found.types), whole};
+    found.time = {SumTimes(found.types), execute_ns};
     if (const auto calls = static_cast<double>(experiment.delegate_calls); calls > 1) {
-      const finding::DelegateOverhead overhead = FindDelegateOverhead(experiment, whole);
+      const finding::DelegateOverhead overhead = FindDelegateOverhead(experiment, execute_ns);
       found.boundaries_ns = std::max(0.0, overhead.time.ns - overhead.tracing_ns) * (calls - 1) / calls +
                             FindBoundaryMovement(experiment, Boundaries::kBetweenDelegates).second;
     }
-    const finding::TimePart part{found.time.ns + found.boundaries_ns, whole};
+    const finding::TimePart part{found.time.ns + found.boundaries_ns, execute_ns};
     if (part.share() >= kMinShare) found.bound = FindUpperBound(part, experiment);
     AddRemedies(experiment, found);
     Add(part.ns, found);
@@ -499,19 +503,20 @@ class Finder {
     found.without_boundaries = FindUpperBound(removed, experiment);
   }
 
-  void AddDelegates(const ReportExperiment& experiment, double whole) {
-    const finding::DelegateOverhead found = FindDelegateOverhead(experiment, whole);
+  void AddDelegates(const ReportExperiment& experiment, double execute_ns) {
+    const finding::DelegateOverhead found = FindDelegateOverhead(experiment, execute_ns);
     const double overhead = found.time.ns - found.tracing_ns;
-    if (found.calls > 0 && overhead / whole >= kMinShare) Add(overhead, found);
+    if (found.calls > 0 && overhead / execute_ns >= kMinShare) Add(overhead, found);
   }
 
   // Finds operators far below the machine's limits, which another form of the operator or a better kernel may
   // speed up.
-  void AddRoofline(const ReportExperiment& experiment, double whole) {
+  void AddRoofline(const ReportExperiment& experiment, double execute_ns) {
     constexpr double kMaxCeilingShare = 0.5;
     if (!experiment.roofline) return;
-    finding::BelowRoofline found{{0, whole}, TracedTimesDisagree(experiment), {}};
+    finding::BelowRoofline found{{0, execute_ns}, TracedTimesDisagree(experiment), {}};
     const std::vector<RooflineRow>& rows = experiment.roofline->rows;  // by decreasing gap
+
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].share() >= kMaxCeilingShare || rows[i].gap_ns() <= 0) continue;
       found.gap.ns += rows[i].gap_ns();

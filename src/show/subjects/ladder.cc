@@ -213,18 +213,20 @@ class LadderDocument {
                           ladder_.threads.size() == 1 ? "levels" : "settings"),
               FormatText("Lowest median: {}.", with_median(lowest))};
     }
-    std::vector<std::string> rest;
-    for (const auto& [verdict, what] : {std::pair{Verdict::kSame, "The same within " + Margin()},
-                                        {Verdict::kInconclusive, "Statistically tied with"},
-                                        {Verdict::kContended, "Not compared, contended"}}) {
+    std::vector<std::string> comparisons;
+    for (const auto& [verdict, description] : {std::pair{Verdict::kSame, "The same within " + Margin()},
+                                               {Verdict::kInconclusive, "Statistically tied with"},
+                                               {Verdict::kContended, "Not compared, contended"}}) {
       if (others.contains(verdict))
-        rest.push_back(fmt::format("{}: {}.", what, JoinWithAnd(others[verdict], kMaxNamedLevels)));
+        comparisons.push_back(
+            fmt::format("{}: {}.", description, JoinWithAnd(others[verdict], kMaxNamedLevels)));
     }
     if (next != nullptr) {
       const VerdictTexts words = MakeVerdictTexts(next->best_comparison);
-      rest.push_back(fmt::format("{} than {} {}.", words.verdict, GetName(next->setting), words.interval));
+      comparisons.push_back(
+          fmt::format("{} than {} {}.", words.verdict, GetName(next->setting), words.interval));
     }
-    return {FormatText("Fastest: {}.", setting), fmt::format("{}", fmt::join(rest, " ")), Tone::kGood};
+    return {FormatText("Fastest: {}.", setting), fmt::format("{}", fmt::join(comparisons, " ")), Tone::kGood};
   }
 
   std::string Margin() const { return fmt::format("{:.3g}%", SameMargin(report_) * 100); }
@@ -415,8 +417,8 @@ class LadderDocument {
   bool IsLargeEnoughForScreen(const LadderRow& row) const {
     for (std::size_t t = 0; t < row.cells.size(); ++t) {
       for (std::size_t l = 0; l < row.cells[t].size(); ++l) {
-        const auto& whole = ladder_.latency.cells[t][l].ns;
-        if (whole && row.cells[t][l].ns.value_or(0) >= kMinLadderRowShare * *whole) return true;
+        const auto& latency_ns = ladder_.latency.cells[t][l].ns;
+        if (latency_ns && row.cells[t][l].ns.value_or(0) >= kMinLadderRowShare * *latency_ns) return true;
       }
     }
     return false;
@@ -485,9 +487,9 @@ class LadderDocument {
                                          Margin()),
                              report_)}}};
     if (!one_count) section.parts.emplace_back(MakeLevelsTable(t));
-    const auto add = [&](const char* id, const char* title, const char* what,
+    const auto add = [&](const char* id, const char* title, const char* name_title,
                          const std::vector<LadderRow>& rows, Visibility visibility) {
-      Table table{id, title, {Left("name", what)}, {}, visibility};
+      Table table{id, title, {Left("name", name_title)}, {}, visibility};
       for (const LadderLevel& ladder_level : ladder_.levels) {
         table.AddColumns(Right(ladder_level.name), Right(ladder_level.name + "_over_below", ""));
       }

@@ -11,7 +11,7 @@
 namespace etprof::show {
 namespace {
 
-Tone ToneOfCheck(DoctorCheck::State state) {
+Tone CheckTone(DoctorCheck::State state) {
   return state == DoctorCheck::State::kOk        ? Tone::kGood
          : state == DoctorCheck::State::kMissing ? Tone::kBad
                                                  : Tone::kUnsure;
@@ -23,7 +23,7 @@ Table MakeGroupChecksTable(const DoctorGroup& group) {
               .columns = {Left("state"), Left("check"), Left("found"),
                           Left("remedy").WithWrapping().WithVisibility(Visibility::kPage)}};
   for (const DoctorCheck& check : group.checks) {
-    table.AddRow(Cell(GetName(check.state), ToneOfCheck(check.state)), check.name, check.found, check.remedy);
+    table.AddRow(Cell(GetName(check.state), CheckTone(check.state)), check.name, check.found, check.remedy);
     if (!check.remedy.empty()) table.AddRow("", "", "-> " + check.remedy, "").role = Row::Role::kScreenOnly;
   }
   return table;

@@ -85,7 +85,7 @@ Text LikelyCause(const finding::TracingDiscrepancy& discrepancy) {
   return "";
 }
 
-const char* SampleUnit(bool bursts) { return bursts ? "burst" : "run"; }
+const char* SampleUnit(bool uses_bursts) { return uses_bursts ? "burst" : "run"; }
 
 Lines EvidenceLines(const finding::ConditionChanges& changes) {
   constexpr std::pair<const char*, const char*> kConditions[] = {{"CPU clock", "GHz"},
@@ -391,7 +391,7 @@ class FindingFormatter {
       "A slower machine would slow all operators by similar factors. Likely cause: work that differs between "
       "runs, such as inputs of other sizes.";
   // Causes that the trace contradicts are not named: a slower machine slows all operators by similar factors.
-  Text CauseOfChangeText(const finding::ConfinedOperators& operators, bool slower) const {
+  Text ChangeCauseText(const finding::ConfinedOperators& operators, bool slower) const {
     if (operators.empty() && !experiment_.run_classes.empty()) return kOtherWork;
     if (operators.empty()) {
       return slower ? "Likely cause: thermal throttling or another process."
@@ -421,7 +421,7 @@ class FindingFormatter {
         FormatText("Latency {} by {} at {} {} of {} ({}, previously {}). {}",
                    change > 0 ? "increased" : "decreased", Share{std::fabs(change)},
                    SampleUnit(step.uses_bursts), Count{step.from}, Count{step.last}, Time{step.after_ns},
-                   Time{step.before_ns}, CauseOfChangeText(step.operators, change > 0)),
+                   Time{step.before_ns}, ChangeCauseText(step.operators, change > 0)),
         ChangeEvidence(step.operators, step.conditions),
         "the cut in time that leaves the least variance, reported if Ashman's D is 4 or more and the change "
         "is 3% or more; at stake: (high - low) x share of high"};
@@ -430,7 +430,7 @@ class FindingFormatter {
   FindingTexts operator()(const finding::LatencyTrend& trend) const {
     return {FormatText("Latency drifted {} by {} during the measurement ({} {}s). {}",
                        trend.change > 0 ? "up" : "down", Share{std::fabs(trend.change)}, Count{trend.count},
-                       SampleUnit(trend.uses_bursts), CauseOfChangeText(trend.operators, trend.change > 0)),
+                       SampleUnit(trend.uses_bursts), ChangeCauseText(trend.operators, trend.change > 0)),
             ChangeEvidence(trend.operators, trend.conditions),
             "Theil's slope over 20 stretches in the order of time, reported if Kendall's p < 0.01 and the "
             "change is 3% or more"};

@@ -134,9 +134,10 @@ Table MakeInstructionsTable(const std::vector<InstructionsRow>& counted) {
   const std::vector<InstructionsRow> rows = OrderRows(counted);
   Table table{.id = "instructions",
               .columns = {Left("operator"), Right("instructions"), Right("share", "% of all")}};
-  const double whole = rows.empty() ? 0 : rows.front().instructions;
+  const double method_instructions = rows.empty() ? 0 : rows.front().instructions;
   for (const InstructionsRow& row : rows)
-    table.AddRow(row.name, Amount(row.instructions), Share{whole > 0 ? row.instructions / whole : 0});
+    table.AddRow(row.name, Amount(row.instructions),
+                 Share{method_instructions > 0 ? row.instructions / method_instructions : 0});
   int drop_priority = static_cast<int>(std::size(kKinds));
   for (const KindColumn& kind : kKinds) {
     const auto count = [&](const InstructionsRow& row) { return row.CountOfKind(kind.counter).value_or(0); };

@@ -25,16 +25,16 @@ List MakeStoppedRowsList(const Report& report, const LevelSpeedups& level_speedu
   List list{.title = "No longer pays off with more threads",
             .screen_items = kScreenStoppedRows,
             .visibility = Visibility::kBrief};
-  const auto add = [&](const LevelSpeedupRow& row, const std::string& what) {
+  const auto add = [&](const LevelSpeedupRow& row, const std::string& row_name) {
     if (!row.stops_at_threads || IsInLadderList(report, level_speedups, row)) return;
-    std::vector<std::string> gains;
+    std::vector<std::string> speedup_texts;
     for (std::size_t t = 0; t < row.speedups.size(); ++t) {
-      gains.push_back(fmt::format("{} {}", CountedText(level_speedups.threads[t], "thread"),
-                                  row.speedups[t] ? SpeedupOrDash(*row.speedups[t]) : kUndefined));
+      speedup_texts.push_back(fmt::format("{} {}", CountedText(level_speedups.threads[t], "thread"),
+                                          row.speedups[t] ? SpeedupOrDash(*row.speedups[t]) : kUndefined));
     }
     list.items.emplace_back(fmt::format("{} no longer speeds up {} from {} on: {}", level_speedups.candidate,
-                                        what, CountedText(*row.stops_at_threads, "thread"),
-                                        fmt::join(gains, ", ")));
+                                        row_name, CountedText(*row.stops_at_threads, "thread"),
+                                        fmt::join(speedup_texts, ", ")));
   };
   add(level_speedups.latency, "inference");
   for (const LevelSpeedupRow& row : level_speedups.operators) add(row, row.name);

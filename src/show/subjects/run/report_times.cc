@@ -67,18 +67,18 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
   const bool has_other = std::ranges::any_of(times, [&](const SelfTime& time) {
     return time.name == OperatorGroupName(OperatorGroup::kOther) && !is_small(time);
   });
-  SelfTime rest{has_other ? fmt::format("{} smaller groups", small_count)
-                          : fmt::format("Other ({} groups)", small_count)};
-  rest.role = Row::Role::kScreenOnly;
+  SelfTime small_groups{has_other ? fmt::format("{} smaller groups", small_count)
+                                  : fmt::format("Other ({} groups)", small_count)};
+  small_groups.role = Row::Role::kScreenOnly;
   SelfTime total{.name = kTracedTotal, .role = Row::Role::kSum, .is_group = false};
   for (const SelfTime& time : times) {
     total.baseline += time.baseline;
     total.candidate += time.candidate;
     if (!is_small(time)) continue;
-    rest.baseline += time.baseline;
-    rest.candidate += time.candidate;
+    small_groups.baseline += time.baseline;
+    small_groups.candidate += time.candidate;
   }
-  if (small_count >= 2) times.push_back(rest);
+  if (small_count >= 2) times.push_back(small_groups);
   times.push_back(total);
   const bool has_tracer = variants.HasTracer();
   if (has_tracer) {
