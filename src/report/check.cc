@@ -75,9 +75,9 @@ class CheckAssembler {
     result_.seconds = report_.run.schedule.seconds;
     result_.false_discovery_rate = limits_.false_discovery_rate;
     result_.require_conclusive = limits_.require_conclusive;
-    result_.where = report_.run.platform;
+    result_.machine = report_.run.platform;
     if (report_.run.device && report_.run.device->cores > 0)
-      result_.where += ", " + CountedText(report_.run.device->cores, "core");
+      result_.machine += ", " + CountedText(report_.run.device->cores, "core");
     result_.notes = report_.warnings;
     for (const ComparePair& pair : report_.run.pairs) AddPart(pair);
     MakeNamesUnique(result_.pairs);
@@ -505,7 +505,7 @@ class CheckAssembler {
     if (!result_.pairs.empty()) result_.decision = GateDecision::kPass;
     for (CheckPair& pair : result_.pairs) {
       if (!pair.items.empty() && pair.error.empty()) pair.decision = DecidePair(pair);
-      result_.error = result_.error || !pair.error.empty();
+      result_.has_error = result_.has_error || !pair.error.empty();
       result_.decision = CombineDecisions(result_.decision, pair.decision);
     }
   }

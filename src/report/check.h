@@ -226,19 +226,19 @@ struct CheckPair {
 
 struct CheckReport {
   std::string model_id;
-  std::string where;         // "linux-x86_64, 2 cores"; empty: not known
+  std::string machine;       // "linux-x86_64, 2 cores"; empty: not known
   std::string folder;        // the results directory; empty: two stored runs were compared
   std::string generated_at;  // time of the measurement, UTC, ISO 8601; empty: not known
   double seconds = 0;        // duration of the measurement; 0: not known
   GateDecision decision = GateDecision::kInconclusive;  // kFail if any pair failed, else kInconclusive if any
                                                         // pair is inconclusive
-  bool error = false;                                   // a pair could not be measured
+  bool has_error = false;                               // a pair could not be measured
   std::vector<CheckPair> pairs;
   std::vector<std::string> notes;
   double false_discovery_rate = 0.05;
   bool require_conclusive = false;
 
-  std::string_view Result() const { return ResultName(decision, error); }
+  std::string_view Result() const { return ResultName(decision, has_error); }
 
   static void Describe(auto& v) {
     using C = CheckReport;

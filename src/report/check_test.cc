@@ -298,7 +298,7 @@ TEST(Check, FailedExperimentsAreErrors) {
   Report report = MakeExample(0, 1);
   report.run.experiments[1].error = "the worker died";
   const CheckReport check = AssembleCheck(report, {});
-  EXPECT_TRUE(check.error);
+  EXPECT_TRUE(check.has_error);
   EXPECT_EQ(check.pairs[0].error, "on: the worker died");
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
 }

@@ -35,7 +35,7 @@ inline CheckReport MakeCheck() {
   check.generated_at = "2026-05-04T10:11:12Z";
   check.seconds = 8;
   check.decision = GateDecision::kFail;
-  check.error = true;
+  check.has_error = true;
   check.pairs = {MakeCheckPair("good", GateDecision::kPass, 0.001),
                  MakeCheckPair("slow | `one`", GateDecision::kFail, 0.1),
                  MakeCheckPair("open", GateDecision::kInconclusive, 0.02),

@@ -75,7 +75,7 @@ std::string ResultText(GateDecision decision);  // "PASS"
 Tone GetTone(GateDecision decision);
 inline Cell ResultCell(GateDecision decision) { return {ResultText(decision), GetTone(decision)}; }
 // A gate's headline: its result, then `text`: "FAIL: 1 of 3 comparisons exceeds a limit".
-Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text);
+Answer Headline(GateDecision decision, bool require_conclusive, bool has_error, const std::string& text);
 struct ResultCount {
   std::int64_t count;
   const char *singular, *plural;  // the verb phrase of the result: "fails", "fail"

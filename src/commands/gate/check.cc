@@ -112,7 +112,7 @@ void LimitToOneTrace(Config& config) {
 // True if an undecided item may be decided with this total number of launches. False if an experiment failed,
 // since every step would try it again.
 bool MoreLaunchesMayDecide(const CheckReport& check, double launches) {
-  if (check.error) return false;
+  if (check.has_error) return false;
   return std::ranges::any_of(check.pairs, [&](const CheckPair& pair) {
     return std::ranges::any_of(pair.items,
                                [&](const CheckItem& item) { return item.MayBeDecidedByLaunches(launches); });
@@ -364,7 +364,7 @@ int RunCheck(const CheckArguments& arguments) {
   ShowDocument(document, arguments.view, check, details);
   return ReportHistoryUpdates(
       {outcome.history_update}, arguments.options.history.file,
-      static_cast<int>(GateExitCode(check.decision, check.require_conclusive, check.error)));
+      static_cast<int>(GateExitCode(check.decision, check.require_conclusive, check.has_error)));
 }
 
 }  // namespace

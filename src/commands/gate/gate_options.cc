@@ -88,8 +88,8 @@ double ParsePositivePercentage(const char* option, const std::string& text) {
       .Remedy(fmt::format("give one, such as `{} 2%`", option));
 }
 
-ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error) {
-  if (IsGateError(decision, error)) return ExitCode::kDeviceFailed;
+ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool has_error) {
+  if (IsGateError(decision, has_error)) return ExitCode::kDeviceFailed;
   if (decision == GateDecision::kPass) return ExitCode::kDone;
   return RequireConclusive(decision, require_conclusive) == GateDecision::kFail ? ExitCode::kCheckFailed
                                                                                 : ExitCode::kInconclusive;

@@ -36,7 +36,7 @@ double ParsePositivePercentage(const char* option, const std::string& text);
 
 // Returns the exit code of a gate. With `error`, something could not be measured, but a failed check takes
 // precedence.
-ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error = false);
+ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool has_error = false);
 
 // Checks the program, writes the files, shows the result, and returns the exit code.
 int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view);

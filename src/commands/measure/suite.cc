@@ -550,7 +550,7 @@ int ShowSuiteResult(const SuiteReport& suite, const SuiteArguments& arguments, c
   const show::Document document = show::MakeSuiteDocument(suite);
   files.Write(show::MakeTestSuite(suite), document);
   ShowSuite(suite, document, arguments.view);
-  return static_cast<int>(GateExitCode(suite.decision, suite.require_conclusive, suite.error));
+  return static_cast<int>(GateExitCode(suite.decision, suite.require_conclusive, suite.has_error));
 }
 
 int RunSuiteCommand(const SuiteArguments& arguments) {

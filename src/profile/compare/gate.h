@@ -35,15 +35,15 @@ constexpr GateDecision RequireConclusive(GateDecision decision, bool require_con
   return require_conclusive && decision == GateDecision::kInconclusive ? GateDecision::kFail : decision;
 }
 
-// Returns whether the gate's result is an error. `error` is true if a claim could not be measured; a failure
-// has priority over an error.
-constexpr bool IsGateError(GateDecision decision, bool error) {
-  return error && decision != GateDecision::kFail;
+// Returns whether the gate's result is an error. `has_error` is true if a claim could not be measured. A
+// failure has priority over an error.
+constexpr bool IsGateError(GateDecision decision, bool has_error) {
+  return has_error && decision != GateDecision::kFail;
 }
 
 inline constexpr std::string_view kGateResults = "pass|fail|inconclusive|error";
-constexpr std::string_view ResultName(GateDecision decision, bool error) {
-  return IsGateError(decision, error) ? "error" : GetName(decision);
+constexpr std::string_view ResultName(GateDecision decision, bool has_error) {
+  return IsGateError(decision, has_error) ? "error" : GetName(decision);
 }
 
 struct GateVerdict {

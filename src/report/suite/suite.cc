@@ -162,11 +162,11 @@ void DecideSuiteGate(SuiteReport& suite) {
   bool any = false;
   for (const SuiteCellReport& cell : suite.cells) {
     any = any || !cell.pairs.empty();
-    suite.error = suite.error || cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty();
+    suite.has_error = suite.has_error || cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty();
     for (const SuitePair& pair : cell.pairs) decision = CombineDecisions(decision, pair.gate.decision);
   }
   for (const SuiteConfirmation& confirmation : suite.confirmations)
-    suite.error = suite.error || confirmation.cell.status != SuiteCellStatus::kMeasured;
+    suite.has_error = suite.has_error || confirmation.cell.status != SuiteCellStatus::kMeasured;
   if (suite.limit) suite.decision = any ? decision : GateDecision::kInconclusive;
 }
 

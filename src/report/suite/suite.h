@@ -259,9 +259,9 @@ struct SuiteReport {
   double false_discovery_rate = 0.05;
   bool require_conclusive = false;
   GateDecision decision = GateDecision::kPass;  // decision over the pairs; kPass without a limit
-  bool error = false;                           // a cell failed or was skipped
+  bool has_error = false;                       // a cell failed or was skipped
 
-  std::string_view Result() const { return ResultName(decision, error); }
+  std::string_view Result() const { return ResultName(decision, has_error); }
   std::size_t Count(SuiteCellStatus status) const {
     return static_cast<std::size_t>(std::ranges::count(cells, status, &SuiteCellReport::status));
   }

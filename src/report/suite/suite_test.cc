@@ -141,7 +141,7 @@ TEST(SuiteReport, MissingCellsAreErrors) {
   EXPECT_EQ(suite.cells[1].pairs[0].gate.decision, GateDecision::kInconclusive);
   EXPECT_EQ(suite.variants[0].ratios, 0);
   EXPECT_FALSE(suite.variants[0].ratio.has_value());
-  EXPECT_TRUE(suite.error);
+  EXPECT_TRUE(suite.has_error);
   EXPECT_EQ(suite.Result(), "error");
 }
 

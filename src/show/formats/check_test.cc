@@ -64,7 +64,7 @@ TEST(CheckWording, Conclusions) {
             "comparisons could not be decided");
   check.pairs.resize(1);
   check.decision = GateDecision::kPass;
-  check.error = false;
+  check.has_error = false;
   EXPECT_EQ(CheckHeadline(check), "PASS: 1 of 1 comparison is within its limits");
   check.pairs = {MakeCheckPair("open", GateDecision::kInconclusive, 0.02)};
   check.decision = GateDecision::kInconclusive;

@@ -266,8 +266,8 @@ std::string ResultText(GateDecision decision) {
   return text;
 }
 
-Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text) {
-  if (IsGateError(decision, error)) return {"ERROR: " + text, "", Tone::kBad};
+Answer Headline(GateDecision decision, bool require_conclusive, bool has_error, const std::string& text) {
+  if (IsGateError(decision, has_error)) return {"ERROR: " + text, "", Tone::kBad};
   const GateDecision effective_decision = RequireConclusive(decision, require_conclusive);
   return {ResultText(effective_decision) + ": " + text, "", GetTone(effective_decision)};
 }
@@ -296,13 +296,13 @@ void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Ca
 
 Document MakeCheckDocument(const CheckReport& check) {
   Document document{.title = "etprof check", .section_kind = "pair"};
-  for (const std::string& fact : {check.model_id, check.where}) {
+  for (const std::string& fact : {check.model_id, check.machine}) {
     if (!fact.empty()) document.facts.push_back(fact);
   }
   if (check.seconds > 0) document.facts.push_back(fmt::format("{:.3g} s", check.seconds));
   document.answers_last = true;
   document.answers = {
-      Headline(check.decision, check.require_conclusive, check.error, ComparisonsText(check))};
+      Headline(check.decision, check.require_conclusive, check.has_error, ComparisonsText(check))};
   for (const CheckPair& pair : check.pairs) document.sections.push_back(MakeCheckSection(pair));
   if (check.pairs.empty()) document.sections.push_back({"", {MakeChecksTable(CheckPair(), true)}});
   document.notes = MakeNoteList(check.notes);
@@ -318,7 +318,7 @@ TestSuite MakeTestSuite(const CheckReport& check) {
                   .subject = check.model_id,
                   .timestamp = check.generated_at,
                   .seconds = check.seconds,
-                  .properties = {{"device", check.where},
+                  .properties = {{"device", check.machine},
                                  {"run_directory", check.folder},
                                  {"false_discovery", fmt::format("{:g}", check.false_discovery_rate)}}};
   for (const CheckPair& pair : check.pairs)

@@ -92,8 +92,8 @@ class SuiteDocument {
     }
     if (!verdicts.empty()) text += fmt::format("; {}", fmt::join(verdicts, ", "));
     if (suite_.limit && verdicts.empty()) text += "; there are no variants to compare";
-    if (!suite_.limit) return {text, "", suite_.error ? Tone::kBad : Tone::kPlain};
-    return Headline(suite_.decision, suite_.require_conclusive, suite_.error, text);
+    if (!suite_.limit) return {text, "", suite_.has_error ? Tone::kBad : Tone::kPlain};
+    return Headline(suite_.decision, suite_.require_conclusive, suite_.has_error, text);
   }
 
  private:
@@ -308,38 +308,38 @@ class SuiteDocument {
 
   // One row for each way to run a program.
   Table MakeSettingsTable() const {
-    struct SettingOfCell {
+    struct CellSetting {
       const SuiteCellReport& cell;
       const SuiteSetting& setting;
     };
-    std::vector<SettingOfCell> all;
+    std::vector<CellSetting> all;
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuiteSetting& setting : cell.settings) all.push_back({cell, setting});
     }
     Table table{.id = "settings"};
-    table.Fill<SettingOfCell>(
-        {{Left("model").KeepsDifference(), [](const SettingOfCell& row) { return Cell(row.cell.model); }},
-         {Left("dtype", "type"), [](const SettingOfCell& row) { return Cell(row.cell.dtype); }},
-         {Left("device").WithDropPriority(3), [](const SettingOfCell& row) { return Cell(row.cell.device); }},
-         {Left("setting"), [](const SettingOfCell& row) { return Cell(row.setting.label); }},
+    table.Fill<CellSetting>(
+        {{Left("model").KeepsDifference(), [](const CellSetting& row) { return Cell(row.cell.model); }},
+         {Left("dtype", "type"), [](const CellSetting& row) { return Cell(row.cell.dtype); }},
+         {Left("device").WithDropPriority(3), [](const CellSetting& row) { return Cell(row.cell.device); }},
+         {Left("setting"), [](const CellSetting& row) { return Cell(row.setting.label); }},
          {Right("latency"),
-          [](const SettingOfCell& row) {
+          [](const CellSetting& row) {
             if (row.setting.latency_ns) return Cell(Time{*row.setting.latency_ns});
             return row.cell.status == SuiteCellStatus::kMeasured ? VerdictCell(stats::Verdict::kContended)
                                                                  : StatusCell(row.cell);
           }},
          {Right("interval").WithDropPriority(4),
-          [](const SettingOfCell& row) { return IntervalCell(row.setting.interval); }},
-         {Right("sqnr_db", "SQNR, dB"), [](const SettingOfCell& row) { return SqnrCell(row.setting); }},
+          [](const CellSetting& row) { return IntervalCell(row.setting.interval); }},
+         {Right("sqnr_db", "SQNR, dB"), [](const CellSetting& row) { return SqnrCell(row.setting); }},
          {Right("peak_memory", "peak memory").WithDropPriority(5),
-          [](const SettingOfCell& row) { return OptionalCell<Size>(row.setting.peak_memory); }},
+          [](const CellSetting& row) { return OptionalCell<Size>(row.setting.peak_memory); }},
          {Right("load").WithDropPriority(2),
-          [](const SettingOfCell& row) { return OptionalCell<Time>(row.setting.load_ns); }},
+          [](const CellSetting& row) { return OptionalCell<Time>(row.setting.load_ns); }},
          {Right("load_interval", "interval").WithDropPriority(1).WithVisibility(Visibility::kPage),
-          [](const SettingOfCell& row) { return IntervalCell(row.setting.load_interval); }},
-         {Left("frontier").NeverDropped(), [](const SettingOfCell& row) { return PlaceCell(row.setting); }},
+          [](const CellSetting& row) { return IntervalCell(row.setting.load_interval); }},
+         {Left("frontier").NeverDropped(), [](const CellSetting& row) { return PlaceCell(row.setting); }},
          {Left("dominated_by", "dominated by").WithDropPriority(1).WithVisibility(Visibility::kPage),
-          [](const SettingOfCell& row) { return Cell(row.setting.dominated_by); }}},
+          [](const CellSetting& row) { return Cell(row.setting.dominated_by); }}},
         all);
     return table;
   }
@@ -368,15 +368,15 @@ class SuiteDocument {
                             Left("device").WithDropPriority(1), Right("self", "self time"),
                             Right("share", "% of total")},
                 .screen_rows = kScreenSuiteOperators};
-    struct OperatorOfCell {
+    struct CellOperator {
       const SuiteCellReport* cell;
       const SuiteOperator* op;
     };
-    std::vector<OperatorOfCell> all;
+    std::vector<CellOperator> all;
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuiteOperator& op : cell.operators) all.push_back({&cell, &op});
     }
-    std::ranges::stable_sort(all, std::greater(), [](const OperatorOfCell& row) { return row.op->self_ns; });
+    std::ranges::stable_sort(all, std::greater(), [](const CellOperator& row) { return row.op->self_ns; });
     if (all.size() > kMaxSuiteOperators) all.resize(kMaxSuiteOperators);
     for (const auto& [cell, op] : all) {
       table.AddRow(op->name, cell->model, cell->dtype, cell->device,
