@@ -91,7 +91,7 @@ class EventQueue : public PythonProgress {
   void State(std::size_t device, const std::string& text) override {
     Push({.kind = Event::Kind::kState, .device = device, .text = text});
   }
-  Progress* ProgressOfDevice(std::size_t device) override {
+  Progress* GetDeviceProgress(std::size_t device) override {
     const std::scoped_lock lock(mutex_);
     return &device_progress_.try_emplace(device, *this, device).first->second;
   }

@@ -252,10 +252,10 @@ RecordedRun MakeHistoryRun(const Report& report, const RecordOptions& options) {
       continue;
     }
     HistoryResult result;
-    const bool main_model = data.model.empty() || data.model == run.model;
-    result.series = {main_model && !options.model.empty() ? options.model
-                     : data.model.empty()                 ? run.model_id
-                                                          : data.model.stem().string(),
+    const bool is_main_model = data.model.empty() || data.model == run.model;
+    result.series = {is_main_model && !options.model.empty() ? options.model
+                     : data.model.empty()                    ? run.model_id
+                                                             : data.model.stem().string(),
                      run.method,
                      data.name,
                      data.threads,

@@ -40,7 +40,7 @@ Document MakePeaksDocument(const protocol::Peaks& peaks, const std::string& devi
 // The results of one or several models on several devices. The headings are those of the SME2 profiling kit.
 Document MakeDeviceComparisonDocument(const DevicesReport& report);
 // CPU features as seen by the device's runners, else as reported by its system: "sme2 sme i8mm ...".
-std::vector<std::string> FeaturesOfRun(const Report& run);
+std::vector<std::string> GetFeatures(const Report& run);
 // The differences that comparisons between devices, or between runs of one device, cannot exclude.
 std::string UnpairedText(std::size_t distinct_devices);
 

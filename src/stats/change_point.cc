@@ -148,7 +148,7 @@ class Finder {
     for (RunValue& value : values_) value.weight *= static_cast<double>(values_.size()) / sum;
   }
 
-  bool MaySplit(std::size_t at) const { return groups_[at - 1] != groups_[at]; }
+  bool MaySplit(std::size_t middle) const { return groups_[middle - 1] != groups_[middle]; }
 
   struct WeightedMean {
     double weights = 0, mean = 0;
@@ -296,20 +296,21 @@ class Finder {
   double ComputeMean(std::size_t from, std::size_t to) const {
     return ComputeWeightedMean(std::span(values_).subspan(from, to - from)).mean;
   }
-  double StepSize(std::size_t from, std::size_t at, std::size_t to) const {
-    return ComputeMean(at, to) - ComputeMean(from, at);
+  double StepSize(std::size_t from, std::size_t middle, std::size_t to) const {
+    return ComputeMean(middle, to) - ComputeMean(from, middle);
   }
 
-  void WidenSize(LevelChange& change, std::size_t from, std::size_t at, std::size_t to) const {
-    if (at - from < kMinSegmentRuns || to - at < kMinSegmentRuns || to - from < 3) return;
+  void WidenSize(LevelChange& change, std::size_t from, std::size_t middle, std::size_t to) const {
+    if (middle - from < kMinSegmentRuns || to - middle < kMinSegmentRuns || to - from < 3) return;
     const std::span<const RunValue> runs(values_.data() + from, to - from);
-    const double squares = SumOfSquares(runs.first(at - from)) + SumOfSquares(runs.subspan(at - from));
+    const double squares =
+        SumOfSquares(runs.first(middle - from)) + SumOfSquares(runs.subspan(middle - from));
     const auto degrees_of_freedom = static_cast<double>(to - from - 2);
     const double error = std::sqrt(squares / degrees_of_freedom *
-                                   (1 / ComputeWeightedMean(runs.first(at - from)).weights +
-                                    1 / ComputeWeightedMean(runs.subspan(at - from)).weights));
+                                   (1 / ComputeWeightedMean(runs.first(middle - from)).weights +
+                                    1 / ComputeWeightedMean(runs.subspan(middle - from)).weights));
     const double half_width = error == 0 ? 0 : CriticalValue(options_.confidence, degrees_of_freedom) * error;
-    const double size = StepSize(from, at, to);
+    const double size = StepSize(from, middle, to);
     const bool is_first = change.log_low == 0 && change.log_high == 0;
     change.log_low = is_first ? size - half_width : std::min(change.log_low, size - half_width);
     change.log_high = is_first ? size + half_width : std::max(change.log_high, size + half_width);

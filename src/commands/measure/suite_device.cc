@@ -217,7 +217,7 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds,
   std::string problem;
   try {
     MeasureOptions measure;
-    measure.progress = progress_.ProgressOfDevice(device_index_);
+    measure.progress = progress_.GetDeviceProgress(device_index_);
     measure.check_load = !extending || config.wait_minutes > 0;
     CheckExternalData(config);
     const RunData run = MeasureConfig(config, lock, request, progress_, measure);

@@ -253,7 +253,7 @@ class ParallelMeasurement {
     const auto modified_before = LastWriteTime(manifest);
     try {
       MeasureOptions options;
-      options.progress = progress_.ProgressOfDevice(i);
+      options.progress = progress_.GetDeviceProgress(i);
       DeviceLock lock(device, description_, progress_, i);
       state.run = MeasureConfig(state.config, lock, request_, progress_, options);
       state.measured = true;
@@ -412,7 +412,7 @@ RunData MeasureConfig(Config& config, DeviceLock& lock, const MeasureRequest& re
   options.watch = request.watch;
   options.values = request.values;
   options.interrupted = [&progress] { return progress.Interrupted(); };
-  if (options.progress == nullptr) options.progress = progress.ProgressOfDevice(0);
+  if (options.progress == nullptr) options.progress = progress.GetDeviceProgress(0);
   options.etprof_version = ETPROF_VERSION;
   options.wait_for_device_seconds = request.wait_seconds;
   options.acquire_device = [&lock] { lock.Acquire(); };

@@ -131,9 +131,9 @@ void AddRunner(std::vector<Check>& checks) {
     }
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
-    const std::string where = error.file().empty() ? "" : error.file() + ": ";
+    const std::string location = error.file().empty() ? "" : error.file() + ": ";
     checks.push_back(
-        Missing(name, where + error.problem(), error.remedy().empty() ? kBootstrap : error.remedy()));
+        Missing(name, location + error.problem(), error.remedy().empty() ? kBootstrap : error.remedy()));
   }
 }
 

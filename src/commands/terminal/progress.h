@@ -24,7 +24,7 @@ class WorkflowProgress {
   // null if it is not displayed.
   virtual void State(std::size_t, const std::string&) {}
   virtual void Message(std::size_t, const std::string& text) { Message(text); }
-  virtual Progress* ProgressOfDevice(std::size_t) { return nullptr; }
+  virtual Progress* GetDeviceProgress(std::size_t) { return nullptr; }
 
   // Throws Error (kInterrupted, with `message`) if the workflow is to stop.
   void StopWhenInterrupted(const std::string& message = "interrupted") const {

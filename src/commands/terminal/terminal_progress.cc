@@ -85,7 +85,7 @@ std::string TimeText(const ProgressUpdate& update) {
 
 ScreenSize StderrSize() {
   ScreenSize screen;
-  screen.terminal = SupportsEscapeSequences(STDERR_FILENO);
+  screen.is_terminal = SupportsEscapeSequences(STDERR_FILENO);
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
     screen.columns = size.ws_col;
@@ -148,7 +148,7 @@ TerminalProgress::TerminalProgress(std::vector<std::string> devices, WriteFuncti
     : devices_(devices.empty() ? std::vector<std::string>{""} : std::move(devices)),
       write_(std::move(write)),
       screen_(std::move(screen)),
-      terminal_(screen_().terminal),
+      terminal_(screen_().is_terminal),
       last_drawn_(std::chrono::steady_clock::now() - std::chrono::hours(1)) {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     lines_.push_back({"", last_drawn_, last_drawn_});

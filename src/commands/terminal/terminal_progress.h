@@ -19,7 +19,7 @@ std::string ProgressText(const ProgressUpdate& update, int width);
 
 // The size of stderr, and whether it is a terminal on which lines can be redrawn.
 struct ScreenSize {
-  bool terminal = false;
+  bool is_terminal = false;
   int columns = 80, rows = 24;
 };
 ScreenSize StderrSize();
@@ -55,7 +55,7 @@ class TerminalProgress : public WorkflowProgress {
   void State(std::size_t device, const std::string& text) override;
   // Prefixes the text with the device's name, unless the text begins with the name.
   void Message(std::size_t device, const std::string& text) override;
-  Progress* ProgressOfDevice(std::size_t device) override { return device_progresses_.at(device).get(); }
+  Progress* GetDeviceProgress(std::size_t device) override { return device_progresses_.at(device).get(); }
 
  private:
   class DeviceProgress;

@@ -63,12 +63,12 @@ TEST(TerminalProgress, TerminalHasOneLinePerDevice) {
     TerminalProgress progress({"local", "ssh:board"}, screen.Writer(), screen.Size());
     progress.State(0, "connecting");
     progress.State(1, "connecting");
-    progress.ProgressOfDevice(0)->Update(FinishedLaunch(3));
+    progress.GetDeviceProgress(0)->Update(FinishedLaunch(3));
     EXPECT_THAT(LinesOnTerminal(screen.written),
                 testing::ElementsAre("local      launch 3 (next check at 10) · 0 s of 60 s max",
                                      "ssh:board  connecting"));
-    progress.ProgressOfDevice(1)->Message("the connection was lost");
-    progress.ProgressOfDevice(1)->Update(FinishedLaunch(4));
+    progress.GetDeviceProgress(1)->Message("the connection was lost");
+    progress.GetDeviceProgress(1)->Update(FinishedLaunch(4));
     ExpectGolden("commands/progress_on_terminal", LinesOnTerminal(screen.written));
   }
   // Progress is erased, messages stay.
@@ -79,7 +79,7 @@ TEST(TerminalProgress, FitsTheTerminal) {
   Screen screen{{true, 12, 3}, ""};
   TerminalProgress progress({"local", "ssh:a-very-long-name", "adb:c", "adb:d"}, screen.Writer(),
                             screen.Size());
-  for (std::size_t i = 0; i < 4; ++i) progress.ProgressOfDevice(i)->Update(FinishedLaunch(1));
+  for (std::size_t i = 0; i < 4; ++i) progress.GetDeviceProgress(i)->Update(FinishedLaunch(1));
   const std::vector<std::string> shown = LinesOnTerminal(screen.written);
   EXPECT_EQ(shown.size(), 2u);
   for (const std::string& line : shown) EXPECT_LT(line.size(), 12u) << line;
@@ -99,11 +99,11 @@ std::string WriteWithinInterval(const std::vector<std::string>& devices,
 
 TEST(TerminalProgress, AppendsLinesWithNamesWithoutATerminal) {
   const std::string written = WriteWithinInterval({"local", "ssh:board"}, [](TerminalProgress& progress) {
-    progress.ProgressOfDevice(0)->Update(FinishedLaunch(1));
-    progress.ProgressOfDevice(0)->Update(FinishedLaunch(2));  // within five seconds
-    progress.ProgressOfDevice(1)->Update(FinishedLaunch(1));  // a different device
-    progress.ProgressOfDevice(1)->Message("ssh:board: pushing model.pte");
-    progress.ProgressOfDevice(1)->Message("worse\x1b[2J");
+    progress.GetDeviceProgress(0)->Update(FinishedLaunch(1));
+    progress.GetDeviceProgress(0)->Update(FinishedLaunch(2));  // within five seconds
+    progress.GetDeviceProgress(1)->Update(FinishedLaunch(1));  // a different device
+    progress.GetDeviceProgress(1)->Message("ssh:board: pushing model.pte");
+    progress.GetDeviceProgress(1)->Message("worse\x1b[2J");
   });
   ExpectGolden("commands/progress_without_terminal", written);
 }
@@ -123,7 +123,7 @@ TEST(TerminalProgress, LinesOfThreadsStaySeparate) {
   std::vector<std::thread> threads;
   for (std::size_t device = 0; device < 3; ++device) {
     threads.emplace_back([&, device] {
-      for (int i = 0; i < 200; ++i) progress.ProgressOfDevice(device)->Message("xxxxxxxxxxxxxxxxxxxxxxxx");
+      for (int i = 0; i < 200; ++i) progress.GetDeviceProgress(device)->Message("xxxxxxxxxxxxxxxxxxxxxxxx");
     });
   }
   for (std::thread& thread : threads) thread.join();

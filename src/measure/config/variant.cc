@@ -256,11 +256,12 @@ Config MakeProfileConfig(const ExperimentConfig& base_experiment, const std::vec
     variant_experiments.push_back(std::move(experiment));
   }
   // The tables show the baseline first.
-  const bool base_last = variants.size() == 1 && variants[0].isa && !HiddenFeatures(*variants[0].isa).empty();
-  if (!base_last) config.experiments.push_back(labeled_base);
+  const bool is_base_last =
+      variants.size() == 1 && variants[0].isa && !HiddenFeatures(*variants[0].isa).empty();
+  if (!is_base_last) config.experiments.push_back(labeled_base);
   for (ExperimentConfig& experiment : variant_experiments)
     config.experiments.push_back(std::move(experiment));
-  if (base_last) config.experiments.push_back(labeled_base);
+  if (is_base_last) config.experiments.push_back(labeled_base);
   return config;
 }
 

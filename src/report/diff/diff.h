@@ -68,7 +68,7 @@ struct MethodDiff {
     double ns = 0;  // Method::execute
     // Time of unchanged operators of both programs, overheads, and operators that XNNPACK inserted. Together
     // with the times of `operators`, it adds up to the total.
-    double rest_ns = 0;
+    double unlisted_ns = 0;
   };
   std::optional<Time> baseline, candidate;  // absent: not measured
 };

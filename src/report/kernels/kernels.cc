@@ -143,11 +143,11 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
 
 void CompareSme2OffWithOn(KernelReport& report) {
   if (report.views.size() != 2) return;
-  for (const std::size_t off : {std::size_t{0}, std::size_t{1}}) {
-    const std::string a = Lower(report.views[off].label), b = Lower(report.views[1 - off].label);
+  for (const std::size_t off_view : {std::size_t{0}, std::size_t{1}}) {
+    const std::string a = Lower(report.views[off_view].label), b = Lower(report.views[1 - off_view].label);
     if (a.find("off") != std::string::npos && b.find("off") == std::string::npos &&
         b.find("on") != std::string::npos)
-      report.comparison = CompareKernels(report.views, off, 1 - off);
+      report.comparison = CompareKernels(report.views, off_view, 1 - off_view);
   }
 }
 

@@ -406,9 +406,9 @@ void AddMatrixKernels(Report& report) {
 }  // namespace
 
 Nanoseconds ReportExperiment::NonOperatorTotal() const {
-  Nanoseconds rest = groups.total;
-  for (const OperatorRow& row : operators) rest -= row.total_self;
-  return rest;
+  Nanoseconds non_operator_total = groups.total;
+  for (const OperatorRow& row : operators) non_operator_total -= row.total_self;
+  return non_operator_total;
 }
 
 const ExperimentData& ReportExperiment::Data(const Report& report) const {

@@ -131,7 +131,7 @@ finding::ConfinedOperators FindConfined(std::vector<finding::OperatorShift> shif
   std::ranges::stable_sort(shifts, std::ranges::greater(), [sign](const finding::OperatorShift& shift) {
     return sign * (shift.after_ns - shift.before_ns);
   });
-  constexpr double kMaxRestChange = 0.2;     // fraction of the total relative change
+  constexpr double kMaxOtherChange = 0.2;    // fraction of the total relative change
   constexpr double kMaxConfinedShare = 0.5;  // fraction of the time before the change
   const double change = std::fabs(after - before) / before;
   double rest_before = before, rest_after = after;
@@ -139,7 +139,7 @@ finding::ConfinedOperators FindConfined(std::vector<finding::OperatorShift> shif
     rest_before -= shifts[count].before_ns;
     rest_after -= shifts[count].after_ns;
     if (rest_before < (1 - kMaxConfinedShare) * before) return {};
-    if (std::fabs(rest_after - rest_before) < kMaxRestChange * change * rest_before) {
+    if (std::fabs(rest_after - rest_before) < kMaxOtherChange * change * rest_before) {
       shifts.resize(count + 1);
       return shifts;
     }

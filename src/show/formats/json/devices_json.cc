@@ -40,7 +40,7 @@ struct DeviceJson {
     v("cpu_model", &DeviceProperties::cpu_model, kTextOrNull.WithMeaning("as the system calls it"));
     v("cores", [](J json) { return json.source.cores > 0 ? std::optional(json.source.cores) : std::nullopt; },
       {.meaning = "CPUs online", .min = 1});
-    v("features", [](J json) { return show::FeaturesOfRun(json.report.runs[json.index]); },
+    v("features", [](J json) { return show::GetFeatures(json.report.runs[json.index]); },
       {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
     v("governor", [](J json) { return GovernorText(json.Run().device); },
       {.meaning = "of the CPUs' frequencies", .or_null = true, .non_empty = true});
@@ -65,8 +65,8 @@ struct GroupJson {
     return static_cast<double>(row.total) / static_cast<double>(experiment.groups.runs);
   }
   std::optional<double> Share() const {
-    const double whole = experiment.MeanExecute().value_or(0);
-    return whole > 0 ? std::optional(Mean() / whole) : std::nullopt;
+    const double execute_ns = experiment.MeanExecute().value_or(0);
+    return execute_ns > 0 ? std::optional(Mean() / execute_ns) : std::nullopt;
   }
 
   static constexpr const char* kSchemaName = "group";

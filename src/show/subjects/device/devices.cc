@@ -81,17 +81,17 @@ std::string MakeTitle(const DevicesReport& report) {
 void AddAnswers(const DevicesReport& report, const ModelSection& model, std::vector<Answer>& answers) {
   for (std::size_t device = 0; device < model.devices.size(); ++device) {
     const Report& run = GetRun(report, model, device);
-    const std::string where = ModelPrefix(report, model) + ColumnTitle(model.devices[device]) + ", ";
+    const std::string prefix = ModelPrefix(report, model) + ColumnTitle(model.devices[device]) + ", ";
     for (const ReportComparison& pair : run.comparisons) {
       const TimeComparison& latency = pair.comparison.latency;
-      answers.push_back({where + pair.comparison.candidate_label + ": " +
+      answers.push_back({prefix + pair.comparison.candidate_label + ": " +
                              VerdictWithBaseline(latency, pair.comparison.baseline_label),
                          ConfidenceText(latency), GetTone(Speedup{latency})});
     }
     if (!run.comparisons.empty()) continue;
     for (const ReportExperiment& experiment : run.experiments)
       answers.push_back(
-          {FormatText("{}{}: {}", where, experiment.label, OptionalCell<Duration>(experiment.latency.p50)),
+          {FormatText("{}{}: {}", prefix, experiment.label, OptionalCell<Duration>(experiment.latency.p50)),
            ""});
   }
 }
@@ -104,7 +104,7 @@ Section MakeDevicesSection(const DevicesReport& report) {
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const Report& run = report.runs[i];
     table.AddRow(report.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform, CpuText(run),
-                 fmt::format("{}", fmt::join(FeaturesOfRun(run), " ")), GovernorText(run.run.device),
+                 fmt::format("{}", fmt::join(GetFeatures(run), " ")), GovernorText(run.run.device),
                  SystemText(run));
   }
   return {"Devices", {std::move(table)}};
@@ -288,7 +288,7 @@ Document MakeDeviceComparisonDocument(const DevicesReport& report) {
   return document;
 }
 
-std::vector<std::string> FeaturesOfRun(const Report& run) {
+std::vector<std::string> GetFeatures(const Report& run) {
   for (const ExperimentData& data : run.run.experiments) {
     if (!data.isa_state || data.isa_state->detected.empty()) continue;
     const std::vector<std::string>& detected = data.isa_state->detected;
