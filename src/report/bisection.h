@@ -39,7 +39,7 @@ struct Bisection {
   std::vector<std::string> suspects;        // "1f0c83aa90e1 subject"; one entry if kFound
   std::optional<double> growth, low, high;  // growth of the bad version relative to the good one
 
-  std::size_t Measured() const {
+  std::size_t CountMeasured() const {
     return static_cast<std::size_t>(std::ranges::count(steps, true, &BisectionStep::measured));
   }
 };

@@ -34,25 +34,25 @@ struct DoctorGroup {
   std::string name, title;
   std::vector<DoctorCheck> checks;
   // Returns whether nothing is missing.
-  bool Ready() const {
+  bool IsReady() const {
     return std::ranges::find(checks, DoctorCheck::State::kMissing, &DoctorCheck::state) == checks.end();
   }
 
   static void Describe(auto& v) {
     v("name", &DoctorGroup::name, {.meaning = "for programs: \"measure\""});
     v("title", &DoctorGroup::title, {.meaning = "for people: the commands"});
-    v("ready", &DoctorGroup::Ready, {.meaning = "nothing is missing"});
+    v("ready", &DoctorGroup::IsReady, {.meaning = "nothing is missing"});
     v("checks", &DoctorGroup::checks, {.meaning = "one for each thing that they need"});
   }
 };
 
 struct DoctorReport {
   std::vector<DoctorGroup> groups;  // the first group contains the requirements for measuring on this machine
-  bool Ready() const { return groups.front().Ready(); }
+  bool IsReady() const { return groups.front().IsReady(); }
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
-    v("ready", &DoctorReport::Ready, {.meaning = "for measuring on this machine"});
+    v("ready", &DoctorReport::IsReady, {.meaning = "for measuring on this machine"});
     v("groups", &DoctorReport::groups, {.meaning = "of commands", .non_empty = true});
   }
 };

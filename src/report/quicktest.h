@@ -38,7 +38,7 @@ struct QuickTestResult {
   bool interrupted = false;
 
   // The step that failed; null: no step failed.
-  const QuickTestStep* Failed() const {
+  const QuickTestStep* FindFailedStep() const {
     const auto failed = std::ranges::find(steps, QuickTestStep::State::kFailed, &QuickTestStep::state);
     return failed == steps.end() ? nullptr : &*failed;
   }
@@ -53,7 +53,7 @@ struct QuickTestResult {
   }
   int exit_code() const {
     if (interrupted) return static_cast<int>(ExitCode::kInterrupted);
-    return Failed() != nullptr ? Failed()->exit_code : static_cast<int>(ExitCode::kDone);
+    return FindFailedStep() != nullptr ? FindFailedStep()->exit_code : static_cast<int>(ExitCode::kDone);
   }
 
   static void Describe(auto& v) {

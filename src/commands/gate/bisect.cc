@@ -152,7 +152,7 @@ class BisectionRun {
     try {
       return FindCommit();
     } catch (const Error& error) {
-      if (error.exit_code() != ExitCode::kInterrupted || bisection_.Measured() == 0) throw;
+      if (error.exit_code() != ExitCode::kInterrupted || bisection_.CountMeasured() == 0) throw;
       throw Error(ExitCode::kInterrupted, "interrupted")
           .Remedy(fmt::format("repeat the command with `--resume`; the measured steps are in `{}`",
                               folder_.string()));

@@ -16,10 +16,11 @@ namespace {
 bool LadderFailed(const Ladder& ladder) {
   const std::size_t top = ladder.levels.size() - 1;
   std::size_t measured_levels = 0;
-  for (std::size_t level = 0; level <= top; ++level) measured_levels += ladder.Measured({level, 0}) ? 1U : 0U;
+  for (std::size_t level = 0; level <= top; ++level)
+    measured_levels += ladder.IsMeasured({level, 0}) ? 1U : 0U;
   bool full_level_failed = false;
   for (std::size_t thread_index = 0; thread_index < ladder.threads.size(); ++thread_index)
-    full_level_failed = full_level_failed || !ladder.Measured({top, thread_index});
+    full_level_failed = full_level_failed || !ladder.IsMeasured({top, thread_index});
   return full_level_failed || measured_levels < 2;
 }
 

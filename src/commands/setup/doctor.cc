@@ -399,7 +399,7 @@ namespace {
 int RunDoctor(const View& view) {
   const DoctorReport report = MakeDoctorReport();
   ShowDocument(show::MakeDoctorDocument(report), view, report);
-  return static_cast<int>(report.Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
+  return static_cast<int>(report.IsReady() ? ExitCode::kDone : ExitCode::kDeviceFailed);
 }
 
 }  // namespace

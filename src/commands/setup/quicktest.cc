@@ -130,7 +130,7 @@ std::string QuickTest::Export() {
     return "not exported: " + RelativePath(model_);
   }
   const DoctorGroup requirements = CheckExportRequirements();
-  if (!requirements.Ready()) {
+  if (!requirements.IsReady()) {
     const auto missing =
         std::ranges::find(requirements.checks, DoctorCheck::State::kMissing, &DoctorCheck::state);
     model_ = StoredModel();

@@ -65,7 +65,7 @@ TEST_F(VitalsReaderTest, ReadsRepeatedlyThroughOneShell) {
   EXPECT_EQ(first->sources, "z0 c0 ");
   ASSERT_EQ(first->clocks.size(), 1U);  // the two policies have equal values
   EXPECT_EQ(first->clocks[0].cpus, (std::vector<int>{0, 1, 2, 3, 4, 5}));
-  EXPECT_FALSE(first->clocks[0].Capped());
+  EXPECT_FALSE(first->clocks[0].IsCapped());
   ASSERT_EQ(first->cooling.size(), 1U);
 
   Write("devices/system/cpu/cpufreq/policy4/scaling_max_freq", "1800000");
@@ -76,7 +76,7 @@ TEST_F(VitalsReaderTest, ReadsRepeatedlyThroughOneShell) {
   ASSERT_TRUE(second);
   EXPECT_EQ(second->HottestCelsius(), 71.0);
   ASSERT_EQ(second->clocks.size(), 2U);
-  EXPECT_TRUE(second->clocks[1].Capped());
+  EXPECT_TRUE(second->clocks[1].IsCapped());
   EXPECT_EQ(second->clocks[1].cpus, (std::vector<int>{4, 5}));
   EXPECT_EQ(second->clocks[1].khz, 600'000);
   ASSERT_EQ(second->cooling.size(), 1U);

@@ -23,7 +23,7 @@ struct DeviceVitals {
     std::optional<std::int64_t> khz;               // scaling_cur_freq
     std::optional<std::int64_t> cap_khz;           // scaling_max_freq: the limit in force
     std::optional<std::int64_t> hardware_max_khz;  // cpuinfo_max_freq
-    bool Capped() const { return cap_khz && hardware_max_khz && *cap_khz < *hardware_max_khz; }
+    bool IsCapped() const { return cap_khz && hardware_max_khz && *cap_khz < *hardware_max_khz; }
 
     static void Describe(auto& v) {
       v("cpus", &Clock::cpus, {.meaning = "that share it, ascending"});

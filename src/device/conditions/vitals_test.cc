@@ -80,7 +80,7 @@ TEST(Vitals, ToleratesIncompleteClocks) {
   const DeviceVitals vitals =
       ParseVitals("clock\t0 1\t\t2000000\t\nclock\tx -1 5000\t1e30\t-\t3000000\nclock\n");
   ASSERT_EQ(vitals.clocks.size(), 2U);
-  for (const DeviceVitals::Clock& clock : vitals.clocks) EXPECT_FALSE(clock.Capped());
+  for (const DeviceVitals::Clock& clock : vitals.clocks) EXPECT_FALSE(clock.IsCapped());
   EXPECT_EQ(vitals.clocks[0].cpus, (std::vector<int>{0, 1}));
   EXPECT_TRUE(vitals.clocks[1].cpus.empty());
   EXPECT_FALSE(vitals.clocks[1].khz.has_value());

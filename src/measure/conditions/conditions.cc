@@ -27,7 +27,7 @@ bool IsCapped(const DeviceVitals& vitals, const std::vector<int>& cpus) {
   bool has_clock_limits = false;
   for (const DeviceVitals::Clock& clock : vitals.clocks) {
     if (!UsesCpus(clock, cpus)) continue;
-    if (clock.Capped()) return true;
+    if (clock.IsCapped()) return true;
     has_clock_limits = has_clock_limits || (clock.cap_khz && clock.hardware_max_khz);
   }
   // Without clock data, an active cooling device of the CPUs shows that they are slowed down.
@@ -214,7 +214,7 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
     if (conditions.capped) {
       capped.insert(round);
       for (const DeviceVitals::Clock& clock : conditions.vitals.clocks) {
-        if (clock.Capped()) update_lowest(CpusText(clock.cpus), *clock.cap_khz, *clock.hardware_max_khz);
+        if (clock.IsCapped()) update_lowest(CpusText(clock.cpus), *clock.cap_khz, *clock.hardware_max_khz);
       }
     }
     if (!conditions.hot) continue;

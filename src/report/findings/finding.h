@@ -65,7 +65,7 @@ struct BottleneckShift {
   GroupShift from, to;                  // largest groups of the baseline and the candidate
   GroupShift grown_most = {};           // the group whose share grew most
   std::vector<GroupShift> groups = {};  // groups that take time
-  bool Moved() const { return from.group != to.group; }
+  bool HasMoved() const { return from.group != to.group; }
 };
 
 struct Bottleneck {

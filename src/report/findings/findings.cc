@@ -249,7 +249,7 @@ class Finder {
       if (share_growth(group_shift) > share_growth(shift.grown_most)) shift.grown_most = group_shift;
       if (group_shift.baseline.ns != 0 || group_shift.candidate.ns != 0) shift.groups.push_back(group_shift);
     }
-    if (!shift.Moved() && share_growth(shift.grown_most) < 0.05) return;
+    if (!shift.HasMoved() && share_growth(shift.grown_most) < 0.05) return;
     const auto find_time_comparison = [&](const finding::GroupShift& group_shift) {
       const auto row = std::ranges::find_if(comparison.groups, [&](const DeltaRow& delta) {
         return delta.name == OperatorGroupName(group_shift.group);
@@ -257,10 +257,10 @@ class Finder {
       return row == comparison.groups.end() ? TimeComparison() : row->time_comparison;
     };
     const auto growth =
-        shift.Moved() ? MinRelativeGrowth(find_time_comparison(shift.to), find_time_comparison(shift.from))
-                      : MinRelativeGrowth(find_time_comparison(shift.grown_most), comparison.latency);
+        shift.HasMoved() ? MinRelativeGrowth(find_time_comparison(shift.to), find_time_comparison(shift.from))
+                         : MinRelativeGrowth(find_time_comparison(shift.grown_most), comparison.latency);
     if (!growth || *growth <= 1) return;
-    Add((shift.Moved() ? shift.to : shift.grown_most).candidate.ns, shift);
+    Add((shift.HasMoved() ? shift.to : shift.grown_most).candidate.ns, shift);
   }
 
   void AddSlower(const Comparison& comparison, const ReportExperiment& candidate) {

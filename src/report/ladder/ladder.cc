@@ -181,7 +181,7 @@ class LadderBuilder {
   void ForEachSetting(const Visit& visit) const {
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
       for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-        if (ladder_.Measured({l, t})) visit(LadderSetting{l, t});
+        if (ladder_.IsMeasured({l, t})) visit(LadderSetting{l, t});
       }
     }
   }
@@ -401,7 +401,7 @@ class LadderBuilder {
 
   void SetPortableShare() {
     const std::size_t highest = ladder_.Highest();
-    if (!ladder_.Measured({highest, 0})) return;
+    if (!ladder_.IsMeasured({highest, 0})) return;
     const ReportExperiment& experiment = ExperimentAt({highest, 0});
     for (const OperatorRow& row : experiment.operators) {
       if (experiment.profile->operators[row.op].portable) ladder_.portable_share += row.share;
@@ -424,14 +424,14 @@ std::optional<Ladder> MakeLadder(const Report& report, const std::vector<std::si
 
 std::size_t Ladder::Highest() const {
   for (std::size_t l = levels.size(); l-- > 0;) {
-    if (Measured({l, 0})) return l;
+    if (IsMeasured({l, 0})) return l;
   }
   return levels.size() - 1;
 }
 
 std::size_t Ladder::Lowest() const {
   for (std::size_t l = 0; l < levels.size(); ++l) {
-    if (Measured({l, 0})) return l;
+    if (IsMeasured({l, 0})) return l;
   }
   return 0;
 }
@@ -439,7 +439,7 @@ std::size_t Ladder::Lowest() const {
 std::size_t Ladder::Below(std::size_t level) const {
   while (level-- > 0) {
     for (std::size_t t = 0; t < threads.size(); ++t)
-      if (Measured({level, t})) return level;
+      if (IsMeasured({level, t})) return level;
   }
   return 0;
 }

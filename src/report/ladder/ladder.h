@@ -167,7 +167,7 @@ struct Ladder {
   double portable_share =
       0;  // share of kernels that no mask affects in an inference at the highest level, 0 to 1
 
-  bool Measured(const LadderSetting& setting) const {
+  bool IsMeasured(const LadderSetting& setting) const {
     return experiments[setting.threads][setting.level].has_value();
   }
   // The highest level that was measured with the fewest threads.

@@ -223,7 +223,7 @@ TEST(Ladder, SkipsAndReportsFailedLevels) {
   ASSERT_THAT(ladder.levels, SizeIs(3));
   EXPECT_EQ(ladder.levels[1].name, "sme") << "its place is that of its mask";
   EXPECT_EQ(ladder.levels[1].error, points[1].error);
-  EXPECT_FALSE(ladder.Measured({1, 0}));
+  EXPECT_FALSE(ladder.IsMeasured({1, 0}));
   EXPECT_EQ(VerdictAt(ladder.latency, 0, 2), Verdict::kFaster) << "against neon, the next below that ran";
   points[0].error = points[1].error;
   const Ladder alone = *MakeLadder(points).ladder;

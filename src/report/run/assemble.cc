@@ -443,7 +443,7 @@ std::vector<std::size_t> FindSubjects(const Report& report) {
     const Ladder& ladder = *report.ladder;
     LadderSetting subject{ladder.Highest(), 0};
     if (ladder.best) subject = ladder.best->setting;
-    if (ladder.Measured(subject)) subjects.push_back(*ladder.experiments[subject.threads][subject.level]);
+    if (ladder.IsMeasured(subject)) subjects.push_back(*ladder.experiments[subject.threads][subject.level]);
     return subjects;
   }
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {

@@ -150,7 +150,7 @@ void AddDtypes(SuiteReport& suite) {
                                                         kVariantConfidence, CompareOptions().drift);
     if (first->emulated || cell.emulated) {
       latency.verdict = stats::Verdict::kEmulated;
-    } else if (first->Contended() || cell.Contended()) {
+    } else if (first->IsContended() || cell.IsContended()) {
       latency.verdict = stats::Verdict::kContended;
     }
     suite.dtypes.push_back({cell.model, cell.device, first->dtype, cell.dtype, latency});
@@ -202,7 +202,7 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
       report.experiments[std::min(FindUnmodifiedExperiment(report), report.experiments.size() - 1)];
   cell.experiment = unmodified.label;
   cell.has_no_clean_runs = unmodified.LatencyIsDisturbed();
-  cell.settings = {MakeSetting(report, unmodified, cell.Contended())};
+  cell.settings = {MakeSetting(report, unmodified, cell.IsContended())};
   std::vector<const ReportExperiment*> experiments = {&unmodified};
   for (std::size_t i = 0; i < cell.pairs.size(); ++i) {
     const ComparePair& pair = report.run.pairs[i];

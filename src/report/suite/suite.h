@@ -147,7 +147,7 @@ struct SuiteCellReport {
   }
 
   // Returns whether all pairs have too few clean runs, or the only experiment has none.
-  bool Contended() const {
+  bool IsContended() const {
     if (pairs.empty()) return has_no_clean_runs;
     return std::ranges::all_of(
         pairs, [](const SuitePair& pair) { return pair.latency.verdict == stats::Verdict::kContended; });

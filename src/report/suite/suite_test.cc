@@ -207,7 +207,7 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
   SuiteCellReport cell;
   FillSuiteCell(report, {"isa=-avx2"}, cell);
-  EXPECT_TRUE(cell.Contended());
+  EXPECT_TRUE(cell.IsContended());
   EXPECT_FALSE(cell.Unmodified().latency_ns);
   EXPECT_FALSE(cell.Unmodified().interval);
   for (const SuiteSetting& setting : cell.settings) EXPECT_FALSE(setting.latency_ns);
@@ -215,8 +215,8 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   // If another variant has enough clean runs, the model's latency is known.
   cell.pairs.push_back(cell.pairs[0]);
   cell.pairs.back().latency.verdict = stats::Verdict::kSame;
-  EXPECT_FALSE(cell.Contended());
-  EXPECT_FALSE(SuiteCellReport().Contended());
+  EXPECT_FALSE(cell.IsContended());
+  EXPECT_FALSE(SuiteCellReport().IsContended());
   // Without variants, the runs of the unmodified model decide whether the cell is contended.
   Report alone = example::MakePair();
   alone.run.pairs.clear();
@@ -227,10 +227,10 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   }
   SuiteCellReport clean, disturbed;
   FillSuiteCell(alone, {}, clean);
-  EXPECT_TRUE(clean.Unmodified().latency_ns && !clean.Contended());
+  EXPECT_TRUE(clean.Unmodified().latency_ns && !clean.IsContended());
   for (ReportExperiment& experiment : alone.experiments) experiment.clean_runs = 0;
   FillSuiteCell(alone, {}, disturbed);
-  EXPECT_TRUE(!disturbed.Unmodified().latency_ns && disturbed.Contended());
+  EXPECT_TRUE(!disturbed.Unmodified().latency_ns && disturbed.IsContended());
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ Document MakeBisectionDocument(const Bisection& bisection) {
       .title = "etprof bisect",
       .facts = {fmt::format("{} from {} to {}", CountedText(bisection.commits, "commit"),
                             bisection.good.substr(0, kCommitDigits), bisection.bad.substr(0, kCommitDigits)),
-                fmt::format("{} measured", CountedText(bisection.Measured(), "step"))},
+                fmt::format("{} measured", CountedText(bisection.CountMeasured(), "step"))},
       .answers = {MakeBisectionAnswer(bisection)},
       .answers_last = true,
       .sections = {{"", {MakeBisectionStepsTable(bisection)}}}};

@@ -322,10 +322,10 @@ class LadderDocument {
                 .visibility = Visibility::kBrief};
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       const LadderCell& cell = ladder_.latency.cells[t][l];
-      table.AddRow(GetName(l), ladder_.Measured({l, t}) ? OptionalCell<Time>(cell.ns) : Cell("does not run"),
-                   CellOrBlank<Speedup>(cell.over_level_below), CellOrBlank<Interval>(cell.over_level_below),
-                   CellOrBlank<Speedup>(cell.over_lowest_level),
-                   CellOrBlank<Interval>(cell.over_lowest_level));
+      table.AddRow(
+          GetName(l), ladder_.IsMeasured({l, t}) ? OptionalCell<Time>(cell.ns) : Cell("does not run"),
+          CellOrBlank<Speedup>(cell.over_level_below), CellOrBlank<Interval>(cell.over_level_below),
+          CellOrBlank<Speedup>(cell.over_lowest_level), CellOrBlank<Interval>(cell.over_lowest_level));
     }
     return table;
   }
@@ -458,7 +458,7 @@ class LadderDocument {
   std::string OnlyAtLevels(const LadderRow& row, std::size_t threads) const {
     std::vector<std::size_t> measured, with;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-      if (!ladder_.Measured({l, threads})) continue;
+      if (!ladder_.IsMeasured({l, threads})) continue;
       measured.push_back(l);
       if (row.cells[threads][l].ns) with.push_back(l);
     }

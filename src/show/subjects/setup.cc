@@ -58,7 +58,7 @@ Answer TestAnswer(const QuickTestResult& result) {
   if (result.interrupted)
     return {"interrupted: partial results are in " + ShortestPath(result.log.parent_path()), "",
             Tone::kUnsure};
-  if (const QuickTestStep* const failed = result.Failed()) {
+  if (const QuickTestStep* const failed = result.FindFailedStep()) {
     return {fmt::format("fail: {} ({} has all messages)", failed->name, ShortestPath(result.log)), "",
             Tone::kBad};
   }

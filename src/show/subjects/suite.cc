@@ -123,7 +123,7 @@ class SuiteDocument {
   static Cell VerdictCell(stats::Verdict verdict) { return Cell(etprof::GetName(verdict), Tone::kUnsure); }
 
   static Cell StatusCell(const SuiteCellReport& cell) {
-    if (cell.Contended()) return VerdictCell(stats::Verdict::kContended);
+    if (cell.IsContended()) return VerdictCell(stats::Verdict::kContended);
     if (cell.status == SuiteCellStatus::kMeasured) return {};
     return Cell(etprof::GetName(cell.status),
                 cell.status == SuiteCellStatus::kFailed ? Tone::kBad : Tone::kUnsure);
@@ -379,9 +379,10 @@ class SuiteDocument {
     std::ranges::stable_sort(all, std::greater(), [](const CellOperator& row) { return row.op->self_ns; });
     if (all.size() > kMaxSuiteOperators) all.resize(kMaxSuiteOperators);
     for (const auto& [cell, op] : all) {
-      table.AddRow(op->name, cell->model, cell->dtype, cell->device,
-                   cell->Contended() ? VerdictCell(stats::Verdict::kContended) : Cell(Duration{op->self_ns}),
-                   Share{op->share});
+      table.AddRow(
+          op->name, cell->model, cell->dtype, cell->device,
+          cell->IsContended() ? VerdictCell(stats::Verdict::kContended) : Cell(Duration{op->self_ns}),
+          Share{op->share});
     }
     return table;
   }

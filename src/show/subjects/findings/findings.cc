@@ -117,7 +117,7 @@ class FindingFormatter {
   FindingTexts operator()(const finding::BottleneckShift& shift) const {
     const auto& [from, to, grown_most, groups] = shift;
     FindingTexts texts;
-    if (shift.Moved()) {
+    if (shift.HasMoved()) {
       texts.text = FormatText("The bottleneck moved from {} ({} of {}) to {} ({} of {}).",
                               OperatorGroupName(from.group), Share{from.baseline.share()}, Baseline().label,
                               OperatorGroupName(to.group), Share{to.candidate.share()}, experiment_.label);

@@ -70,7 +70,7 @@ TEST(Findings, ShowTheBottleneckShiftWithShares) {
   EXPECT_EQ(shift->grown_most.group, OperatorGroup::kGemm);
   EXPECT_NEAR(shift->grown_most.baseline.share(), 0.097, 5e-4);
   EXPECT_NEAR(shift->grown_most.candidate.share(), 0.233, 5e-4);
-  EXPECT_FALSE(shift->Moved());
+  EXPECT_FALSE(shift->HasMoved());
   EXPECT_EQ(shift->to.group, OperatorGroup::kConvolution);
   EXPECT_NEAR(shift->to.candidate.share(), 0.467, 5e-4);
 }

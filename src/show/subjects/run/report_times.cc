@@ -34,7 +34,7 @@ struct Variants {
     const std::string name = TracerRowName(baseline);
     return candidate != nullptr && name == kTracingOverhead ? TracerRowName(*candidate) : name;
   }
-  bool Disturbed() const {
+  bool AreDisturbed() const {
     return baseline.TablesAreDisturbed() || (candidate != nullptr && candidate->TablesAreDisturbed());
   }
   // Tracing takes a large part of very short runs. A screen, which has no space for the explanation, then
@@ -189,7 +189,7 @@ void AddSelfTimes(const Report& report, const Variants& variants, std::vector<Se
                   const std::string& suffix, bool on_screen, std::vector<Section>& sections) {
   Table table = MakeSelfTimesTable(report, variants, MakeSelfTimeRows(variants, std::move(groups)));
   table.title = "Self time by group" + suffix;
-  if (variants.Disturbed()) table.columns.front().title = "Self time, contended";
+  if (variants.AreDisturbed()) table.columns.front().title = "Self time, contended";
   sections.push_back({"",
                       on_screen && !variants.AreDistortedByTracing() ? Visibility::kBrief : Visibility::kPage,
                       {std::move(table), Paragraph{LegendText(report, variants), Visibility::kPage}}});
