@@ -103,8 +103,8 @@ struct Trend {
   std::size_t tested_operators = 0;
   GateDecision decision = GateDecision::kInconclusive;  // decided by the latency
   // The number of runs at a new level until a change of `min_change` is detected.
-  std::optional<std::size_t> runs_to_detect;  // The number of further runs until such a change can be
-                                              // detected; absent: it can be now, or never.
+  std::optional<std::size_t> runs_to_detect;
+  // The number of further runs until such a change can be detected; absent: it can be now, or never.
   std::optional<std::size_t> missing_runs;
 
   static constexpr const char* kSchemaName = "trend";

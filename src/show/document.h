@@ -127,9 +127,8 @@ struct Table {
     // do not fit go into further tables below.
     int drop_priority = 0;
     // For shares and times: a screen with room also draws bars.
-    bool has_bars = false;  // for shares and times: a screen with room also draws bars
+    bool has_bars = false;
     // For texts that are too long. kKeepDifference also shortens the titles of all columns but the first.
-
     Truncation truncation = Truncation::kKeepBeginning;
     int max_width = 0;                             // maximum width on a screen, in columns; 0: unlimited
     bool has_hidden_sum = false;                   // for times: the sum over the hidden rows is printed below

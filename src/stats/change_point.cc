@@ -27,8 +27,8 @@ constexpr double kPlaceLevelFactor = 0.6;
 constexpr int kMinPlaceDraws = 100;
 // The drift test's level for each split; most drifting series without a change are tested once.
 constexpr double kDriftLevel = 0.015;
-constexpr int kMinLargeDraws = 20;  // permutations with at least the observed gain: p is known within 25%
-constexpr double kMaxDraws = 1e6;   // limits the time for series that stay undecided
+constexpr int kMinDrawsWithGain = 20;  // permutations with at least the observed gain: p is known within 25%
+constexpr double kMaxDraws = 1e6;      // limits the time for series that stay undecided
 // A series gets no further permutations while its adjusted p-value is at most this factor of the rate. The
 // chance that more permutations would decide otherwise is then less than a hundredth of the rate.
 constexpr double kDecidedRateFactor = 0.25;
@@ -77,9 +77,9 @@ class Finder {
     double gain = 0;
     bool exceeds_rounding = false;  // the gain is more than rounding error
     std::vector<RunValue> shuffled;
-    int draws = 0, large_draws = 0;  // permutations so far, and those with at least this gain
+    int draws = 0, draws_with_gain = 0;  // permutations so far, and those with at least this gain
 
-    double PValue() const { return (1.0 + large_draws) / (1.0 + draws); }
+    double PValue() const { return (1.0 + draws_with_gain) / (1.0 + draws); }
   };
   Split BestSplitIn(std::size_t from, std::size_t to) const {
     Split split;
@@ -90,7 +90,7 @@ class Finder {
     const auto best = std::ranges::max_element(gains);
     split.middle = from + static_cast<std::size_t>(best - gains.begin());
     split.gain = *best;
-    split.exceeds_rounding = !IsRounding(split.gain, values);
+    split.exceeds_rounding = !IsRoundingError(split.gain, values);
     split.shuffled.assign(values.begin(), values.end());
     return split;
   }
@@ -107,17 +107,17 @@ class Finder {
   }
   bool SeriesMayBeDrift() { return MayBeDrift(0, values_.size()); }
 
-  // Draws permutations until there are `draws` of them, or at least `min_draws` of which `min_large_draws`
-  // have a gain as large as the runs (Besag & Clifford, "Sequential Monte Carlo p-Values", Biometrika 78,
-  // 1991). Calls `visit` with the gain of each permutation.
+  // Draws permutations until there are `draws` of them, or at least `min_draws` of which
+  // `min_draws_with_gain` have a gain as large as the runs (Besag & Clifford, "Sequential Monte Carlo
+  // p-Values", Biometrika 78, 1991). Calls `visit` with the gain of each permutation.
   template <typename Visit>
-  void Draw(Split& split, int draws, int min_large_draws, int min_draws, Visit&& visit) {
+  void Draw(Split& split, int draws, int min_draws_with_gain, int min_draws, Visit&& visit) {
     const WeightedMean mean = ComputeWeightedMean(split.shuffled);
-    for (; split.draws < draws && (split.large_draws < min_large_draws || split.draws < min_draws);
+    for (; split.draws < draws && (split.draws_with_gain < min_draws_with_gain || split.draws < min_draws);
          ++split.draws) {
       random_.Shuffle(std::span(split.shuffled));
       const double gain = LargestGain(split.shuffled, mean, split.from, kMinSegmentRuns);
-      split.large_draws += gain >= split.gain * (1 - 1e-9) ? 1 : 0;
+      split.draws_with_gain += gain >= split.gain * (1 - 1e-9) ? 1 : 0;
       visit(gain);
     }
   }
@@ -201,7 +201,7 @@ class Finder {
   }
 
   // Returns whether a gain is only the rounding error of equal values.
-  static bool IsRounding(double gain, std::span<const RunValue> values) {
+  static bool IsRoundingError(double gain, std::span<const RunValue> values) {
     double largest = 0;
     for (const RunValue& value : values) largest = std::max(largest, std::abs(value.log));
     const double rounding = 1e-12 * std::max(1.0, largest);
@@ -266,15 +266,15 @@ class Finder {
     const double correction = count > 2 ? std::sqrt(count / (count - 2)) : 1;  // two levels are estimated
     for (std::size_t i = 0; i < residuals.size(); ++i)
       residuals[i].log = correction * (residuals[i].log - (from + i < change.first_run ? left : right));
-    const int max_large_draws =
+    const int max_draws_as_short =
         static_cast<int>(kPlaceLevelFactor * (1 - options_.confidence) * (kIntervalPermutations + 1));
     std::vector<RunValue> simulated;
     for (std::size_t k = 1; k < values.size(); ++k) {
       if (!MaySplit(from + k)) continue;
       const double shortfall = best - gains[k];
-      int large_draws = 0;  // permutations that fall as short; enough accept the place
-      for (int i = 0; i < kIntervalPermutations && large_draws < max_large_draws &&
-                      (large_draws > 0 || i < kMinPlaceDraws);
+      int draws_as_short = 0;  // permutations that fall as short; enough accept the place
+      for (int i = 0; i < kIntervalPermutations && draws_as_short < max_draws_as_short &&
+                      (draws_as_short > 0 || i < kMinPlaceDraws);
            ++i) {
         random_.Shuffle(std::span(residuals));
         simulated = residuals;
@@ -284,9 +284,9 @@ class Finder {
           largest = std::max(largest, gain);
           if (place == k) gain_at_place = gain;
         });
-        large_draws += largest - gain_at_place >= shortfall * (1 - 1e-9) ? 1 : 0;
+        draws_as_short += largest - gain_at_place >= shortfall * (1 - 1e-9) ? 1 : 0;
       }
-      if (large_draws < max_large_draws) continue;
+      if (draws_as_short < max_draws_as_short) continue;
       change.earliest = std::min(change.earliest, from + k);
       change.latest = std::max(change.latest, from + k);
       WidenSize(change, from, from + k, to);
@@ -384,7 +384,7 @@ std::vector<double> ChangePValues(std::span<const std::vector<RunLaunches>> seri
     Finder finder;
     Finder::Split split;
     // True if the p-value is exact enough without further permutations.
-    bool IsDecided() const { return !split.exceeds_rounding || split.large_draws >= kMinLargeDraws; }
+    bool IsDecided() const { return !split.exceeds_rounding || split.draws_with_gain >= kMinDrawsWithGain; }
   };
   std::vector<SeriesTest> tests;
   for (const std::vector<RunLaunches>& runs : series) {
@@ -401,7 +401,7 @@ std::vector<double> ChangePValues(std::span<const std::vector<RunLaunches>> seri
   for (int draws = 0; draws < max_draws;) {
     draws = std::min(max_draws, draws == 0 ? options.permutations : 4 * draws);
     ParallelFor(tests.size(), 0, [&](std::size_t i) {  // in any order: each series has its own generator
-      if (needs_draws(i)) tests[i].finder.Draw(tests[i].split, draws, kMinLargeDraws, 0, [](double) {});
+      if (needs_draws(i)) tests[i].finder.Draw(tests[i].split, draws, kMinDrawsWithGain, 0, [](double) {});
       p_values[i] = tests[i].split.PValue();
     });
     adjusted = BenjaminiHochberg(p_values);

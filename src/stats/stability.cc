@@ -124,12 +124,12 @@ double TheilSlope(std::span<const double> series) {
 }
 
 double KendallP(std::span<const double> series) {
-  double concordant = 0;  // concordant minus discordant pairs
+  double kendall_s = 0;  // Kendall's S: concordant minus discordant pairs
   for (std::size_t i = 0; i < series.size(); ++i) {
     for (std::size_t j = i + 1; j < series.size(); ++j)
-      concordant += series[j] > series[i] ? 1 : series[j] < series[i] ? -1 : 0;
+      kendall_s += series[j] > series[i] ? 1 : series[j] < series[i] ? -1 : 0;
   }
-  // Kendall, "Rank Correlation Methods", 1970: the variance of `concordant` with ties in one of the two
+  // Kendall, "Rank Correlation Methods", 1970: the variance of `kendall_s` with ties in one of the two
   // variables.
   const auto n = static_cast<double>(series.size());
   double variance = n * (n - 1) * (2 * n + 5);
@@ -138,7 +138,7 @@ double KendallP(std::span<const double> series) {
   for (const auto& [value, t] : ties) variance -= t * (t - 1) * (2 * t + 5);
   variance /= 18;
   if (variance <= 0) return 1;
-  return boost::math::erfc(std::fabs(concordant) / std::sqrt(2 * variance));
+  return boost::math::erfc(std::fabs(kendall_s) / std::sqrt(2 * variance));
 }
 
 std::optional<Trend> FindTrend(std::span<const double> series) {

@@ -184,7 +184,7 @@ class KernelLogReader {
       EndGraph();
       fills_table_ = true;
     }
-    if (!is_complete) ++log_.cut_lines;
+    if (!is_complete) ++log_.truncated_lines;
   }
 
   bool ReadRegistration(std::string_view role, std::string_view text) {

@@ -58,9 +58,9 @@ struct KernelLog {
   // The graphs that ran, in the order of their first runs. Graphs that XNNPACK creates and runs while it
   // loads a quantized model, to fill a lookup table, are left out.
   std::vector<LoggedGraph> graphs;
-  std::size_t lines = 0;          // lines of the whole text
-  std::size_t xnnpack_lines = 0;  // lines of XNNPACK
-  std::size_t cut_lines = 0;      // lines of XNNPACK that are truncated
+  std::size_t lines = 0;            // lines of the whole text
+  std::size_t xnnpack_lines = 0;    // lines of XNNPACK
+  std::size_t truncated_lines = 0;  // lines of XNNPACK that are truncated
 };
 
 // Reads a log of any origin: stdout, stderr, both mixed, or logcat's (formats brief, tag, process, time and

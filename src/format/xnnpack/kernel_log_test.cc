@@ -25,7 +25,7 @@ TEST(ParseKernelLog, ReadsAWholeRealLog) {
   const KernelLog log = ParseKernelLog(ReadRealLog());
   EXPECT_EQ(log.lines, 666U);
   EXPECT_EQ(log.xnnpack_lines, 631U);
-  EXPECT_EQ(log.cut_lines, 0U);
+  EXPECT_EQ(log.truncated_lines, 0U);
   ASSERT_THAT(log.graphs, SizeIs(1));
   EXPECT_EQ(log.graphs[0].calls, 20U);
   ASSERT_THAT(log.graphs[0].operators, SizeIs(11));
@@ -94,7 +94,7 @@ TEST(ParseKernelLog, ReadsInterruptedLines) {
       ParseKernelLog(std::string("Debug (XNNPACK): reshaping operator 1 (ConvoluNote (XNNPACK): ") + kUsing +
                      "\ntion (NHWC, F32)) (x, y.c:1)\n");
   ASSERT_THAT(log.registrations, SizeIs(1));
-  EXPECT_EQ(log.cut_lines, 1U);
+  EXPECT_EQ(log.truncated_lines, 1U);
 }
 
 // A truncated log yields a part of the whole log's contents, and nothing else.

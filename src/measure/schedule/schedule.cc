@@ -164,7 +164,7 @@ class Scheduler {
   // When a state changes, the remaining launches are fitted to the remaining time again. The cost of an
   // experiment's runs is known as soon as some of its runs ended, even if their process failed later.
   enum class State {
-    kNotMeasured,  // the cost of the experiment's runs is not known
+    kCostUnknown,  // the cost of the experiment's runs is not known
     kMeasured,
     kFailedOnce,  // the last launch failed; after another failure, the experiment is given up
     kLost,        // the connection to the device broke in the last launch
@@ -173,7 +173,7 @@ class Scheduler {
   // The reason why this launch ends before its rounds are complete.
   enum class EarlyEnd { kNone, kConnectionLost, kTimeLimit };
   struct Experiment {
-    State state = State::kNotMeasured;
+    State state = State::kCostUnknown;
     bool running = false;  // the experiment has a process in this launch
     Launch launch;
     RunCostEstimate cost;

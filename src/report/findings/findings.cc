@@ -285,7 +285,7 @@ class Finder {
   // Reports if the tables of a pair add up to a different speedup than the headline, and why.
   void AddTracedRatio(const Comparison& comparison, const ExperimentPair& variants) {
     auto found = FindTracedSpeedupDiscrepancy(comparison, variants.baseline, variants.candidate);
-    if (found && TracedTimesDisagree(variants.candidate)) explained_experiments_.insert(experiment_);
+    if (found && TracedTimesDisagree(variants.candidate)) experiments_with_discrepancy_.insert(experiment_);
     Add(std::move(found));
   }
 
@@ -306,7 +306,7 @@ class Finder {
     const auto execute_ns = experiment.MeanExecute();
     if (!experiment.profile || !execute_ns || *execute_ns <= 0) return;
     // Traced times of operators are not parts of the latency if traced and untraced times disagree.
-    if (!explained_experiments_.contains(index)) Add(FindTracingDiscrepancy(experiment));
+    if (!experiments_with_discrepancy_.contains(index)) Add(FindTracingDiscrepancy(experiment));
     AddBottleneck(experiment, *execute_ns);
     AddDataMovement(experiment, *execute_ns);
     AddPortable(experiment, *execute_ns);
@@ -535,9 +535,9 @@ class Finder {
 
   const Report& report_;
   std::vector<Finding> found_;
-  std::size_t experiment_ = 0;                   // experiment of the current findings
-  std::optional<std::size_t> pair_;              // pair of the current findings
-  std::set<std::size_t> explained_experiments_;  // experiments whose TracingDiscrepancy a pair reports
+  std::size_t experiment_ = 0;                          // experiment of the current findings
+  std::optional<std::size_t> pair_;                     // pair of the current findings
+  std::set<std::size_t> experiments_with_discrepancy_;  // experiments whose TracingDiscrepancy a pair reports
 };
 
 }  // namespace

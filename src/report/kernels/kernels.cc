@@ -87,7 +87,7 @@ KernelView ReadKernelView(const std::filesystem::path& log, std::string label, s
   const xnnpack::KernelLog parsed_log = xnnpack::ParseKernelLog(text);
   view.lines = parsed_log.lines;
   view.xnnpack_lines = parsed_log.xnnpack_lines;
-  view.cut_lines = parsed_log.cut_lines;
+  view.truncated_lines = parsed_log.truncated_lines;
   for (const xnnpack::LoggedGraph& graph : parsed_log.graphs)
     for (const xnnpack::LoggedOperator& op : graph.operators) view.graphs.push_back(op.name);
   view.usage = xnnpack::FindKernelUsage(parsed_log);

@@ -19,7 +19,7 @@ struct KernelView {
   std::string model_id;  // empty: not known
   std::string label;     // label of the experiment; for a single log the file name
   std::filesystem::path log;
-  std::size_t lines = 0, xnnpack_lines = 0, cut_lines = 0;  // `cut_lines`: truncated lines of XNNPACK
+  std::size_t lines = 0, xnnpack_lines = 0, truncated_lines = 0;  // as in xnnpack::KernelLog
   std::vector<std::string> graphs;  // names of the operators of all graphs in order, including skipped ones
   xnnpack::KernelUsage usage;
   // True if the ETDump of the same run has the same operators in the same order; absent: no ETDump.
@@ -38,7 +38,8 @@ struct KernelView {
     v("log", &KernelView::log, {.meaning = "its path"});
     v("lines", &KernelView::lines, {.meaning = "of the log"});
     v("xnnpack_lines", &KernelView::xnnpack_lines, {.meaning = "of these, XNNPACK's"});
-    v("cut_lines", &KernelView::cut_lines, {.meaning = "of XNNPACK's, those that end before they should"});
+    v("cut_lines", &KernelView::truncated_lines,
+      {.meaning = "of XNNPACK's, those that end before they should"});
     v("etdump_agrees", &KernelView::etdump_agrees,
       {.meaning = "the ETDump of the run has the same operators in the same order; null: there is none"});
     v("kernels", [](const KernelView& view) -> const auto& { return view.usage.kernels; },

@@ -65,7 +65,7 @@ std::optional<ThreadCause> FindThreadCause(const ThreadUsage& usage, bool conten
   if (*usage.BusiestShare() >= kOneThreadShare) return ThreadCause::kOneThread;
   if (usage.fastest_parallel_ns < kMinParallelNs) return std::nullopt;
   if (HasSlowCore(usage.threads)) return ThreadCause::kSlowCore;
-  const auto speedup = usage.SpeedupOverOne();
+  const auto speedup = usage.SpeedupOverSerial();
   if (speedup && *speedup < kMinSpeedup && tasks >= 2 * threads * usage.regions &&
       *usage.BusiestShare() <= kMaxEvenShare)
     return ThreadCause::kSharedUnit;
@@ -93,7 +93,7 @@ std::optional<double> ThreadUsage::BusiestShare() const {
   const auto busiest = std::ranges::max_element(threads, {}, &protocol::WatchedThread::busy_ns);
   return static_cast<double>(busiest->busy_ns) / static_cast<double>(busy);
 }
-std::optional<double> ThreadUsage::SpeedupOverOne() const {
+std::optional<double> ThreadUsage::SpeedupOverSerial() const {
   if (fastest_serial_ns == 0 || fastest_parallel_ns == 0) return std::nullopt;
   return static_cast<double>(fastest_serial_ns) / static_cast<double>(fastest_parallel_ns);
 }

@@ -61,7 +61,7 @@ struct ThreadUsage : protocol::ThreadTimes {
   std::optional<double> BusiestShare() const;  // share of the busiest thread in the busy time
   // Speedup over sequential execution of its tasks, each in its fastest run, which was disturbed least;
   // absent: not measured.
-  std::optional<double> SpeedupOverOne() const;
+  std::optional<double> SpeedupOverSerial() const;
   // Absent: the threads help, or the times are not sufficient (`contended`, or one thread).
   std::optional<ThreadCause> cause;
 
@@ -75,7 +75,7 @@ struct ThreadUsage : protocol::ThreadTimes {
     v("threads", &U::threads, {.meaning = "the caller, then those of the pool"});
     v("efficiency", &U::Efficiency,
       {.meaning = "busy time over the number of threads times `parallel_ns`", .min = 0});
-    v("speedup_over_one", &U::SpeedupOverOne,
+    v("speedup_over_one", &U::SpeedupOverSerial,
       {.meaning = "of its tasks one after the other; null: not measured", .min = 0});
     v("cause", &U::cause,
       {.meaning = "why the threads do not make it faster; null: they do, or it is not known"});

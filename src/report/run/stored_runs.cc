@@ -28,7 +28,7 @@ std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
 }
 
 // Returns whether both experiments measured the same step of the same test, or no step.
-bool HaveSamePlace(const ExperimentData& a, const ExperimentData& b) {
+bool HaveSameStep(const ExperimentData& a, const ExperimentData& b) {
   if (!a.place || !b.place) return a.place.has_value() == b.place.has_value();
   const auto key = [](const protocol::TestStep& place) {
     return std::tie(place.test, place.method, place.tokens, place.position, place.times);
@@ -115,7 +115,7 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
   for (const ExperimentData& a : baseline.experiments) {
     for (const ExperimentData& b : candidate.experiments) {
       if (!are_single_experiments && (a.name != b.name || a.threads != b.threads)) continue;
-      if (!HaveSamePlace(a, b)) continue;
+      if (!HaveSameStep(a, b)) continue;
       for (const auto& [other_a, other_b] : found) {
         if ((other_a == &a) == (other_b == &b)) continue;
         throw Error(ExitCode::kBadInput, fmt::format("several experiments are called {}", a.name))

@@ -38,7 +38,7 @@ std::string ProofSummary(const KernelView& view) {
   if (view.lines > 0 && view.xnnpack_lines > 0 && view.graphs.empty())
     text +=
         " The log has no operators (EXECUTORCH_XNNPACK_LOG_LEVEL 5 writes them), so no use can be proven.";
-  if (view.cut_lines > 0) text += fmt::format(" {} lines are cut short.", view.cut_lines);
+  if (view.truncated_lines > 0) text += fmt::format(" {} lines are cut short.", view.truncated_lines);
   if (view.etdump_agrees) {
     text += *view.etdump_agrees ? " The ETDump has the same operators in the same order."
                                 : " The ETDump has other operators than the log: it is of another run.";

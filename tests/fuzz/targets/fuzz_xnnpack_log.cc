@@ -11,7 +11,7 @@ ETPROF_FUZZ_TARGET(xnnpack_log) {
   using namespace etprof;
   const std::string text = fuzz::Text(data, size);
   const xnnpack::KernelLog log = xnnpack::ParseKernelLog(text);
-  fuzz::Require(log.cut_lines <= log.xnnpack_lines, "a line that is cut is XNNPACK's");
+  fuzz::Require(log.truncated_lines <= log.xnnpack_lines, "a line that is cut is XNNPACK's");
   std::size_t calls = 0, lines = 0;
   for (const xnnpack::LoggedGraph& graph : log.graphs) {
     fuzz::Require(!graph.operators.empty() && graph.calls > 0, "a graph ran, and has operators");
