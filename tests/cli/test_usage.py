@@ -142,6 +142,17 @@ def test_an_empty_output_name_is_reported():
     assert run_refused("compare", ETDUMP, "").startswith("error: `candidate` is empty\n")
 
 
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_every_name_of_stdout_is_stdout(name):
+    for option in ("--html", "--markdown", "--document"):
+        assert program.run("analyze", ETDUMP, option, name).stdout == program.run("analyze", ETDUMP, option, "-").stdout
+    for other in ("--json", "--csv=operators"):
+        assert "can write to the standard output" in run_refused("analyze", ETDUMP, "--html", name, other)
+    report = program.run("report", ETDUMP, ETDUMP, "--out", name)
+    assert report.returncode == 0, report.stderr
+    assert report.stdout.startswith("# ") and name not in report.stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["report", "--out"], ["analyze", "--html"], ["trace", "-o"], ["analyze", "--document"], ["kernels", "--out"]],

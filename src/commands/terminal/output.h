@@ -18,7 +18,7 @@ using OutputWriter =
 // "-", else as WriteOutput.
 inline void WriteOutputExceptStdout(const std::filesystem::path& file,
                                     const std::function<void(std::ostream&)>& write) {
-  if (IsStdout(file))
+  if (file == "-")
     throw Error(ExitCode::kUsage, "is the command line's standard output").InFile("-").Remedy("name a file");
   WriteOutput(file, write);
 }

@@ -117,10 +117,11 @@ std::optional<std::filesystem::file_time_type> LastWriteTime(const std::filesyst
 
 // Writes a file that a user names in an option. "-" is the standard output. Links are followed: the regular
 // file at their end is replaced as by WriteFileAtomically and keeps its permissions. A path that is not a
-// regular file (a device, a pipe, a socket, a descriptor such as /dev/stdout) is opened and written to. A
-// file that is not an earlier output of the same kind is never replaced. Throws the
-// exceptions of RequireReplaceable and WriteFileAtomically.
+// regular file (a device, a pipe, a socket, a descriptor such as /dev/fd/3) is opened and written to. A file
+// that is not an earlier output of the same kind is never replaced. Throws the exceptions of
+// RequireReplaceable and WriteFileAtomically.
 void WriteOutput(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
+// Returns whether the path is "-" or names the descriptor of the standard output, as /dev/stdout does.
 bool IsStdout(const std::filesystem::path& path);
 
 // Throws Error (kUsage) if `path` is a file that no output may replace: a file that the manifest of a results

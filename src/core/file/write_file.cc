@@ -444,7 +444,7 @@ void RemoveUnfinishedTemporaries() {
   }
 }
 
-bool IsStdout(const fs::path& path) { return path == "-"; }
+bool IsStdout(const fs::path& path) { return path == "-" || DescriptorNumber(path) == STDOUT_FILENO; }
 
 bool IsTemporaryName(const fs::path& path) { return WriterProcess(path.filename().string()).has_value(); }
 

@@ -156,6 +156,13 @@ TEST_F(WriteFile, WritesIntoDevicesAndOwnDescriptors) {
   EXPECT_THROW(WriteOutput("/dev/fd/" + std::to_string(log), kWriteNew), Error);
 }
 
+TEST_F(WriteFile, KnowsTheNamesOfTheStandardOutput) {
+  for (const char* name : {"-", "/dev/stdout", "/dev/./stdout", "/dev/fd/1", "/proc/self/fd/1"})
+    EXPECT_TRUE(IsStdout(name)) << name;
+  for (const char* name : {"", "./-", "stdout", "/dev/stderr", "/dev/fd/2", "/dev/fd/10", "/dev/fd/"})
+    EXPECT_FALSE(IsStdout(name)) << name;
+}
+
 TEST_F(WriteFile, RefusesFolders) {
   EXPECT_THROW(WriteOutput(folder_, kWriteNew), Error);
   EXPECT_THROW(WriteFileAtomically(folder_, "new"), Error);
