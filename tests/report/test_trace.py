@@ -259,6 +259,17 @@ def test_the_trace_of_a_run_directory_lies_in_it(run_directory):
     assert program.run("validate", run).returncode == 0
 
 
+def test_the_trace_of_an_etdump_replaces_no_other_json(tmp_path):
+    etdump, config = tmp_path / "toy.etdump", tmp_path / "toy.json"
+    etdump.write_bytes(TOY.read_bytes())
+    config.write_text('{"mine": 1}')
+    completed = program.run("trace", etdump, "--format", "chrome")
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout == f"{tmp_path / 'toy.trace.json'}\n"
+    assert json.loads((tmp_path / "toy.trace.json").read_text())["traceEvents"]
+    assert config.read_text() == '{"mine": 1}'
+
+
 def test_a_full_disk_is_reported():
     with Path("/dev/full").open("wb") as full:
         completed = subprocess.run([program.etprof(), "trace", TOY, "-o", "-"], stdout=full, stderr=subprocess.PIPE)

@@ -37,10 +37,10 @@ TraceSelection ParseTraceSelection(const std::string& run) {
   return selection;
 }
 
+// A configuration, or any other JSON of the user, may have the name of the ETDump with the extension .json.
 fs::path DefaultOutput(const fs::path& path, bool is_folder, bool chrome) {
-  const char* extension = chrome ? ".json" : ".pftrace";
-  if (is_folder) return path / (std::string("trace") + extension);
-  return path.parent_path() / (path.stem().string() + extension);
+  if (is_folder) return path / (chrome ? "trace.json" : "trace.pftrace");
+  return path.parent_path() / (path.stem().string() + (chrome ? ".trace.json" : ".pftrace"));
 }
 
 }  // namespace
