@@ -76,6 +76,25 @@ def test_the_page_has_every_table(runs, tmp_path):
             assert f"| {row['cells'][0]['text']} |" in text
 
 
+def test_the_report_replaces_no_foreign_file(runs, tmp_path):
+    notes, settings = runs[0].parent / "devices_report.md", tmp_path / "both.json"
+    notes.write_text("# My notes\n")
+    settings.write_text('{"mine": 1}\n')
+    for arguments, kept in [([], notes), (["--out", tmp_path / "both.md"], settings)]:
+        before = kept.read_bytes()
+        completed = program.run("report", *runs, *arguments)
+        assert completed.returncode == 2, completed.stdout
+        error = program.one_error(completed.stderr)
+        assert f"`{kept}` is not overwritten" in error and "`--out FILE`" in error
+        assert kept.read_bytes() == before
+    assert not (tmp_path / "both.md").exists()
+    # A file that the user names, and an earlier report, are replaced.
+    for _ in range(2):
+        assert program.run("report", *runs, "--out", notes).returncode == 0
+        assert program.run("report", *runs).returncode == 0
+    assert notes.read_text().startswith("# toy")
+
+
 def test_several_have_every_table_and_format_that_others_have(runs, tmp_path):
     completed = program.run("report", *runs, "--csv=latency")
     assert completed.returncode == 0, completed.stderr

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "commands/analyze/analysis_files.h"
 #include "commands/analyze/analyze.h"
@@ -13,6 +14,7 @@
 #include "commands/terminal/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/json/json.h"
 #include "core/text/text.h"
 #include "measure/store/run_files.h"
 #include "show/formats.h"
@@ -38,6 +40,28 @@ fs::path CommonParent(const std::vector<Report>& runs) {
     common = parent;
   }
   return common.empty() ? fs::current_path() : common;
+}
+
+fs::path DevicesReportFile(const DevicesReport& report, const std::string& out) {
+  if (out.empty()) return CommonParent(report.runs) / kDevicesFile;
+  return IsFolderPath(out) ? fs::path(out) / kDevicesFile : fs::path(out);
+}
+
+// Throws Error (kUsage) if the report over devices would replace a file that no such report wrote: a JSON
+// with other contents, or, if the user did not name the report's file, a file without that JSON next to it.
+void RequireDevicesReport(const fs::path& file, bool is_named) {
+  const fs::path json_file = fs::path(file).replace_extension(".json");
+  const auto refuse = [](const fs::path& foreign_file) {
+    return Error(ExitCode::kUsage, "is not overwritten: it is not an earlier report over several runs")
+        .InFile(foreign_file.string())
+        .Remedy("give `--out FILE` with another name");
+  };
+  if (!Exists(json_file)) {
+    if (!is_named && Exists(file)) throw refuse(file);
+    return;
+  }
+  const nlohmann::json json = ParseJson(ReadTextFile(json_file));
+  if (!json.is_object() || !json.contains("devices") || !json.contains("models")) throw refuse(json_file);
 }
 
 }  // namespace
@@ -76,8 +100,7 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
 }
 
 fs::path WriteDevicesReport(const DevicesReport& report, const std::string& out, const OutputWriter& write) {
-  fs::path file = out.empty() ? CommonParent(report.runs) / kDevicesFile : fs::path(out);
-  if (!out.empty() && IsFolderPath(out)) file /= kDevicesFile;
+  const fs::path file = DevicesReportFile(report, out);
   const show::Document document = show::MakeDeviceComparisonDocument(report);
   write(file, [&](std::ostream& stream) {
     IsHtmlFile(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
@@ -119,7 +142,10 @@ void ReportDevices(const ReportArguments& arguments) {
   DevicesReport report = ReadDevices(arguments.runs);
   report.title = arguments.title;
   if (view.HasSelection()) return ShowDevicesReport(report, view, "");
-  ShowFile(ShortestPath(WriteDevicesReport(report, arguments.out, WriteOutput)));
+  const std::string& out = arguments.out;
+  if (const fs::path file = DevicesReportFile(report, out); !IsStdout(file))
+    RequireDevicesReport(file, !out.empty() && !IsFolderPath(out));
+  ShowFile(ShortestPath(WriteDevicesReport(report, out, WriteOutput)));
 }
 
 void ReportSuite(const ReportArguments& arguments) {
