@@ -153,6 +153,11 @@ def test_every_name_of_stdout_is_stdout(name):
     assert report.stdout.startswith("# ") and name not in report.stdout
 
 
+@pytest.mark.parametrize("option", ["--json", "--csv", "--by=delegate", "--all"])
+def test_the_brief_report_has_no_other_form(option):
+    assert "`--brief` is a separate form" in run_refused("report", ETDUMP, "--brief", option)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["report", "--out"], ["analyze", "--html"], ["trace", "-o"], ["analyze", "--document"], ["kernels", "--out"]],

@@ -167,11 +167,11 @@ void RunReport(const ReportArguments& arguments) {
         .Remedy("give one run");
   if (has_several_runs) return ReportDevices(arguments);
   if (is_suite) return ReportSuite(arguments);
-  if (brief && view.HasFiles())
+  if (brief && view.HasSelection())
     throw Error(ExitCode::kUsage, "`--brief` is a separate form").Remedy("give its file as `--out FILE`");
   Report report = MakeReportFromPath(runs.front());
   report.title = title;
-  if (brief && out.empty() && !view.json) {
+  if (brief && out.empty()) {
     RenderBriefMarkdown(report, std::cout);
   } else if (view.HasSelection()) {
     ShowReport(report, view, "");
