@@ -94,17 +94,16 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
 }
 
 // Returns whether the file is a FlatBuffer without a prefix to which a prefix was added later, as
-// ExecuTorch's Inspector requires for dumps from serialize_to_etdump_flatcc. Then the first event's times are
+// ExecuTorch's Inspector requires for dumps from serialize_to_etdump_flatcc. Then the events' times are
 // aligned relative to the end of the prefix.
 bool EtdumpRoot::IsAlignedAfter(std::size_t prefix) const {
   if (root_->run_data() == nullptr) return false;
   for (const auto* block : *root_->run_data()) {
-    if (!VerifyShallow(*block)) return false;
-    if (block->events() == nullptr || block->events()->size() == 0) continue;
-    if (Verify(*block)) return false;
     flatbuffers::Verifier verifier(data_ + prefix, length_ - prefix, kMaxDepth,
                                    static_cast<flatbuffers::uoffset_t>(max_tables()));
-    return verifier.VerifyTable(block);
+    const bool is_valid_after = verifier.VerifyTable(block);
+    // A block without times has no field that tells the two alignments apart.
+    if (is_valid_after != Verify(*block)) return is_valid_after;
   }
   return false;
 }
