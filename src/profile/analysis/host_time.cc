@@ -28,6 +28,9 @@ class HostTimeSeparator {
       plans_.clear();
       for (std::size_t layout = 0; layout < trace_.layouts.size(); ++layout)
         plans_.push_back(PlanLayout(layout));
+      for (const auto& [call, runs] : runs_by_call_) {
+        if (2 * runs.longer > runs.all) other_unit_backends_.insert(std::get<NameId>(call));
+      }
     }
     const bool is_all_host_time =
         std::ranges::all_of(plans_, [](const LayoutPlan& plan) { return plan.series.empty(); });
@@ -109,7 +112,7 @@ class HostTimeSeparator {
     const bool is_unregistered = delegate == nullptr && !backend.empty();
     const NameId id = trace_.names.Intern(backend);
     if (is_scanning_) {
-      if (ExceedsCall(delegate, index, call)) other_unit_backends_.insert(id);
+      CountLongerRuns(delegate, index, call, id);
       if (is_unregistered) {
         for (const std::size_t event : pending_)
           if (!LiesInCall(index, event, call)) outside_call_.insert(MakeEventPlace(layout, event, id));
@@ -139,28 +142,29 @@ class HostTimeSeparator {
     return id;
   }
 
-  // Returns whether a pending event of host time is longer than its call in most runs, by at least half,
-  // since both clocks may be coarse.
-  bool ExceedsCall(const delegates::Delegate* delegate, std::size_t index, std::size_t call) {
+  // Counts the runs in which a pending event of host time is longer than its call, by at least half, since
+  // both clocks may be coarse.
+  void CountLongerRuns(const delegates::Delegate* delegate, std::size_t index, std::size_t call,
+                       NameId backend) {
     const Trace::Layout& layout = trace_.layouts[index];
-    if (call >= layout.size()) return false;
+    if (call >= layout.size()) return;
     std::vector<std::size_t> timed_events;
     std::ranges::copy_if(pending_, std::back_inserter(timed_events), [&](std::size_t event) {
       return Interpret(delegate, layout, event, event == pending_.back()).kind == ValueKind::kHostTime;
     });
+    if (timed_events.empty()) return;
+    CallRuns& runs = runs_by_call_[{backend, layout.chain[call], layout.instruction[call]}];
     const std::vector<std::size_t>& starts = starts_[index];
     const std::size_t step = starts.size() / kMaxSampledRuns + 1;
-    std::size_t longer_runs = 0, runs = 0;
-    for (std::size_t block = 0; block < starts.size(); block += step, ++runs) {
+    for (std::size_t block = 0; block < starts.size(); block += step, ++runs.all) {
       const auto duration = [&](std::size_t event) {
         return static_cast<double>(trace_.end[starts[block] + event]) -
                static_cast<double>(trace_.start[starts[block] + event]);
       };
       const double limit = 1.5 * duration(call);
-      longer_runs +=
+      runs.longer +=
           std::ranges::any_of(timed_events, [&](std::size_t event) { return duration(event) > limit; });
     }
-    return 2 * longer_runs > runs;
   }
 
   using EventPlace = std::tuple<NameId, std::int32_t, std::int32_t, NameId>;
@@ -315,6 +319,13 @@ class HostTimeSeparator {
   Trace& trace_;
   const BackendResolver& resolve_backend_;
   bool is_scanning_ = false;  // in the first pass, nothing is reported or moved
+  // Runs of a delegate call, and those in which it has an event that is longer than the call. A few such runs
+  // may be errors of a clock; if most are, the events have another unit. Keyed by backend, chain, and
+  // instruction.
+  struct CallRuns {
+    std::size_t longer = 0, all = 0;
+  };
+  std::map<std::tuple<NameId, std::int32_t, std::int32_t>, CallRuns> runs_by_call_;
   std::set<NameId> other_unit_backends_;
   std::set<EventPlace> outside_call_;             // events of unregistered delegates outside of their call
   std::vector<std::vector<std::size_t>> starts_;  // indexed by layout: the first events of its blocks

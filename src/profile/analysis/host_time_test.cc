@@ -178,6 +178,23 @@ TEST(HostTime, MovesEventsLongerThanTheirCall) {
 }
 
 // Ethos-U writes its spans as framework events.
+// Each run has a layout of its own here, as if each had other operators.
+TEST(HostTime, OneRunDoesNotDecideTheUnitOfAll) {
+  TraceBuilder builder;
+  for (Nanoseconds at = 10'000; at <= 50'000; at += 10'000) {
+    builder.Block("Execute")
+        .Backend(3, "Add (ND) #1", at + 100, at + (at == 30'000 ? 5000 : 900))
+        .Framework(3, "DELEGATE_CALL", at + 50, at + 950)
+        .Framework(0, "Method::execute", at, at + 1000);
+  }
+  Trace trace = builder.Take();
+  const Profile profile = AttributeHostTime(trace);
+  EXPECT_TRUE(profile.reported.empty());
+  EXPECT_EQ(profile.health.GetCount("delegate_unit"), 0);
+  EXPECT_EQ(profile.operators[0].name, "Add (ND) #1");
+  EXPECT_EQ(profile.Self(0)[0], 800);
+}
+
 TEST(HostTime, AssignsEthosUSpansToTheDelegate) {
   TraceBuilder builder;
   builder.Block("Execute")
