@@ -159,7 +159,11 @@ class Comparer {
     }
     CompareLatency();
     if (a_) CompareProfiles();
-    if (is_unpaired_ && result_.latency.baseline_ns && result_.latency.candidate_ns) {
+    const bool has_intervals =
+        result_.latency.estimate || std::ranges::any_of(result_.operators, [](const OperatorMatch& match) {
+          return match.time_comparison.estimate.has_value();
+        });
+    if (is_unpaired_ && has_intervals) {
       result_.warnings.push_back(
           fmt::format("the two variants are not known to be interleaved: intervals include {:.2g}% of drift",
                       100 * options_.drift));

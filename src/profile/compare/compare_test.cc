@@ -57,6 +57,26 @@ SimulatedVariant Simulate(double convolution, unsigned seed, int disturbed = 0, 
   return result;
 }
 
+// Without an interval, no drift is in it.
+TEST(Compare, WarnsOfDriftOnlyWithAnInterval) {
+  const auto make_profile = [](int runs) {
+    TraceBuilder builder;
+    for (int run = 0; run < runs; ++run) {
+      const Nanoseconds at = 10'000 * run, end = at + 5000 + run % 3;
+      builder.Block("Execute").Framework(-1, "Method::execute", at, end);
+    }
+    return Attribute(builder.Take(), {});
+  };
+  for (const int runs : {3, 30}) {
+    const Profile profile = make_profile(runs);
+    ComparedVariant variant;
+    variant.profile = &profile;
+    const Comparison comparison = Compare(variant, variant);
+    EXPECT_EQ(comparison.latency.estimate.has_value(), runs == 30);
+    EXPECT_EQ(comparison.warnings.size(), runs == 30 ? 1U : 0U) << runs;
+  }
+}
+
 // The deltas of the rows add up exactly to the total delta, so compute them as integers.
 __extension__ typedef __int128 Int128;
 Int128 Delta(const Comparison& comparison, Nanoseconds baseline, Nanoseconds candidate) {
