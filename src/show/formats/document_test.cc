@@ -196,6 +196,19 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
                                                                                {"tiny", "<0.001", ""}}));
 }
 
+// A sum that is too short for the table's digits is not printed as 0.
+TEST(DocumentTables, ShortSumsAreNotZero) {
+  using Role = show::Row::Role;
+  show::Document document;
+  show::Table table{"parts", "", {{"part", "part"}, {"one", "one", true}, {"other", "other", true}}};
+  table.rows = {{{"a", show::Time{200}, show::Time{20e6}}, Role::kPart},
+                {{"b", show::Time{0}, show::Time{0}}, Role::kPart},
+                {{"sum", show::Time{200}, show::Time{20e6}}, Role::kSum}};
+  document.sections = {{"", show::Visibility::kDefault, {std::move(table)}}};
+  EXPECT_EQ(read::MarkdownTables(RenderPage(document)).at(0).rows,
+            (read::Rows{{"a", "<0.01", "20.00"}, {"b", "0.00", "0.00"}, {"sum", "<0.01", "20.00"}}));
+}
+
 TEST(DocumentCsv, EmptyTableGivesOnlyTheHeading) {
   show::Document document = MakeAllPartsDocument();
   std::get<show::Table>(document.sections[0].parts[3]).rows.clear();

@@ -57,7 +57,7 @@ std::vector<std::string> FormatSummedTimes(const show::Table& table, std::size_t
       text = scale.FormatUnits(units[part], time != nullptr ? *time : 0);
       ++part;
     } else if (row.role == Role::kSum) {
-      text = scale.FormatUnits(sum);
+      text = scale.FormatUnits(sum, time != nullptr ? *time : 0);
     } else if (row.role == Role::kScreenOnly && time != nullptr) {
       text = scale.FormatUnits(rest, *time);
     }
