@@ -192,6 +192,20 @@ TEST(DevicesJson, MatchesTheReport) {
   EXPECT_NEAR(share, 1, 1e-9);
 }
 
+// A value and its interval share an id. Where the interval is missing, a text says why.
+TEST(DevicesCsv, ColumnsHaveDistinctNames) {
+  const auto header = [](const DevicesReport& report) {
+    std::ostringstream out;
+    RenderDocumentCsv(show::MakeDeviceComparisonDocument(report), "latency", out);
+    return out.str().substr(0, out.str().find('\n'));
+  };
+  EXPECT_EQ(header(example::MakeDevices()),
+            "section,experiment,device,median,median_unit,median_low,median_high,median_note,against,speedup,"
+            "speedup_verdict,speedup_low,speedup_high,launches");
+  EXPECT_EQ(header(AssembleDevices({example::MakeBareEtdumpReport()})),
+            "section,experiment,device,median,median_unit,median_note,against,launches");
+}
+
 TEST(DevicesJson, OddRunsMakeValidJson) {
   std::vector<Report> runs;
   runs.push_back(Report{});

@@ -31,7 +31,7 @@ using Fields = std::vector<Field>;
 
 Fields MakeFields(const show::Value& value) {
   if (value.kind == CellKind::kNoValue) return {};
-  if (value.kind == CellKind::kText) return {{"", value.text}};
+  if (value.kind == CellKind::kText) return value.text.empty() ? Fields() : Fields{{"", value.text}};
   const auto number = value.unit == "ns" ? MsCell : NumberCell;
   const bool is_interval =
       value.kind == CellKind::kInterval;  // the interval of the value in the column with the same id
@@ -109,7 +109,15 @@ void RenderDocumentCsv(const show::Document& document, const std::string& id, st
   std::vector<std::string> titles;
   if (!section_kind.empty()) titles.push_back(section_kind);
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    for (const std::string& suffix : suffixes[i]) titles.push_back(columns[i].id + suffix);
+    std::erase_if(suffixes[i], [&](const std::string& suffix) {
+      std::string title = columns[i].id + suffix;
+      // A value and its interval have the same id and unit. A text in place of the interval is a note on the
+      // value.
+      const bool is_repeated = std::ranges::find(titles, title) != titles.end();
+      if (is_repeated && !suffix.empty()) return true;
+      titles.push_back(is_repeated ? title + "_note" : title);
+      return false;
+    });
   }
   out << CsvLine(titles);
   for (const CsvRow& row : rows) {
