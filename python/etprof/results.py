@@ -160,7 +160,8 @@ def _experiment_rows(experiment: Mapping[str, Any]) -> list[dict[str, Any]]:
             "experiment": experiment["label"],
             "latency ms": experiment["latency_ms"]["p50"],
             "95% CI": _interval(interval.get("low"), interval.get("high"), ".4g"),
-            "clean runs": f"{experiment['clean_runs']} of {experiment['all_runs']}",
+            # A bare ETDump has no untraced runs, of which some are clean.
+            "clean runs": f"{experiment['clean_runs']} of {experiment['all_runs']}" if experiment["all_runs"] else None,
         }
     ]
 

@@ -154,6 +154,12 @@ def test_a_result_is_a_dict_with_its_numbers_on_one_line(run):
     assert re.fullmatch(r"<Records: \d+ rows of key, name, .*>", repr(profile.operators))
 
 
+def test_an_etdump_alone_has_no_clean_runs():
+    """Its runs are traced, and nothing says which of them other processes disturbed."""
+    assert repr(etprof.analyze(ETDUMPS[0])).startswith("<status unknown; toy_cnn.sme2_off: latency ms ")
+    assert "clean runs" not in repr(etprof.analyze(ETDUMPS[0]))
+
+
 def test_keys_of_results_are_attributes(run):
     result = etprof.analyze(run)
     assert isinstance(result, dict) and json.loads(json.dumps(result)) == result == pickle.loads(pickle.dumps(result))  # noqa: S301
