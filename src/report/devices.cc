@@ -104,7 +104,7 @@ class SectionBuilder {
     for (std::size_t device = 0; device < row.cells.size(); ++device) {
       const ExperimentData* data = GetData(row, device);
       if (data == nullptr) continue;
-      return fmt::format("{}|{}|{}|{}|{}|{}", row.threads, data->isa, data->cpus, data->mode,
+      return fmt::format("{}|{}|{}|{}|{}|{}", row.threads.value_or(0), data->isa, data->cpus, data->mode,
                          data->third_party_runner, data->model_sha256);
     }
     return "";

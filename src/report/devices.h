@@ -30,7 +30,7 @@ struct DeviceCell {
 };
 struct DeviceRow {
   std::string label;
-  int threads = 1;
+  std::optional<int> threads;        // absent: not known
   std::vector<DeviceCell> cells;     // indexed like ModelSection::devices
   std::optional<std::size_t> first;  // device of the baseline of `comparison_with_first`
   // Other differences between the experiments besides the device, such as "isa: -avx2 on local, none on

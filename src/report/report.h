@@ -95,8 +95,8 @@ struct Report;
 struct ReportExperiment {
   std::size_t index = 0;  // index into RunData::experiments
   std::string label;
-  int threads = 1;
-  std::string etdump_name;  // file name for tables; empty: no ETDump
+  std::optional<int> threads;  // absent: not known
+  std::string etdump_name;     // file name for tables; empty: no ETDump
 
   // The headline: clean untraced steady runs (schedule/clean_runs.h), or all of them if none is clean.
   // Without untraced runs, Method::execute of the traced steady runs.
@@ -309,8 +309,8 @@ std::vector<Finding> FindNoise(const RunData& run, const ReportExperiment& exper
 std::optional<double> SpeedupRatio(const TimeComparison& time_comparison);
 
 // Scaling efficiency: speedup / ratio of the threads; 1 is perfect scaling. Absent without a ratio.
-std::optional<double> ScalingEfficiency(const TimeComparison& time_comparison, int baseline_threads,
-                                        int threads);
+std::optional<double> ScalingEfficiency(const TimeComparison& time_comparison,
+                                        std::optional<int> baseline_threads, std::optional<int> threads);
 
 // Makes a run of plain ETDump files, one experiment each; two files form a pair. Labels are by index of the
 // files; empty labels are replaced by file names.

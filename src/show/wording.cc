@@ -263,12 +263,12 @@ std::string HeaderText(const Report& report, const std::string& title) {
   if (const std::string method = NonDefaultMethod(report); !method.empty()) add("method " + method);
   add(report.backend.empty() ? report.dtype
                              : report.backend + (report.dtype.empty() ? "" : " " + report.dtype));
-  if (!report.from_bare_etdumps && !report.experiments.empty()) {
-    const int threads = report.experiments.front().threads;
+  if (!report.experiments.empty()) {
+    const std::optional<int> threads = report.experiments.front().threads;
     const bool same_threads = std::ranges::all_of(
         report.experiments,
         [&](const ReportExperiment& experiment) { return experiment.threads == threads; });
-    if (same_threads) add(CountedText(threads, "thread"));
+    if (threads && same_threads) add(CountedText(*threads, "thread"));
   }
   std::string device = report.run.platform;
   if (report.run.device) {

@@ -214,7 +214,8 @@ void Validator::CheckAnalysisOfTraces(const json& summary) {
   };
   std::set<std::pair<std::string, int>> analyzed;
   for (const json& experiment : summary.at("experiments")) {
-    const std::pair key(experiment.at("name").get<std::string>(), experiment.at("threads").get<int>());
+    const json& threads = experiment.at("threads");
+    const std::pair key(experiment.at("name").get<std::string>(), threads.is_null() ? 0 : threads.get<int>());
     analyzed.insert(key);
     const auto facts = traces_.find(key);
     if (facts == traces_.end() || !experiment.contains("groups")) continue;

@@ -1,6 +1,7 @@
 """`etprof report` over several runs, as from several devices: also for bare ETDumps, and with the kit's options."""
 
 import base64
+import csv
 import gzip
 import json
 import re
@@ -74,6 +75,22 @@ def test_the_page_has_every_table(runs, tmp_path):
     for table in tables:
         for row in table["rows"]:
             assert f"| {row['cells'][0]['text']} |" in text
+
+
+def test_threads_of_bare_etdumps_are_not_known(tmp_path):
+    """Nothing in an ETDump says with how many threads it was recorded."""
+    files = [shutil.copy(ETDUMP, tmp_path / f"{name}.etdump") for name in ("a", "b")]
+    document = program.parse_with_schema("devices_report", program.run("report", *files, "--json").stdout)
+    assert [experiment["threads"] for model in document["models"] for experiment in model["experiments"]] == [
+        None,
+        None,
+    ]
+    assert "1 thread" not in program.run("report", *files, "--markdown", "-").stdout
+    summary = program.parse_with_schema("analysis_summary", program.run("compare", *files, "--json").stdout)
+    assert [experiment["threads"] for experiment in summary["experiments"]] == [None, None]
+    for table in ("latency", "operators", "comparison"):
+        rows = list(csv.DictReader(program.run("compare", *files, f"--csv={table}").stdout.splitlines()))
+        assert rows and {row["threads"] for row in rows} == {""}, table
 
 
 def test_the_report_replaces_no_foreign_file(runs, tmp_path):

@@ -163,8 +163,8 @@ void AnalysisFiles::WriteComparisons(const Report& report) {
 void AnalysisFiles::AddComparisons(const Report& report, const std::string& suffix) {
   const auto experiment_name = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
-    return SafeFileName(
-        fmt::format("{}_t{}", report.run.experiments[experiment.index].name, experiment.threads));
+    return SafeFileName(report.run.experiments[experiment.index].name +
+                        (experiment.threads ? fmt::format("_t{}", *experiment.threads) : ""));
   };
   for (const ReportComparison& pair : report.comparisons) {
     std::string stem = ModelFileName(report) + suffix;

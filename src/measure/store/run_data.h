@@ -270,7 +270,7 @@ struct OutputDifference {
 // The results of one experiment with one number of threads.
 struct ExperimentData {
   std::string name;
-  int threads = 1;
+  int threads = 1;    // 0: not known, as for a bare ETDump
   std::string label;  // name in reports: "sme2 off"; default: `name`, with the threads if they differ
   std::string mode = "timing";  // or "xnntrace"
 

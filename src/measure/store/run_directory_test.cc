@@ -169,7 +169,7 @@ TEST_F(RunDirectoryTest, LoadsKitLayoutsWithoutJson) {
   std::vector<std::string> experiments;
   for (const ExperimentData& data : run.experiments)
     experiments.push_back(data.name + " " + std::to_string(data.threads));
-  EXPECT_THAT(experiments, ElementsAre("flat 1", "mac_sme2_off 1", "mac_sme2_off 4", "mac_sme2_on 1"));
+  EXPECT_THAT(experiments, ElementsAre("flat 0", "mac_sme2_off 1", "mac_sme2_off 4", "mac_sme2_on 1"));
   EXPECT_EQ(run.model_id, "toy_cnn");
   EXPECT_EQ(run.status, RunData::Status::kUnknown);
   EXPECT_FALSE(run.experiments[3].log.empty());

@@ -456,13 +456,12 @@ std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::
   return line;
 }
 
-GenerationVariant& FindOrAddVariant(const ReportExperiment& experiment, const ExperimentData& data,
-                                    GenerationReport& generation) {
+GenerationVariant& FindOrAddVariant(const ExperimentData& data, GenerationReport& generation) {
   for (GenerationVariant& variant : generation.variants)
     if (variant.name == data.place->variant && variant.threads == data.threads) return variant;
   GenerationVariant& variant = generation.variants.emplace_back();
   variant.name = data.place->variant;
-  variant.threads = experiment.threads;
+  variant.threads = data.threads;
   variant.model = data.model.stem().string();
   variant.model_file = data.model.string();
   variant.isa = data.isa;
@@ -558,7 +557,7 @@ std::optional<GenerationReport> MakeGenerationReport(const Report& report) {
   for (std::size_t e = 0; e < report.experiments.size(); ++e) {
     const ExperimentData& data = PlaceData(report, e);
     if (!data.place || data.place->test.empty()) continue;
-    GenerationVariant& variant = FindOrAddVariant(report.experiments[e], data, result);
+    GenerationVariant& variant = FindOrAddVariant(data, result);
     const auto index = static_cast<std::size_t>(&variant - result.variants.data());
     variant_by_experiment[e] = index;
     experiments[index].push_back(e);

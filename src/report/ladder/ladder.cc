@@ -89,7 +89,8 @@ class LadderBuilder {
   LadderBuilder(const Report& report, const LevelList& levels) : report_(report) {
     std::set<int> threads;
     for (const auto& [name, level_experiments] : levels) {
-      for (const std::size_t i : level_experiments.experiments) threads.insert(report.experiments[i].threads);
+      for (const std::size_t i : level_experiments.experiments)
+        threads.insert(report.experiments[i].threads.value());
     }
     ladder_.threads.assign(threads.begin(), threads.end());
     const FeatureSet* below = nullptr;
@@ -470,7 +471,7 @@ std::vector<Ladder> FindLaddersWithin(const Report& report) {
   std::vector<Ladder> ladders;
   for (const auto& [shared, group] : groups) {
     std::set<int> threads;
-    for (const std::size_t i : group) threads.insert(report.experiments[i].threads);
+    for (const std::size_t i : group) threads.insert(report.experiments[i].threads.value());
     auto ladder = threads.size() < 2 ? std::nullopt : MakeLadder(report, group);
     if (ladder) ladders.push_back(*std::move(ladder));
   }

@@ -89,9 +89,10 @@ std::vector<std::vector<std::size_t>> FindSweeps(const Report& report) {
   for (auto& sweep : sweeps) {
     std::ranges::stable_sort(sweep, {}, get_threads);
   }
-  // Experiments with the same name and number of threads are not a sweep, since they cannot be distinguished.
+  // Experiments of the same name with the same or unknown numbers of threads are not a sweep, since they
+  // cannot be distinguished.
   std::erase_if(sweeps, [&](const auto& sweep) {
-    return sweep.size() < 2 ||
+    return sweep.size() < 2 || !get_threads(sweep.front()) ||
            std::ranges::adjacent_find(sweep, std::ranges::equal_to(), get_threads) != sweep.end();
   });
   return sweeps;
@@ -140,11 +141,11 @@ std::optional<double> SpeedupRatio(const TimeComparison& time_comparison) {
   return *time_comparison.baseline_ns / *time_comparison.candidate_ns;
 }
 
-std::optional<double> ScalingEfficiency(const TimeComparison& time_comparison, int baseline_threads,
-                                        int threads) {
+std::optional<double> ScalingEfficiency(const TimeComparison& time_comparison,
+                                        std::optional<int> baseline_threads, std::optional<int> threads) {
   const auto ratio = SpeedupRatio(time_comparison);
-  if (!ratio || threads <= 0) return std::nullopt;
-  return *ratio * static_cast<double>(baseline_threads) / static_cast<double>(threads);
+  if (!ratio || !baseline_threads || !threads) return std::nullopt;
+  return *ratio * static_cast<double>(*baseline_threads) / static_cast<double>(*threads);
 }
 
 }  // namespace etprof

@@ -208,7 +208,7 @@ ReportExperiment MakeReportExperiment(const RunData& run, std::size_t index, std
   ReportExperiment out;
   out.index = index;
   out.label = data.label.empty() ? data.name : data.label;
-  out.threads = data.threads;
+  if (data.threads > 0) out.threads = data.threads;
   out.etdump_name = data.etdump.filename().string();
   out.tracer_always_on = data.tracer_always_on;
   if (!data.trace_enabled) {
@@ -501,6 +501,7 @@ RunData MakeEtdumpRun(const std::vector<std::filesystem::path>& files,
     data.name = IsTimelineCsv(files[i]) ? TimelineStem(files[i]) : files[i].stem().string();
     data.label = i < labels.size() && !labels[i].empty() ? labels[i] : data.name;
     data.etdump = files[i];
+    data.threads = 0;
     run.experiments.push_back(std::move(data));
   }
   if (!files.empty() && run.experiments.front().name == run.experiments.back().name)

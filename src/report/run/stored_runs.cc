@@ -54,7 +54,7 @@ bool HasUnmatchedPart(const RunData& run, const ExperimentData& part,
 std::string ExperimentNames(const RunData& run) {
   std::vector<std::string> names;
   for (const ExperimentData& data : run.experiments)
-    names.push_back(data.threads == 1 ? data.name : fmt::format("{} ({} threads)", data.name, data.threads));
+    names.push_back(data.threads <= 1 ? data.name : fmt::format("{} ({} threads)", data.name, data.threads));
   return names.empty() ? "no timed experiment" : fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -214,5 +214,11 @@ TEST(DevicesJson, OddRunsMakeValidJson) {
   EXPECT_EQ(json["models"].size(), 2u);
 }
 
+TEST(DevicesJson, ThreadsOfABareEtdumpAreNotKnown) {
+  const DevicesReport report = AssembleDevices({example::MakeBareEtdumpReport()});
+  EXPECT_TRUE(RenderDevicesJsonValue(report)["models"][0]["experiments"][0]["threads"].is_null());
+  EXPECT_THAT(RenderDevicesMarkdownText(report), Not(HasSubstr("thread")));
+}
+
 }  // namespace
 }  // namespace etprof

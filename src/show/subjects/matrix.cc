@@ -33,8 +33,8 @@ List OperatorsWithoutSpeedup(const Report& report, const Matrix& matrix) {
     const std::string cause = found == watched.end() ? "" : CauseText(found->threads);
     list.items.emplace_back(fmt::format("{}{}: {} with {} {} with {}{}", row.name, names.Location(*row.op),
                                         same ? "as fast" : "slower",
-                                        CountedText(most_threads.threads, "thread"), same ? "as" : "than",
-                                        baseline.threads, cause.empty() ? "" : " (" + cause + ")"));
+                                        CountedText(*most_threads.threads, "thread"), same ? "as" : "than",
+                                        *baseline.threads, cause.empty() ? "" : " (" + cause + ")"));
   }
   return list;
 }
@@ -47,10 +47,10 @@ Table MakeMatrixTable(const Report& report, const Matrix& matrix, const char* id
   table.columns.front().truncation = Table::Truncation::kKeepNameEnds;
   const auto add = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
-    const std::string column = matrix.is_thread_sweep ? fmt::format("threads_{}", experiment.threads)
+    const std::string column = matrix.is_thread_sweep ? fmt::format("threads_{}", *experiment.threads)
                                                       : fmt::format("experiment_{}", index);
     table.columns.push_back(VariantColumn(
-        column, matrix.is_thread_sweep ? CountedText(experiment.threads, "thread") : experiment.label));
+        column, matrix.is_thread_sweep ? CountedText(*experiment.threads, "thread") : experiment.label));
     if (index != matrix.baseline) table.columns.push_back(Right(column + "_speedup", ""));
   };
   add(matrix.baseline);

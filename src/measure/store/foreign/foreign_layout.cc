@@ -61,13 +61,13 @@ std::vector<std::filesystem::path> FindTraces(const std::filesystem::path& folde
   return found;
 }
 
-// Removes the suffix "_t4" and returns 4; returns 1 if there is no such suffix.
+// Removes the suffix "_t4" and returns 4; returns 0 (not known) if there is no such suffix.
 int TakeThreadsSuffix(std::string& stem) {
   const std::size_t at = stem.rfind("_t");
-  if (at == std::string::npos || at + 2 >= stem.size() || stem.size() - at > 5) return 1;
+  if (at == std::string::npos || at + 2 >= stem.size() || stem.size() - at > 5) return 0;
   if (!std::all_of(stem.begin() + static_cast<std::ptrdiff_t>(at) + 2, stem.end(),
                    [](unsigned char c) { return std::isdigit(c) != 0; }))
-    return 1;
+    return 0;
   const int threads = std::max(1, std::stoi(stem.substr(at + 2)));
   stem.erase(at);
   return threads;
@@ -195,8 +195,10 @@ class ForeignTraceAdder {
     for (std::size_t i = 0; i < found.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (found[j].name != found[i].name || found[j].threads == found[i].threads) continue;
-        for (const std::size_t k : {i, j})
-          found[k].label = found[k].name + ", " + CountedText(found[k].threads, "thread");
+        for (const std::size_t k : {i, j}) {
+          if (found[k].threads > 0)
+            found[k].label = found[k].name + ", " + CountedText(found[k].threads, "thread");
+        }
       }
     }
   }
@@ -214,8 +216,8 @@ std::optional<std::size_t> FindPairExperiment(const nlohmann::json& pair, const 
   if (stored->is_string()) variant.experiment = stored->get<std::string>();
   if (stored->is_object()) ReadJsonTolerantly(*stored, variant, {});
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
-    if (run.experiments[i].name == variant.experiment && run.experiments[i].threads == variant.threads)
-      return i;
+    const ExperimentData& data = run.experiments[i];
+    if (data.name == variant.experiment && (data.threads == variant.threads || data.threads == 0)) return i;
   }
   return std::nullopt;
 }

@@ -15,7 +15,8 @@ namespace etprof {
 inline constexpr std::string_view kModelId = "the model; of a bare ETDump the file's name";
 inline constexpr std::string_view kExperimentName = "its name in the configuration";
 inline constexpr std::string_view kExperimentLabel = "its name in reports";
-inline constexpr MemberInfo kThreadsOfPool{.meaning = "of the runner's thread pool", .min = 1};
+inline constexpr MemberInfo kThreadsOfPool{.meaning = "of the runner's thread pool; null or empty: not known",
+                                           .min = 1};
 
 // Columns of an operator.
 inline constexpr std::string_view kNameInInspector = "as ExecuTorch's Inspector shows it";

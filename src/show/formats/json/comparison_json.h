@@ -43,7 +43,8 @@ struct NamedExperimentJson {
       [](const NamedExperimentJson& json, const Report& report) { return json.source.Data(report).name; },
       {.meaning = "its name in the configuration"});
     v("label", &ReportExperiment::label, {.meaning = "its name in reports"});
-    v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .min = 1});
+    v("threads", &ReportExperiment::threads,
+      {.meaning = "of the runner's thread pool; null: not known", .min = 1});
   }
 };
 

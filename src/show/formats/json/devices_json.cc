@@ -154,7 +154,7 @@ struct DeviceExperimentJson {
   static void Describe(auto& v) {
     using J = const DeviceExperimentJson&;
     v("label", &DeviceRow::label, {.meaning = "its name in reports"});
-    v("threads", &DeviceRow::threads, {.meaning = "of the runner's thread pool", .min = 1});
+    v("threads", &DeviceRow::threads, {.meaning = "of the runner's thread pool; null: not known", .min = 1});
     v("differences", &DeviceRow::differences,
       {.meaning = "in what it differs between the devices beside the device"});
     v("devices",

@@ -133,7 +133,7 @@ struct ExperimentJson {
     using D = ExperimentData;
     v("name", data(&D::name), {.meaning = "its name in the configuration"});
     v("label", &R::label, {.meaning = "its name in reports"});
-    v("threads", &R::threads, {.meaning = "of the runner's thread pool", .min = 1});
+    v("threads", &R::threads, {.meaning = "of the runner's thread pool; null: not known", .min = 1});
     v("mode", data(&D::mode), {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
     v("isa", data(&D::isa),
       {.meaning = "the mask of CPU features; null: nothing is masked", .or_null = true});

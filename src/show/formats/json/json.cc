@@ -32,7 +32,8 @@ struct EtdumpJson {
     v("etdump", &ReportExperiment::etdump_name, {.meaning = "file name", .or_null = true});
     v("experiment", [](J json, const Report& report) { return json.source.Data(report).name; },
       {.meaning = "its name in the configuration"});
-    v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .min = 1});
+    v("threads", &ReportExperiment::threads,
+      {.meaning = "of the runner's thread pool; null: not known", .min = 1});
     v("runs", [](J json) { return json.source.groups.runs; },
       {.meaning = "of the common set, which the totals are over"});
     v("category_totals_ms", [](J json) { return MakeTotals(json.source.groups); },

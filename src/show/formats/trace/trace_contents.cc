@@ -285,7 +285,7 @@ void WriteTraceAttributes(const RunData& run, const std::string& etprof_version,
   }
   for (const ExperimentData& data : run.experiments) {
     const std::string name = data.label.empty() ? data.name : data.label;
-    attributes.push_back({name + ".threads", std::int64_t{data.threads}});
+    if (data.threads > 0) attributes.push_back({name + ".threads", std::int64_t{data.threads}});
     AddIfKnown(attributes, name + ".isa", data.isa);
     AddIfKnown(attributes, name + ".cpus", data.cpus);
     AddIfKnown(attributes, name + ".executorch_version", data.executorch_version);

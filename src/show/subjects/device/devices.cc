@@ -42,7 +42,8 @@ std::string CpuText(const Report& run) {
 }
 
 std::string RowName(const DeviceRow& row) {
-  const std::string threads = CountedText(row.threads, "thread");
+  if (!row.threads) return row.label;
+  const std::string threads = CountedText(*row.threads, "thread");
   return row.label.find(threads) == std::string::npos ? row.label + ", " + threads : row.label;
 }
 

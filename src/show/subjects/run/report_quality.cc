@@ -192,10 +192,9 @@ Table MakeExperimentsTable(const Report& report) {
     const ExperimentData& data = report.run.experiments[experiment.index];
     has_conditions =
         has_conditions || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
-    table.AddRow(experiment.label, report.from_bare_etdumps ? Cell() : Cell(Count{experiment.threads}),
-                 KnownTextCell(data.isa), KnownTextCell(data.cpus),
-                 KnownTextCell(data.runner.filename().string()), KnownTextCell(data.executorch_version),
-                 KnownTextCell(data.operator_clock));
+    table.AddRow(experiment.label, OptionalCell<Count>(experiment.threads), KnownTextCell(data.isa),
+                 KnownTextCell(data.cpus), KnownTextCell(data.runner.filename().string()),
+                 KnownTextCell(data.executorch_version), KnownTextCell(data.operator_clock));
   }
   if (!has_conditions) table.rows.clear();
   return table;
@@ -288,7 +287,7 @@ Facts RunFacts(const Report& report) {
 Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment) {
   const ExperimentData& data = report.run.experiments[experiment.index];
   Facts facts{"experiment_conditions", ""};
-  if (!report.from_bare_etdumps) facts.Add("Threads", std::to_string(experiment.threads));
+  if (experiment.threads) facts.Add("Threads", std::to_string(*experiment.threads));
   facts.Add("Disabled CPU features", data.isa);
   facts.Add("CPUs", data.cpus);
   facts.Add("Runner", data.runner.filename().string());
