@@ -105,12 +105,21 @@ def _in_fp32(inputs: noise.Inputs) -> noise.Inputs:
     return args, kwargs
 
 
-def device_sqnr(export: Export, method: str, output: int) -> float | None:
-    """Return the lowest SQNR of the .pte against eager fp32 on the held-out inputs, or on the example inputs without any."""
+def device_sqnr(export: Export, method: str, output: int) -> tuple[float | None, str | None]:
+    """Return the lowest SQNR of the .pte against eager fp32 on the held-out inputs, or on the example inputs without any.
+
+    None: nothing differs, or no ratio describes the output. Then the second value is the reason.
+    """
     cases = [case for case in (export.check.cases if export.check else []) if case.method == method]
     held_out_cases = [case for case in cases if case.inputs.startswith(HELD_OUT)]
-    ratios = [case.outputs[output].sqnr_db for case in held_out_cases or cases if output < len(case.outputs)]
-    return min((ratio for ratio in ratios if ratio is not None), default=None)
+    outputs = [case.outputs[min(output, len(case.outputs) - 1)] for case in held_out_cases or cases]
+    if not outputs:
+        return None, (export.check.why if export.check else None) or "it was not run"
+    if reason := next((reason for reason in map(agreement.Agreement.incomparable, outputs) if reason), None):
+        return None, reason
+    if all(result.max_abs_diff is None for result in outputs):
+        return None, "it gives no finite number to compare"
+    return min((result.sqnr_db for result in outputs if result.sqnr_db is not None), default=None), None
 
 
 def read_operators(
@@ -157,16 +166,19 @@ def _output(export: Export, study: MethodStudy, output: int) -> dict[str, Any]:
     noises = budget.outputs[output]
     total = noises.all_values
     half = budget.values_of_half(output)
+    device_db, device_problem = device_sqnr(export, study.method, output)
     return {
         "method": study.method,
         "output": output,
         "inputs": len(study.inputs),
         "held_out": study.held_out,
         "sqnr_db": agreement.decibels(noises.signal, total),
-        "device_sqnr_db": device_sqnr(export, study.method, output),
+        "device_sqnr_db": device_db,
+        "device_problem": device_problem or "",
         "interaction": noises.interaction / total if total > 0 else None,
         "values_of_half": half,
         "concentrated": 0 < half <= noise.MAX_CONCENTRATED_VALUES and total > 0,
+        "not_finite": [budget.sites[number].name for number in budget.by_share(output) if number in noises.not_finite],
         "values": [_value(budget, noises, site) for site in budget.by_share(output)],
     }
 
@@ -213,9 +225,14 @@ def lines(accuracy: dict[str, Any], model: str) -> list[str]:
     for budget in accuracy["budgets"]:
         label = f", {budget['method']} output {budget['output']}" if len(accuracy["budgets"]) > 1 else ""
         inputs = f"{budget['inputs']} {'held-out' if budget['held_out'] else 'calibration'} input"
+        problem = budget["device_problem"]
         texts.append(
-            f"{model}{label}: {_decibels(budget['sqnr_db'])} on {inputs}{'s' if budget['inputs'] != 1 else ''}, "
-            f"emulated; the .pte has {_decibels(budget['device_sqnr_db'])} on the worst"
+            f"{model}{label}: {_decibels(budget['sqnr_db'])} on {inputs}{'s' if budget['inputs'] != 1 else ''}, emulated; "
+            + (
+                f"not known of the .pte: {problem}"
+                if problem
+                else f"the .pte has {_decibels(budget['device_sqnr_db'])} on the worst"
+            )
         )
         if budget["interaction"] is None:
             continue
@@ -234,6 +251,9 @@ def lines(accuracy: dict[str, Any], model: str) -> list[str]:
         texts.append(f"  {_percent(budget['interaction'])}  interaction")
         if overflowing := [row["value"] for row in values if row["high"] == noise.MAX_FP16 and row["clipped"]]:
             texts.append(f"  beyond fp16's numbers, and infinite in the .pte: {', '.join(overflowing)}")
+        if budget["not_finite"]:
+            names = ", ".join(budget["not_finite"])
+            texts.append(f"  make the output NaN or infinite, which counts as its largest value: {names}")
         half = budget["values_of_half"]
         kind = "concentrated" if budget["concentrated"] else "diffuse: no few values make it"
         texts.append(f"  half of the noise is in {half} of {len(values)} values: {kind}")
@@ -340,6 +360,7 @@ class MeasuredProgram:
     emulated_db: float | None
     device_db: float | None
     latency: dict[str, Any]  # as in the analysis: verdict, ratio, ratio_low, ratio_high; empty: the baseline
+    problem: str | None = None  # why the .pte has no ratio, although its outputs may differ
 
 
 def select_choices(frontier: list[Choice], target: float) -> list[Choice]:
@@ -378,7 +399,7 @@ def measure(base: Path, candidates: Sequence[Path]) -> list[dict[str, Any]]:
 
 def meets(program: MeasuredProgram, target: float, max_slowdown: float | None) -> bool:
     """Return whether the .pte reaches the target and is significantly not slower than allowed."""
-    if program.device_db is not None and program.device_db < target:
+    if program.problem is not None or (program.device_db is not None and program.device_db < target):
         return False
     low = program.latency.get("ratio_low")  # baseline / candidate
     return max_slowdown is None or (low is not None and low >= 1 / (1 + max_slowdown))
@@ -451,22 +472,17 @@ def _search(
     base = export.paths[0]
     user_patterns = [*request.keep]
     variants: list[MeasuredProgram] = []
+
+    def measured(name: str, exported: Export, emulated_db: float | None) -> MeasuredProgram:
+        device_db, problem = device_sqnr(exported, method_study.method, output)
+        return MeasuredProgram(name, exported.paths[0], emulated_db, device_db, {}, problem)
+
     for number, choice in enumerate(candidates, 1):
         keep_patterns = [*user_patterns, *patterns(method_study, choice)]
         exported = export_model(dataclasses.replace(request, keep=keep_patterns, label=f"keep{number}"), progress)
-        variants.append(
-            MeasuredProgram(
-                " ".join(keep_patterns),
-                exported.paths[0],
-                choice.sqnr_db,
-                device_sqnr(exported, method_study.method, output),
-                {},
-            )
-        )
+        variants.append(measured(" ".join(keep_patterns), exported, choice.sqnr_db))
     fp32_export = export_model(dataclasses.replace(request, quantize=None, calibrate=(), keep=(), on=()), progress)
-    variants.append(
-        MeasuredProgram("fp32", fp32_export.paths[0], None, device_sqnr(fp32_export, method_study.method, output), {})
-    )
+    variants.append(measured("fp32", fp32_export, None))
     with progress("measure"):
         latencies = measure(base, [variant.pte for variant in variants])
     variants = [
@@ -475,7 +491,7 @@ def _search(
     first = latencies[0]
     print(
         *frontier_lines(
-            [MeasuredProgram("as it is", base, None, device_sqnr(export, method_study.method, output), {}), *variants],
+            [measured("as it is", export, None), *variants],
             first["baseline_ms"],
         ),
         sep="\n",
@@ -486,10 +502,10 @@ def _search(
         print(f"no choice has {options.target:g} dB{_within(options.max_slowdown)}", file=out)
         return EXIT_CHECK_FAILED
     best = min(passing, key=lambda variant: -(variant.latency.get("ratio") or 0))
-    print(
-        f"use {best.pte}: {best.name}{', as no choice is certain to be faster' if best is variants[-1] else ''}",
-        file=out,
-    )
+    reason = ", as no choice is certain to be faster" if best is variants[-1] else ""
+    if best.latency.get("ratio") is None:
+        reason = ", without a comparison of latencies: measure again on a quiet machine"
+    print(f"use {best.pte}: {best.name}{reason}", file=out)
     return EXIT_DONE
 
 
@@ -504,8 +520,9 @@ def frontier_lines(variants: Sequence[MeasuredProgram], base_ms: float | None) -
     for variant in variants:
         ms = variant.latency.get("candidate_ms", base_ms)
         emulated = "" if variant.emulated_db is None else f"{variant.emulated_db:.1f} dB"
+        device = "not known" if variant.problem else _decibels(variant.device_db)
         texts.append(
-            f"  {variant.name:<{width}}  {emulated:>9}  {_decibels(variant.device_db):>9}  {'' if ms is None else f'{ms:.3f} ms':>9}  "
+            f"  {variant.name:<{width}}  {emulated:>9}  {device:>9}  {'' if ms is None else f'{ms:.3f} ms':>9}  "
             f"{_speed(variant.latency)}".rstrip()
         )
     return texts
@@ -513,7 +530,7 @@ def frontier_lines(variants: Sequence[MeasuredProgram], base_ms: float | None) -
 
 def _speed(latency: dict[str, Any]) -> str:
     if not latency or latency.get("ratio") is None:
-        return ""
+        return latency.get("verdict", "")
     ratio, low, high = (latency[key] for key in ("ratio", "ratio_low", "ratio_high"))
     verdict = latency["verdict"]
     if verdict == "slower":

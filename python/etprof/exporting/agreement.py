@@ -77,15 +77,19 @@ class Agreement:
     nonfinite_mismatches: Annotated[int, "elements that are finite in one of the two only, or another infinity"] = 0
     problem: Annotated[str | None, "why it could not be compared with its reference; null: it was"] = None
 
-    def disagreement(self, min_sqnr_db: float, exact: bool) -> str | None:
-        """Return how the output disagrees, or None if it agrees. `exact`: integers must be equal (fp32 models)."""
-        if self.problem is not None:
-            return self.problem
-        if self.nonfinite_mismatches:
+    def incomparable(self) -> str | None:
+        """Return why the ratios do not describe the whole output, or None if they do."""
+        if self.problem is None and self.nonfinite_mismatches:
             return (
                 f"{_elements(self.nonfinite_mismatches)} NaN or infinite on one side only "
                 f"(PyTorch: {_format_counts(self.expected)}; .pte: {_format_counts(self.actual)})"
             )
+        return self.problem
+
+    def disagreement(self, min_sqnr_db: float, exact: bool) -> str | None:
+        """Return how the output disagrees, or None if it agrees. `exact`: integers must be equal (fp32 models)."""
+        if (reason := self.incomparable()) is not None:
+            return reason
         if self.differing:
             return f"{_elements(self.differing)} not equal" if exact else None
         if self.sqnr_db is not None and self.sqnr_db < min_sqnr_db:

@@ -43,6 +43,7 @@ class Noise:
     signal: float
     all_values: float  # noise of all values together
     alone: list[float]  # by site
+    not_finite: set[int]  # sites that alone make elements NaN or infinite
 
     @property
     def interaction(self) -> float:
@@ -122,9 +123,12 @@ class Emulation:
             runs = [self._changed(exact, args, kwargs, [site]) for site in self.sites]
             runs.append(self._changed(exact, args, kwargs, self.sites))
             for number, expected in reference.items():
-                noise = outputs.setdefault(number, Noise(0.0, 0.0, [0.0] * len(self.sites)))
-                noise.signal += float(expected.double().square().sum())
+                noise = outputs.setdefault(number, Noise(0.0, 0.0, [0.0] * len(self.sites), set()))
+                noise.signal += _signal(expected)
                 errors = [_power(run.get(number), expected) for run in runs]
+                noise.not_finite |= {
+                    site for site, run in enumerate(runs[:-1]) if _mismatches(run.get(number), expected)
+                }
                 noise.alone = [total + error for total, error in zip(noise.alone, errors, strict=False)]
                 noise.all_values += errors[-1]
             for site, shares in zip(self.sites, clipped, strict=True):
@@ -142,7 +146,7 @@ class Emulation:
             run = self._changed(exact, args, kwargs, on)
             for number, expected in _floats(exact[self._nodes[-1]]).items():
                 signal, noise = powers.get(number, (0.0, 0.0))
-                signal += float(expected.double().square().sum())
+                signal += _signal(expected)
                 powers[number] = (signal, noise + _power(run.get(number), expected))
         return {number: agreement.decibels(*power) for number, power in powers.items()}
 
@@ -398,10 +402,28 @@ def _floats(output: Any) -> dict[int, torch.Tensor]:
     }
 
 
+def _signal(expected: torch.Tensor) -> float:
+    return float(expected[expected.isfinite()].double().square().sum())
+
+
+def _mismatches(actual: torch.Tensor | None, expected: torch.Tensor) -> int:
+    """Return how many elements are finite in only one of the two, or another infinity."""
+    if actual is None or actual.shape != expected.shape:
+        return 0
+    equal = (actual == expected) | (actual.isnan() & expected.isnan())
+    return int((~(actual.isfinite() & expected.isfinite()) & ~equal).sum())
+
+
 def _power(actual: torch.Tensor | None, expected: torch.Tensor) -> float:
+    """Return the power of the error. Elements of `_mismatches` count as off by the largest magnitude of the output."""
     if actual is None or actual.shape != expected.shape:
         return 0.0
-    return float((actual.double() - expected.double()).square().nan_to_num().sum())
+    difference = actual.double() - expected.double()
+    power = float(difference[difference.isfinite()].square().sum())
+    if mismatches := _mismatches(actual, expected):
+        magnitudes = expected[expected.isfinite()].double().abs()
+        power += mismatches * ((float(magnitudes.max()) if magnitudes.numel() else 0.0) or 1.0) ** 2
+    return power
 
 
 def _share_beyond(value: torch.Tensor, low: float, high: float) -> float:

@@ -5,6 +5,7 @@ import itertools
 import json
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -12,7 +13,7 @@ import torch
 
 from etprof import accuracy, programs
 from etprof.export import Request, export_model, main
-from etprof.exporting import keep, noise
+from etprof.exporting import agreement, check, keep, noise
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs/schema/accuracy.schema.json").read_text())
 
@@ -241,6 +242,63 @@ def test_a_choice_must_have_the_ratio_and_be_certain_not_to_be_slow():
     assert not accuracy.meets(measured_program(40, None), 40, 0.05)
     assert accuracy.meets(measured_program(40, None), 40, None)
     assert accuracy.meets(measured_program(None, 1), 40, 0.05)  # the outputs are equal
+
+
+def export_with(outputs: list[agreement.Agreement]) -> accuracy.Export:
+    case = check.CheckedCase("forward", "held-out 1", [], outputs, [])
+    return SimpleNamespace(check=check.Check(check.FAIL, None, [], 10.0, [case]))
+
+
+def test_outputs_without_a_ratio_of_the_whole_do_not_meet_a_target():
+    expected = torch.tensor([1.0, 2.0, 3.0])
+    for actual, reason in (
+        (torch.tensor([1.0, 2.0, torch.nan]), "1 element is NaN or infinite"),
+        (torch.tensor([1.0, 2.0]), "shape [2] instead of [3]"),
+    ):
+        sqnr_db, problem = accuracy.device_sqnr(export_with([agreement.compare(actual, expected)]), "forward", 0)
+        assert sqnr_db is None and problem.startswith(reason)
+        assert not accuracy.meets(accuracy.MeasuredProgram("", Path(), None, sqnr_db, {}, problem), 40, None)
+    unchecked = SimpleNamespace(check=check.not_checked("there is no runner"))
+    assert accuracy.device_sqnr(unchecked, "forward", 0) == (None, "there is no runner")
+    assert accuracy.device_sqnr(export_with([agreement.compare(expected, expected)]), "forward", 0) == (None, None)
+    nearly = agreement.compare(expected * 1.001, expected)
+    assert accuracy.device_sqnr(export_with([nearly]), "forward", 0) == (pytest.approx(60, abs=0.01), None)
+
+
+# A sum that is at least 0.000001 in fp32 is 0 if it is quantized.
+LOGARITHM = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.first = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        return torch.log(torch.relu(self.first(x)) + 1e-6)
+
+    def get_eager_model(self):
+        return self.eval()
+
+    def get_example_inputs(self):
+        torch.manual_seed(0)
+        return (torch.randn(4, 16),)
+"""
+
+
+def test_a_value_that_makes_outputs_infinite_has_a_finite_share(tmp_path: Path, capfd: pytest.CaptureFixture):
+    (tmp_path / "net.py").write_text(LOGARITHM)
+    assert accuracy.main([f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path)]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert "emulated; not known of the .pte: " in lines[0] and "NaN or infinite on one side only" in lines[0]
+    assert any("which counts as its largest value: add" in line for line in lines), lines
+    document = json.loads((tmp_path / "net_xnnpack_int8.pte.accuracy.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    (budget,) = document["budgets"]
+    assert budget["not_finite"][0] == "add" and budget["values"][0]["value"] == "add"
+    assert budget["values"][0]["share"] < 2
+    assert budget["device_sqnr_db"] is None and budget["device_problem"]
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ struct OutputBudget {
   std::optional<double> interaction;        // share of the noise that no single value causes
   std::int64_t values_with_half_noise = 0;  // number of values that cause half of the noise
   bool concentrated = false;                // at most three values cause half of the noise
+  std::string device_problem;               // why the .pte has no ratio; "": nothing differs, or not known
+  std::vector<std::string> not_finite;      // values that make elements of the output NaN or infinite
   std::vector<QuantizedValue> values;       // by descending noise
 
   static constexpr const char* kSchemaName = "output_budget";
@@ -71,7 +73,8 @@ struct OutputBudget {
     v("sqnr_db", &O::sqnr_db,
       {.meaning = "with all values quantized, as emulated; null: nothing differs", .min = kNoMinimum});
     v("device_sqnr_db", &O::device_sqnr_db,
-      {.meaning = "of the .pte, the worst of these inputs; null: it was not run, or nothing differs",
+      {.meaning =
+           "of the .pte, the worst of these inputs; null: nothing differs, or as `device_problem` says",
        .min = kNoMinimum});
     v("interaction", &O::interaction,
       {.meaning = "share of the noise that single values do not add up to; null: there is no noise",
@@ -79,6 +82,15 @@ struct OutputBudget {
     v("values_of_half", &O::values_with_half_noise, {.meaning = "values that have half of the noise"});
     v("concentrated", &O::concentrated,
       {.meaning = "whether they are at most three; else the noise is diffuse"});
+    v("device_problem", &O::device_problem,
+      {.meaning =
+           "why the .pte has no ratio, such as NaN that PyTorch does not give; empty: it has, or nothing "
+           "differs",
+       .omit_if_empty = true});
+    v("not_finite", &O::not_finite,
+      {.meaning = "values that alone make elements of the output NaN or infinite, which count as off by the "
+                  "output's largest magnitude",
+       .omit_if_empty = true});
     v("values", &O::values, {.meaning = "those with the most noise first"});
   }
 };
