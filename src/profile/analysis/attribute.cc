@@ -487,17 +487,22 @@ class Attributor {
                       options_.labels.size(), profile_.runs.size()),
           1);
     }
-    const std::vector<double> totals =
-        MapEach(profile_.runs, [](const ProfiledRun& run) { return static_cast<double>(run.total); });
-    const std::size_t first_steady =
-        std::max(stats::FirstSteadyRun(totals), static_cast<std::size_t>(std::max(0, options_.min_warmup)));
-    for (std::size_t run = 0; run < profile_.runs.size(); ++run) {
-      RunLabel label;
-      label.round = -1;
-      label.phase = run == 0 || locations_[run].is_first ? Phase::kFirst
-                    : run < first_steady                 ? Phase::kWarmup
-                                                         : Phase::kSteady;
-      profile_.runs[run].label = label;
+    const auto min_warmup = static_cast<std::size_t>(std::max(0, options_.min_warmup));
+    std::map<std::uint32_t, std::vector<std::size_t>> runs_by_layout;
+    for (std::size_t run = 0; run < profile_.runs.size(); ++run)
+      runs_by_layout[profile_.runs[run].layout].push_back(run);
+    // Slow runs with other events, such as a prefill, do other work: they are no warm-up of the others.
+    for (const auto& [layout, runs] : runs_by_layout) {
+      const std::size_t first_steady = stats::FirstSteadyRun(profile_.Totals(runs));
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::size_t run = runs[i];
+        RunLabel label;
+        label.round = -1;
+        label.phase = run == 0 || locations_[run].is_first   ? Phase::kFirst
+                      : i < first_steady || run < min_warmup ? Phase::kWarmup
+                                                             : Phase::kSteady;
+        profile_.runs[run].label = label;
+      }
     }
   }
 

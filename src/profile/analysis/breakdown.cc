@@ -9,16 +9,17 @@
 namespace etprof {
 namespace {
 
-// Sums self times into rows by `get_row` (operator -> index into `rows`) and appends the "Clipped" row.
-template <typename GetRowIndex>
-Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const GetRowIndex& get_row) {
+// Sums the self times that operators have in `runs` (`get_self`) into rows by `get_row` (operator -> index
+// into `rows`) and appends the "Clipped" row.
+template <typename GetSelf, typename GetRowIndex>
+Breakdown SumRows(const Profile& profile, const std::vector<std::size_t>& runs, const GetSelf& get_self,
+                  std::vector<AdditiveRow> rows, const GetRowIndex& get_row) {
   Breakdown breakdown;
-  const std::vector<std::size_t> runs = profile.CommonSet();
   breakdown.runs = static_cast<std::int64_t>(runs.size());
   breakdown.rows = std::move(rows);
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     AdditiveRow& row = breakdown.rows[get_row(op)];
-    row.total += profile.statistics[op].total_self;
+    row.total += get_self(op);
     ++row.operators;
   }
   AdditiveRow clipped{"Clipped", 0, 0};
@@ -28,6 +29,25 @@ Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const G
   }
   breakdown.rows.push_back(std::move(clipped));
   return breakdown;
+}
+
+// Sums the self times of the common set.
+template <typename GetRowIndex>
+Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const GetRowIndex& get_row) {
+  return SumRows(
+      profile, profile.CommonSet(), [&](std::size_t op) { return profile.statistics[op].total_self; },
+      std::move(rows), get_row);
+}
+
+std::vector<AdditiveRow> MakeGroupRows() {
+  std::vector<AdditiveRow> rows;
+  for (const OperatorGroup group : kAllOperatorGroups)
+    rows.push_back({std::string(OperatorGroupName(group)), 0, 0});
+  return rows;
+}
+
+std::size_t GroupIndex(const Profile& profile, std::size_t op) {
+  return static_cast<std::size_t>(profile.operators[op].category.group);
 }
 
 }  // namespace
@@ -40,13 +60,24 @@ std::optional<double> AdditiveRow::Share(const Breakdown& breakdown) const {
 }
 
 Breakdown ByGroup(const Profile& profile) {
-  std::vector<AdditiveRow> rows;
-  for (const OperatorGroup group : kAllOperatorGroups)
-    rows.push_back({std::string(OperatorGroupName(group)), 0, 0});
+  std::vector<AdditiveRow> rows = MakeGroupRows();
   for (std::size_t i = 0; i < profile.groups.size(); ++i) rows[i].self = profile.groups[i];
-  return SumRows(profile, std::move(rows), [&](std::size_t op) {
-    return static_cast<std::size_t>(profile.operators[op].category.group);
-  });
+  return SumRows(profile, std::move(rows), [&](std::size_t op) { return GroupIndex(profile, op); });
+}
+
+Nanoseconds SumSelf(const Profile& profile, std::size_t op, const std::vector<std::size_t>& runs) {
+  const auto self = profile.Self(op);
+  Nanoseconds sum = 0;
+  for (const std::size_t run : runs) {
+    if (self[run] != Profile::kAbsent) sum += self[run];
+  }
+  return sum;
+}
+
+Breakdown ByGroup(const Profile& profile, const std::vector<std::size_t>& runs) {
+  return SumRows(
+      profile, runs, [&](std::size_t op) { return SumSelf(profile, op, runs); }, MakeGroupRows(),
+      [&](std::size_t op) { return GroupIndex(profile, op); });
 }
 
 namespace {

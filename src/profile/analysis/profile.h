@@ -206,7 +206,8 @@ struct Profile {
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
 // order). If `labels` is empty, the first run of the file and the first after each Method::init are kFirst,
-// and the warm-up is derived from the latencies (stats/stability.h), with at least `min_warmup` runs.
+// and the warm-up is derived from the latencies of the runs with equal events (stats/stability.h), with at
+// least `min_warmup` runs.
 // Irregular traces do not throw; they are reported in Profile::health. Only a trace whose runs have nothing
 // in common throws (Error, kBadInput), since its table would be quadratic in the file.
 struct AttributeOptions {
@@ -266,7 +267,11 @@ struct Breakdown {
     v("rows", &Breakdown::rows, {.meaning = "the parts of the whole"});
   }
 };
-Breakdown ByGroup(const Profile& profile);     // kAllOperatorGroups in order, then "Clipped"
+Breakdown ByGroup(const Profile& profile);  // kAllOperatorGroups in order, then "Clipped"
+// The same over these runs instead of the common set.
+Breakdown ByGroup(const Profile& profile, const std::vector<std::size_t>& runs);
+// The self time of an operator in these runs together, in ns.
+Nanoseconds SumSelf(const Profile& profile, std::size_t op, const std::vector<std::size_t>& runs);
 Breakdown ByCategory(const Profile& profile);  // fine categories present, by name, then "Clipped"
 // Returns an operator's row name in a breakdown by name; absent: kNotAttributed or an overhead.
 using OperatorNameFunction = std::optional<std::string> (*)(const Profile& profile, std::size_t op);

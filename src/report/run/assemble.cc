@@ -147,8 +147,20 @@ void AddOperators(ReportExperiment& out) {
   out.unknown_operators.assign(unknown.begin(), unknown.end());
 }
 
+// Makes the common set of the runs that are usual in their class. Fences around all runs may leave out those
+// of one class.
+void MarkCommonSet(const std::vector<RunClass>& classes, Profile& profile) {
+  for (ProfiledRun& run : profile.runs) run.in_common_set = false;
+  for (const RunClass& run_class : classes)
+    for (const std::size_t run : run_class.common_runs) profile.runs[run].in_common_set = true;
+  ComputeStatistics(profile, 0);
+}
+
 // `trace_enabled`: a kernel-log run, whose times are not latency.
 void AddProfile(ReportExperiment& out, bool trace_enabled) {
+  const bool has_latency = out.latency.n > 0 || trace_enabled;
+  if (!has_latency) out.run_classes = FindRunClasses(*out.profile);
+  if (!out.run_classes.empty()) MarkCommonSet(out.run_classes, *out.profile);
   const Profile& profile = *out.profile;
   const auto count = [&](Phase phase) {
     return std::ranges::count(profile.runs, phase, [](const ProfiledRun& run) { return run.label.phase; });
@@ -160,8 +172,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs - out.disturbed_runs;
   out.common_runs = static_cast<std::int64_t>(profile.CommonSet().size());
   out.traced = profile.execute_time;
-  if (out.latency.n == 0 && !trace_enabled) {
-    out.run_classes = FindRunClasses(profile);
+  if (!has_latency) {
     if (out.run_classes.empty()) {
       out.latency = out.traced;
     } else {

@@ -17,8 +17,9 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMinRuns = 20;
+constexpr std::size_t kMinRuns = 20;    // of which times are compared
 constexpr std::size_t kMaxClasses = 4;  // a report lists all classes
+
 // A quantile of times that other processes do not affect, since they lengthen another operator in each run.
 constexpr double kUndisturbedQuantile = 0.1;
 // If the latency changes by at least this share, one median does not describe all runs.
@@ -41,7 +42,13 @@ std::vector<std::size_t> SampleEvenly(const std::vector<std::size_t>& runs) {
 }
 
 RunClass MakeRunClass(const Profile& profile, std::string name, const std::vector<std::size_t>& runs) {
-  return {std::move(name), runs, stats::Summarize(profile.Totals(runs))};
+  RunClass run_class{std::move(name), runs, stats::Summarize(profile.Totals(runs)), {}, {}};
+  const stats::Fences fences = stats::TukeyFences(profile.Totals(runs));
+  std::ranges::copy_if(runs, std::back_inserter(run_class.common_runs), [&](std::size_t run) {
+    return fences.Contains(static_cast<double>(profile.runs[run].total));
+  });
+  run_class.groups = ByGroup(profile, run_class.common_runs);
+  return run_class;
 }
 
 std::string RangeText(const std::vector<std::size_t>& runs) {
@@ -60,7 +67,7 @@ std::vector<RunClass> ClassifyByOperators(const Profile& profile, const std::vec
       entry->second = &runs_by_operators[{profile.layouts[layout].begin(), profile.layouts[layout].end()}];
     entry->second->push_back(run);
   }
-  if (runs_by_operators.size() == 1 || runs_by_operators.size() > kMaxClasses) return {};
+  if (runs_by_operators.size() < 2 || runs_by_operators.size() > kMaxClasses) return {};
   std::vector<RunClass> classes;
   for (const auto& [operators, members] : runs_by_operators) {
     const auto count = std::ranges::count_if(operators, [&](std::int32_t op) {
@@ -214,8 +221,8 @@ finding::ConfinedOperators FindConfinedOperators(const Profile& profile, const s
 
 std::vector<RunClass> FindRunClasses(const Profile& profile) {
   const std::vector<std::size_t> runs = profile.RunsInPhase(Phase::kSteady);
-  if (runs.size() < kMinRuns) return {};
   if (std::vector<RunClass> classes = ClassifyByOperators(profile, runs); !classes.empty()) return classes;
+  if (runs.size() < kMinRuns) return {};
   // Most traces have one class, which a sample shows at a fraction of the cost.
   const std::vector<std::size_t> sample = SampleEvenly(runs);
   std::vector<RunClass> classes = ClassifyByTime(profile, sample);

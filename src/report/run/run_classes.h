@@ -16,6 +16,9 @@ struct RunClass {
   std::string name;               // "runs 2-51", "12 operators (9 runs)", "faster (74 runs)"
   std::vector<std::size_t> runs;  // indices into Profile::runs, in order
   stats::Distribution latency;    // Method::execute, ns
+  // Those of `runs` within Tukey's fences of the class, of which its self times are means.
+  std::vector<std::size_t> common_runs;
+  Breakdown groups;  // self times by group
 
   static constexpr const char* kSchemaName = "run_class";
   static void Describe(auto& v) {
@@ -25,6 +28,7 @@ struct RunClass {
     v("last_run", [](const RunClass& run_class) { return run_class.runs.back() + 1; },
       {.meaning = "number of its last run in the trace"});
     v("latency_ms", &RunClass::latency, {.meaning = "of its runs"});
+    v("groups", &RunClass::groups, {.meaning = "self times of its runs, less outliers"});
   }
 };
 
@@ -42,7 +46,7 @@ inline constexpr double kTrendLevel = 0.01;
 // operators, or a time that changed, has two levels, or grew with the run's number by a tenth or more, in
 // some operators while the others stayed, or by very different factors. Examples are a prefill next to decode
 // steps, or decode steps over a growing context. A class has at least a tenth of the runs, unless the
-// operators differ. Empty: all runs do the same work, or there are fewer than 20.
+// operators differ. Times are compared from 20 runs on. Empty: all runs do the same work, as far as is known.
 std::vector<RunClass> FindRunClasses(const Profile& profile);
 
 }  // namespace etprof

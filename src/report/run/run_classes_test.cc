@@ -144,6 +144,42 @@ TEST(RunClasses, EqualWorkHasNoClasses) {
   }
 }
 
+// Fences around all runs would leave out the slower class.
+TEST(RunClasses, SelfTimesIncludeEveryClass) {
+  const Report report = MakeRunsReport(101, [](std::size_t run) {
+    return run % 5 == 0 ? RunTimes{.linear = 50'000'000, .attention = 30'000'000} : RunTimes{};
+  });
+  const ReportExperiment& experiment = report.experiments[0];
+  ASSERT_THAT(ListClassNames(report), ElementsAre("faster (80 runs)", "slower (20 runs)"));
+  EXPECT_EQ(experiment.common_runs, 100);
+  // Both operators are in this group.
+  const auto gemm_mean = [](const Breakdown& groups) {
+    return *groups.rows[static_cast<std::size_t>(OperatorGroup::kGemm)].Mean(groups);
+  };
+  EXPECT_EQ(gemm_mean(experiment.groups), 0.8 * 6e6 + 0.2 * 80e6);
+  EXPECT_EQ(gemm_mean(experiment.run_classes[0].groups), 6e6);
+  EXPECT_EQ(gemm_mean(experiment.run_classes[1].groups), 80e6);
+  for (const RunClass& run_class : experiment.run_classes) {
+    Nanoseconds sum = 0;
+    for (const AdditiveRow& row : run_class.groups.rows) sum += row.total;
+    EXPECT_EQ(sum, run_class.groups.total);
+  }
+}
+
+// Different operators are different work, however few the runs are.
+TEST(RunClasses, SeparatesFewRunsByTheirOperators) {
+  const auto class_names = [](std::size_t runs, const std::function<RunTimes(std::size_t)>& get_times) {
+    return ListClassNames(MakeRunsReport(runs, get_times));
+  };
+  const auto alternating = [](std::size_t run) { return RunTimes{.has_attention = run % 2 == 0}; };
+  EXPECT_THAT(class_names(6, alternating), ElementsAre("1 operator (3 runs)", "2 operators (2 runs)"));
+  // Slow runs at the beginning are no warm-up of others with fewer operators.
+  const auto slow_first = [](std::size_t run) {
+    return RunTimes{.attention = 30'000'000, .has_attention = run < 7};
+  };
+  EXPECT_THAT(class_names(20, slow_first), ElementsAre("1 operator (runs 8-20)", "2 operators (runs 2-7)"));
+}
+
 TEST(RunClasses, FewRunsAreOneClass) {
   const auto growing = [](std::size_t run) {
     return RunTimes{.attention = 100'000 + 400'000 * static_cast<Nanoseconds>(run)};

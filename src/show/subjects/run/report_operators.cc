@@ -287,7 +287,9 @@ std::vector<Section> MakeOperatorSections(const Report& report) {
   for (const std::size_t i : FindSubjects(report)) {
     const ReportExperiment& experiment = report.experiments[i];
     if (experiment.operators.empty() || !HasTimes(experiment)) continue;
-    Section section{"", IsOnlyShownExperiment(report, i) ? Visibility::kDefault : Visibility::kPage};
+    // A screen shows operators by class of runs instead, if there are classes.
+    const bool on_screen = IsOnlyShownExperiment(report, i) && experiment.run_classes.empty();
+    Section section{"", on_screen ? Visibility::kDefault : Visibility::kPage};
     section.parts.emplace_back(MakeOperatorsTable(experiment, TitleSuffix(report, experiment)));
     section.AddText("\"call\" numbers the delegate and operator calls of an inference from 0.",
                     Visibility::kPage);

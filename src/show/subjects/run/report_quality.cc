@@ -91,7 +91,8 @@ std::string MedianRunsText(const ReportExperiment& experiment) {
     }
   } else if (!experiment.run_classes.empty()) {
     parts.push_back(
-        fmt::format("{} do different work, so that no one median describes them; tracing overhead included",
+        fmt::format("{} do different work, so that no one median describes them; findings are of their mean; "
+                    "tracing overhead included",
                     CountedText(experiment.latency.n, "traced steady run")));
   } else if (experiment.latency_from_trace) {
     parts.push_back(fmt::format("median of {}, tracing overhead included",
@@ -146,9 +147,10 @@ void AddRunNotes(const Report& report, std::vector<Note>& notes) {
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.traced_runs == 0) continue;
     notes.push_back(
-        {fmt::format("{}: {} traced: {} first, {} warmup, {} steady, of which {} within Tukey's fences",
+        {fmt::format("{}: {} traced: {} first, {} warmup, {} steady, of which {} within Tukey's fences{}",
                      experiment.label, experiment.traced_runs, experiment.first_runs, experiment.warmup_runs,
-                     experiment.steady_runs, experiment.common_runs),
+                     experiment.steady_runs, experiment.common_runs,
+                     experiment.run_classes.empty() ? "" : " of their class"),
          "runs", Visibility::kPage});
   }
 }

@@ -176,9 +176,9 @@ std::string LegendText(const Report& report, const Variants& variants) {
     runs = fmt::format("{} and {}", variants.baseline.common_runs,
                        CountedText(variants.candidate->common_runs, steady(*variants.candidate)));
   std::string text = fmt::format(
-      "Means over {} within Tukey's fences. Each column adds up as printed, so last digits may differ by one "
-      "from the same times elsewhere.",
-      runs);
+      "Means over {} within Tukey's fences{}. Each column adds up as printed, so last digits may differ by "
+      "one from the same times elsewhere.",
+      runs, variants.baseline.run_classes.empty() ? "" : " of their class");
   if (variants.HasTracer())
     text += fmt::format(" \"{}\" leads from the traced total to the median latency.", variants.TracerRow());
   if (variants.candidate == nullptr) return text;
@@ -236,6 +236,58 @@ Section MakeSideBySideSection(const Report& report) {
         [](const ReportExperiment& variant) { return OptionalCell<Time>(variant.latency.p50); });
   }
   return {"", {std::move(table)}};
+}
+
+// Self times in each class of runs, by group and by operator.
+Section MakeClassesSection(const Report& report, const ReportExperiment& experiment, bool on_screen) {
+  const std::vector<RunClass>& classes = experiment.run_classes;
+  std::size_t num_columns = 0;  // the same in the tables of all experiments
+  for (const ReportExperiment& other : report.experiments)
+    num_columns = std::max(num_columns, other.run_classes.size());
+  const auto make_table = [&](const char* id, const std::string& title, Table::Column names) {
+    Table table{id, title + TitleSuffix(report, experiment), {std::move(names)}};
+    for (std::size_t i = 0; i < num_columns; ++i)
+      table.columns.push_back(
+          Right(fmt::format("class_{}", i + 1), i < classes.size() ? classes[i].name : ""));
+    return table;
+  };
+  const auto add_row = [&](Table& table, std::string name, Row::Role role, const auto& total) {
+    Row& row = table.AddRow(std::move(name));
+    row.role = role;
+    for (std::size_t i = 0; i < num_columns; ++i) {
+      const std::optional<Nanoseconds> ns = i < classes.size() ? total(classes[i]) : std::nullopt;
+      row.Add(ns ? Cell(Time{MeanPerRun(*ns, classes[i].groups.runs)}) : Cell(""));
+    }
+  };
+  Table groups = make_table("self_times_by_class", "Self time by class of runs", Left("name", "Self time"));
+  groups.time_range = LatencyRange(report);
+  std::vector<std::size_t> order = IndicesWhere(experiment.groups.rows, &AdditiveRow::total);
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](std::size_t i) { return experiment.groups.rows[i].total; });
+  for (const std::size_t i : order)
+    add_row(groups, experiment.groups.rows[i].name, Row::Role::kPart,
+            [&](const RunClass& run_class) { return std::optional(run_class.groups.rows[i].total); });
+  add_row(groups, kTracedTotal, Row::Role::kSum,
+          [](const RunClass& run_class) { return std::optional(run_class.groups.total); });
+
+  Table operators =
+      make_table("operators_by_class", "Operators by class of runs", Names("operator", "Operator"));
+  operators.screen_rows = 5;
+  operators.hidden_rows_hint = "in `--csv=operators_by_class`";
+  const OperatorNames names(*experiment.profile);
+  for (const OperatorRow& row : experiment.operators) {
+    const auto self = experiment.profile->Self(row.op);
+    add_row(operators, names.FullName(row.op), Row::Role::kPlain, [&](const RunClass& run_class) {
+      const bool ran = std::ranges::any_of(run_class.common_runs,
+                                           [&](std::size_t run) { return self[run] != Profile::kAbsent; });
+      return ran ? std::optional(SumSelf(*experiment.profile, row.op, run_class.common_runs)) : std::nullopt;
+    });
+  }
+  return {"",
+          on_screen ? Visibility::kBrief : Visibility::kPage,
+          {std::move(groups), std::move(operators),
+           Paragraph{"Means over the runs of a class, less those outside Tukey's fences of the class.",
+                     Visibility::kPage}}};
 }
 
 // True if the experiment has a single latency, and disturbed runs determine it.
@@ -402,8 +454,10 @@ std::vector<Section> MakeSelfTimeSections(const Report& report) {
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[i];
     if (IsInPair(report, i) || !HasTimes(experiment)) continue;
+    const bool on_screen = IsOnlyShownExperiment(report, i), has_classes = !experiment.run_classes.empty();
+    if (has_classes) sections.push_back(MakeClassesSection(report, experiment, on_screen));
     AddSelfTimes(report, {experiment}, MakeSelfTimes(experiment.groups), TitleSuffix(report, experiment),
-                 IsOnlyShownExperiment(report, i), sections);
+                 on_screen && !has_classes, sections);
   }
   return sections;
 }
