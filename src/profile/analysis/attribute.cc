@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -215,6 +216,9 @@ class Attributor {
     return std::move(profile_);
   }
 
+  // The variants of runs in which a place of the program has another operator than in earlier runs.
+  const std::set<std::uint32_t>& renaming_variants() const { return renaming_variants_; }
+
  private:
   // A span tree of a variant of runs, and its layout in the profile.
   struct Tree {
@@ -279,7 +283,9 @@ class Attributor {
       if (tree.parent == parent) return tree.layout;
     }
     const auto layout = static_cast<std::uint32_t>(profile_.layouts.size());
+    renamed_ = false;
     profile_.layouts.push_back(FindOrAddOperators(runs_.variants[variant], kinds, parent));
+    if (renamed_) renaming_variants_.insert(variant);
     trees_[variant].push_back({parent, layout});
     return layout;
   }
@@ -351,6 +357,7 @@ class Attributor {
     if (!is_new) {
       const Operator& known_operator = profile_.operators[static_cast<std::size_t>(entry->second)];
       if (known_operator.name != op.name) {
+        renamed_ = true;
         profile_.health.Add(
             "operator_renamed", HealthEntry::Severity::kInfo,
             "the same place in the program ran under another name in a later run; the first name is shown", 1,
@@ -567,9 +574,33 @@ class Attributor {
   std::vector<DisorderedRun> disordered_runs_;
   SpanTree tree_;
   std::map<OperatorKey, std::int32_t> by_key_;
+  bool renamed_ = false;  // whether the layout that is being added has another name for a known operator
+  std::set<std::uint32_t> renaming_variants_;
   std::vector<std::uint8_t> has_children_;      // indexed by operator
   std::map<std::size_t, NameId> call_backend_;  // keyed by operator, for DELEGATE_CALLs
 };
+
+// Splits runs so that each place of a program has one operator in each part. A program does not change, so
+// other operators are those of another method. Operators that only the first run of a process has are no
+// method.
+std::vector<std::vector<RunLocation>> SplitByNames(const Trace& trace, const Runs& runs,
+                                                   const AttributeOptions& options) {
+  constexpr std::size_t kMaxParts = 8;
+  std::vector<std::vector<RunLocation>> parts;
+  std::vector<RunLocation> remaining = runs.locations;
+  while (parts.size() + 1 < kMaxParts) {
+    Attributor attributor(trace, runs, options);
+    attributor.Run(remaining);
+    std::vector<RunLocation> same, renamed;
+    for (const RunLocation& location : remaining)
+      (attributor.renaming_variants().contains(location.variant) ? renamed : same).push_back(location);
+    if (renamed.empty() || std::ranges::all_of(same, &RunLocation::is_first)) break;
+    parts.push_back(std::move(same));
+    remaining = std::move(renamed);
+  }
+  parts.push_back(std::move(remaining));
+  return parts;
+}
 
 }  // namespace
 
@@ -626,6 +657,16 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
         runs.init_count);
   }
   if (methods.empty()) methods.emplace_back();
+  if (methods.size() == 1 && options.labels.empty() && runs.initialized == 0) {
+    Attributor attributor(trace, runs, options);
+    Profile profile = attributor.Run(methods.front());
+    if (attributor.renaming_variants().empty()) {
+      std::vector<Profile> single;
+      single.push_back(std::move(profile));
+      return single;
+    }
+    methods = SplitByNames(trace, runs, options);
+  }
   std::vector<Profile> profiles;
   for (std::size_t method = 0; method < methods.size(); ++method) {
     AttributeOptions method_options = options;

@@ -440,6 +440,40 @@ TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {
   EXPECT_EQ(AttributeMethods(two_methods, options).size(), 1U);
 }
 
+// Without any Method::init, only the names tell methods of equal structure apart.
+TEST(AttributeMethods, DistinguishesMethodsByTheirNames) {
+  const auto make_trace = [](const std::vector<const char*>& names) {
+    TraceBuilder builder;
+    for (std::size_t run = 0; run < names.size(); ++run) {
+      const auto at = static_cast<Nanoseconds>(1000 * run);
+      builder.Block("Execute")
+          .Backend(0, names[run], at + 10, at + 40)
+          .Framework(0, "DELEGATE_CALL", at + 5, at + 60)
+          .Framework(-1, "Method::execute", at, at + 80);
+    }
+    return builder.Take();
+  };
+  const char *const convolution = "Convolution (NHWC, F32) IGEMM #1",
+                    *const linear = "Fully Connected (NC, F32) GEMM #1", *const add = "Add (ND) #1";
+  const Trace trace = make_trace({convolution, linear, convolution, add, linear});
+  const std::vector<Profile> profiles = AttributeMethods(trace, {});
+  ASSERT_EQ(profiles.size(), 3U);
+  EXPECT_EQ(profiles[0].runs.size(), 2U);
+  EXPECT_EQ(profiles[1].runs.size(), 2U);
+  EXPECT_EQ(profiles[2].runs.size(), 1U);
+  EXPECT_EQ(profiles[1].operators[0].name, linear);
+  EXPECT_EQ(profiles[1].operators[0].key.method, "method 2");
+  for (const Profile& profile : profiles) {
+    EXPECT_EQ(profile.health.GetCount("operator_renamed"), 0);
+    ExpectAddsUp(profile);
+  }
+  // What only the first run does is no method.
+  EXPECT_EQ(AttributeMethods(make_trace({add, linear, linear, linear}), {}).size(), 1U);
+  AttributeOptions options;
+  options.labels.resize(5);
+  EXPECT_EQ(AttributeMethods(trace, options).size(), 1U);
+}
+
 TEST(Attribute, DescribesOperatorsGroupsAndTotals) {
   TraceBuilder builder;
   for (int run = 0; run < 30; ++run) AddRun(builder, 1000 + run * 1000);

@@ -225,8 +225,9 @@ void ComputeStatistics(Profile& profile, std::size_t threads);
 
 // Builds one Profile for each method, in the order of their first runs, for a trace whose methods are not
 // known. An ETDump does not name methods. If several were initialized (Method::init), runs whose events
-// differ in more than their times are assigned to different methods, as in ExecuTorch's Inspector. With one
-// method, or if `options.labels` describes the runs, the result is that of Attribute.
+// differ in more than their times are assigned to different methods, as in ExecuTorch's Inspector. So are
+// runs that have different operators at the same place, if no Method::init tells how many methods there are.
+// With one method, or if `options.labels` describes the runs, the result is that of Attribute.
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options);
 
 struct Breakdown;
