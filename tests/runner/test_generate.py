@@ -177,6 +177,18 @@ def test_reading_memory_is_bytes_over_the_bandwidth_of_their_level(etprof, folde
     assert "Reading memory" in run(etprof, "generate", folder).stdout
 
 
+def test_options_without_effect_are_refused(etprof, folder, tmp_path):
+    measured = run(etprof, "generate", folder, "-p", "16")
+    assert measured.returncode == 2
+    assert "was measured before, and `--prompt` is an option of a measurement" in measured.stderr
+    written = run(etprof, "generate", folder, "--llama-bench", "md", "--html", tmp_path / "page.html")
+    assert written.returncode == 2
+    assert "`--html`" in written.stderr and "`--llama-bench`" in written.stderr
+    isa = run(etprof, "isa", folder, "--threads", "2")
+    assert isa.returncode == 2
+    assert "`--threads` is an option of a measurement" in isa.stderr
+
+
 def test_as_llama_bench(etprof, folder, result):
     rows = json.loads(run(etprof, "generate", folder, "--llama-bench", "json").stdout)
     assert rows == [

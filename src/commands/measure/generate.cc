@@ -352,7 +352,13 @@ std::function<int()> GenerateCommand(CLI::App& app) {
   // use is reported as an error.
   for (const char* const option : {"--method", "--inputs"}) app.get_option(option)->group("");
   AddViewOptions(app, arguments->view, "Show the result as JSON", "tests");
-  return [arguments] { return RunGenerate(*arguments); };
+  for (const std::string& option : ViewOptionNames())
+    app.get_option("--llama-bench")->excludes(app.get_option(option));
+  return [arguments, &app] {
+    if (const std::string& run = arguments->options.model; IsFolder(run))
+      RefuseMeasurementOptions(app, run, {"--llama-bench"});
+    return RunGenerate(*arguments);
+  };
 }
 
 }  // namespace etprof

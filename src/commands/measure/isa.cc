@@ -70,7 +70,11 @@ std::function<int()> IsaCommand(CLI::App& app) {
                    .output_root = "out_<model>/runs/<platform>-isa"},
                   app);
   AddViewOptions(app, arguments->view, "Show what the CPU has, or the analysis, as JSON", "ladder");
-  return [arguments] { return RunIsa(*arguments); };
+  return [arguments, &app] {
+    if (const std::string& run = arguments->options.model; IsFolder(run))
+      RefuseMeasurementOptions(app, run, {"--widest", "--history"});
+    return RunIsa(*arguments);
+  };
 }
 
 }  // namespace etprof

@@ -122,6 +122,21 @@ std::vector<std::string> ViewOptionNames() {
   return names;
 }
 
+void RefuseMeasurementOptions(const CLI::App& app, const std::string& run,
+                              const std::vector<std::string>& shown) {
+  std::vector<std::string> allowed = ViewOptionNames();
+  allowed.insert(allowed.end(), shown.begin(), shown.end());
+  for (const CLI::Option* const option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->empty() || option->get_positional() || std::ranges::find(allowed, name) != allowed.end())
+      continue;
+    throw Error(ExitCode::kUsage,
+                fmt::format("was measured before, and `{}` is an option of a measurement", name))
+        .InFile(run)
+        .Remedy("leave it out to show this measurement, or give the model to measure it again");
+  }
+}
+
 void RequireReportTable(const View& view, bool several_devices) {
   std::vector<std::string> names = ReportTableNames();
   std::erase(names, "ladder");  // only reports of `etprof isa` have this table

@@ -25,6 +25,11 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name_and_value, Value& 
   return option;
 }
 
+// Refuses options of a measurement for a command that shows `run`, which was measured before. `shown` and
+// those of ViewOptionNames are allowed.
+void RefuseMeasurementOptions(const CLI::App& app, const std::string& run,
+                              const std::vector<std::string>& shown = {});
+
 // Allows an option to be repeated, with one value each time.
 CLI::Option* AllowRepeats(CLI::Option* option);
 
