@@ -20,12 +20,14 @@ constexpr double kMinShownExcess = 0.02;
 
 std::string TokensText(std::int64_t count) { return ToText(Count{count}); }
 
-// "as it is, 2 threads"
+// "as it is, 2 threads"; "2 threads"
 std::string VariantName(const GenerationVariant& variant, const GenerationReport& generation) {
+  const std::string threads = CountedText(variant.threads, "thread");
   const bool several = std::ranges::any_of(generation.variants, [&](const GenerationVariant& other) {
     return other.threads != generation.variants.front().threads;
   });
-  return several ? fmt::format("{}, {}", variant.name, CountedText(variant.threads, "thread")) : variant.name;
+  return several && variant.name.find(threads) == std::string::npos ? variant.name + ", " + threads
+                                                                    : variant.name;
 }
 
 // The comparison of a variant's test with the baseline; null if the variant is in no pair.
@@ -103,10 +105,10 @@ Table MakeFirstTokenTable(const GenerationReport& generation) {
   const bool has_encoders = std::ranges::any_of(generation.variants, [&](const GenerationVariant& variant) {
     return has_encoder_time(variant.first_token) || has_encoder_time(variant.cold_first_token);
   });
-  Table table{
-      .id = "first_token",
-      .columns = {Left("variant"), Right("prompt"), Right("total"), Right("low", "from").WithDropPriority(2),
-                  Right("high", "to").WithDropPriority(2), Right("load")}};
+  Table table{.id = "first_token",
+              .columns = {Left("variant").KeepsDifference(), Right("prompt"), Right("total"),
+                          Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2),
+                          Right("load")}};
   if (has_encoders) table.AddColumns(Right("encode", "encoders"));
   table.AddColumns(Right("prefill"), Right("inputs"), Right("argmax"), Right("between"));
   AddSpeedupColumns(generation, table);
@@ -266,10 +268,16 @@ std::string PositionLineText(const DecodeLine& line) {
   // A step cannot do less work with more tokens in the cache: a negative slope is an artifact of the
   // positions.
   const stats::MeanInterval& slope = line.line->slope;
-  std::string text = slope.high < 0 ? "Steps are not slower at later positions."
-                                    : fmt::format("Each token in the cache adds {} [{}, {}] to a step.",
-                                                  ToText(Duration{slope.mean}), ToText(Duration{slope.low}),
-                                                  ToText(Duration{slope.high}));
+  std::string text = "Steps are not slower at later positions.";
+  if (slope.low > 0) {
+    text = fmt::format("Each token in the cache adds {} [{}, {}] to a step.", ToText(Duration{slope.mean}),
+                       ToText(Duration{slope.low}), ToText(Duration{slope.high}));
+  } else if (slope.high >= 0) {
+    text = fmt::format(
+        "Steps are not measurably slower at later positions: each token in the cache adds {} at "
+        "most.",
+        ToText(Duration{slope.high}));
+  }
   if (line.line->misfit) {
     text += fmt::format(" No position lies more than {} off the line.", PercentText(*line.line->misfit));
   } else {
