@@ -140,6 +140,8 @@ def test_the_kits_commands(tmp_path, with_sme2):
     document = kernels(*logs, "--filter-op", "GEMM")
     names = [{kernel["name"] for kernel in log["kernels"]} for log in document["logs"]]
     assert 0 < document["comparison"]["alike"] + len(document["comparison"]["kernels"]) == len(names[0] | names[1])
+    shown = program.run("kernels", LOG, "--filter-op", "GEM M")
+    assert shown.returncode == 0 and "no operation is called `GEM M` (--filter-op)" in shown.stdout
     # In a folder, the view has this name by default.
     assert program.run("kernels", LOG, "--filter-op", "GEMM", "--out", tmp_path / "out").returncode == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"toy_cnn.t1_kernels.csv", "kernel_view_gemm.md"}

@@ -1,5 +1,7 @@
 #include "report/kernels/kernels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -259,6 +261,16 @@ void FilterKernels(const std::string& operation, KernelReport& report) {
       });
     }
   }
+  const bool is_empty =
+      std::ranges::all_of(report.views,
+                          [](const KernelView& view) {
+                            return view.usage.kernels.empty() && view.usage.operators.empty();
+                          }) &&
+      std::ranges::all_of(report.watched, [](const auto& watched) { return watched.rows.empty(); }) &&
+      std::ranges::all_of(report.evidence, [](const OperatorEvidence& evidence) {
+        return evidence.changed.empty() && evidence.unchanged.empty();
+      });
+  if (is_empty) report.notes.push_back(fmt::format("no operation is called `{}` (--filter-op)", operation));
 }
 
 }  // namespace etprof
