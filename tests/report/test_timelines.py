@@ -66,7 +66,11 @@ def test_a_timeline_is_not_written_over(tmp_path):
     before = timeline.read_bytes()
     assert program.run("analyze", timeline, "-o", tmp_path, "--quiet").returncode == 0
     assert timeline.read_bytes() == before
-    assert (tmp_path / "toy_cnn.t1_exec_run0_timeline.csv").exists()
+    first_run = tmp_path / "toy_cnn.t1_exec_run0_timeline.csv"
+    assert first_run.exists()
+    tables = {file: file.read_bytes() for file in tmp_path.glob("*.csv")}
+    assert program.run("analyze", first_run, "-o", tmp_path, "--quiet").returncode == 0
+    assert {file: file.read_bytes() for file in tables} == tables
 
 
 def test_a_folder_of_timelines_is_a_run(tmp_path):

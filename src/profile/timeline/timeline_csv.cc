@@ -411,8 +411,7 @@ bool IsTimelineCsv(const std::filesystem::path& path) { return path.extension() 
 
 std::string TimelineStem(const std::filesystem::path& path) {
   const std::string stem = path.stem().string();
-  for (const std::string_view end : {"_exec_all_runs_timeline", "_exec_run0_timeline", "_all_runs_timeline",
-                                     "_run0_timeline", "_timeline"}) {
+  for (const std::string_view end : {"_exec_all_runs_timeline", "_all_runs_timeline", "_timeline"}) {
     if (stem.ends_with(end) && stem.size() > end.size()) return stem.substr(0, stem.size() - end.size());
   }
   return stem;

@@ -39,6 +39,7 @@ Timeline ReadTimelineCsvFile(const std::filesystem::path& path);
 bool IsTimelineCsv(const std::filesystem::path& path);
 
 // The file's name without the suffix of a timeline: "toy_cnn_t1" for "toy_cnn_t1_exec_all_runs_timeline.csv".
+// A timeline of the first run keeps "_exec_run0", so that its tables do not replace those of all runs.
 std::string TimelineStem(const std::filesystem::path& path);
 
 }  // namespace etprof

@@ -162,7 +162,7 @@ TEST(TimelineCsv, RefusesTruncationWithinALine) {
 
 TEST(TimelineStem, RemovesTheSuffixOfATimeline) {
   EXPECT_EQ(TimelineStem("x/net_t1_exec_all_runs_timeline.csv"), "net_t1");
-  EXPECT_EQ(TimelineStem("net_t1_exec_run0_timeline.csv"), "net_t1");
+  EXPECT_EQ(TimelineStem("net_t1_exec_run0_timeline.csv"), "net_t1_exec_run0");
   EXPECT_EQ(TimelineStem("_timeline.csv"), "_timeline");
   EXPECT_EQ(TimelineStem("other.csv"), "other");
 }
