@@ -657,7 +657,7 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
         runs.init_count);
   }
   if (methods.empty()) methods.emplace_back();
-  if (methods.size() == 1 && options.labels.empty() && runs.initialized == 0) {
+  if (methods.size() == 1 && options.labels.empty() && runs.init_count == 0) {
     Attributor attributor(trace, runs, options);
     Profile profile = attributor.Run(methods.front());
     if (attributor.renaming_variants().empty()) {
