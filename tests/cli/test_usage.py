@@ -154,8 +154,11 @@ def test_every_name_of_stdout_is_stdout(name):
 
 
 @pytest.mark.parametrize("option", ["--json", "--csv", "--by=delegate", "--all"])
-def test_the_brief_report_has_no_other_form(option):
-    assert "`--brief` is a separate form" in run_refused("report", ETDUMP, "--brief", option)
+@pytest.mark.parametrize("form", ["--brief", "--out=report.md"])
+def test_a_report_has_one_form(option, form):
+    error = run_refused("report", ETDUMP, form, option)
+    names = sorted(name.partition("=")[0] for name in (form, option))
+    assert all(f"`{name}`" in error for name in names) and "do not go together" in error
 
 
 @pytest.mark.parametrize(

@@ -230,12 +230,12 @@ def test_kernels_that_a_release_lacks_are_named(runner, cache, models):
     assert f"ExecuTorch {VERSION} has no kernels for them: delegate them, or run 1.5" in old.err
 
 
-def test_releases_are_compared_with_the_one_before(etprof, cache, tmp_path):
+def test_releases_are_compared_with_the_one_before(etprof, cache):
     assert list(results(cache / "b")) == RELEASES
     labels = [f"ExecuTorch {release}" for release in RELEASES]
     assert [(release["baseline"], release["candidate"]) for release in pairs(cache / "b")] == list(pairwise(labels))
     assert [release["outputs"]["equal"] for release in pairs(cache / "b")] == [True, True, True]
-    completed = run(etprof, cache, "report", cache / "b", "--csv=releases", "--out", tmp_path / "report")
+    completed = run(etprof, cache, "report", cache / "b", "--csv=releases")
     assert completed.returncode == 0, completed.stderr
     rows = list(csv.DictReader(completed.stdout.splitlines()))
     assert [row["release"] for row in rows] == labels
@@ -571,13 +571,13 @@ def test_exports_of_releases_are_crossed_with_their_runtimes(etprof, cache, tmp_
     assert all(experiment["outputs"]["equal"] for experiment in (unchanged, changed, *same_exporter_pairs))
     delegates = {experiment["label"]: experiment["delegate_calls"] for experiment in summary(out)["experiments"]}
     assert delegates == {label: 1 if export == "1.5.0+cpu" else 2 for label, (_, export) in measured.items()}
-    report = run(etprof, cache, "report", out, "--csv=release_effects", "--out", tmp_path / "report")
+    report = run(etprof, cache, "report", out, "--csv=release_effects")
     rows = list(csv.DictReader(report.stdout.splitlines()))
     assert [(row["release"], row["export"]) for row in rows] == [
         ("ExecuTorch 1.4.1", "unchanged"),
         ("ExecuTorch 1.5.0", "changed"),
     ]
-    report = run(etprof, cache, "report", out, "--csv=releases", "--out", tmp_path / "report")
+    report = run(etprof, cache, "report", out, "--csv=releases")
     rows = list(csv.DictReader(report.stdout.splitlines()))
     assert [row["release"] for row in rows] == ["ExecuTorch 1.4.0", "ExecuTorch 1.4.1", "ExecuTorch 1.5.0"]
     completed = run(etprof, cache, "validate", out)

@@ -167,8 +167,6 @@ void RunReport(const ReportArguments& arguments) {
         .Remedy("give one run");
   if (has_several_runs) return ReportDevices(arguments);
   if (is_suite) return ReportSuite(arguments);
-  if (brief && view.HasSelection())
-    throw Error(ExitCode::kUsage, "`--brief` is a separate form").Remedy("give its file as `--out FILE`");
   Report report = MakeReportFromPath(runs.front());
   report.title = title;
   if (brief && out.empty()) {
@@ -200,6 +198,12 @@ std::function<int()> ReportCommand(CLI::App& app) {
   AddAlias(app, "--model-name", app.add_option("--title", title, "Heading (default: the model's name)"));
   app.add_flag("--brief", brief, "Write a short form, for a comment on a pull request, to stdout or --out");
   AddViewOptions(app, view, "Show the report as JSON and write nothing", "operators", ByOption::kYes);
+  std::vector<std::string> view_options = ViewOptionNames();
+  view_options.push_back("--by");
+  for (const std::string& option : view_options) {
+    for (const char* const form : {"--out", "--brief"})
+      app.get_option(form)->excludes(app.get_option(option));
+  }
   return [arguments] {
     RunReport(*arguments);
     return 0;
