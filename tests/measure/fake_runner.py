@@ -9,6 +9,7 @@ FAKE_FAIL_ONCE  "<folder>:<process>": that process, counted from 1, exits with a
 FAKE_NAN      1: prints an output with NaN
 FAKE_XNNPACK  1: prints the output of a real kernel-log runner, with XNNPACK's log on stderr
 FAKE_HOLD     after the output, waits while this file exists
+FAKE_ENDLESS  1: writes output to stdout without end; else a file that it makes when it has closed stdout, to go on for long
 """
 
 import os
@@ -39,11 +40,22 @@ def fail_once() -> None:
         sys.exit("E: out of memory")
 
 
+def go_on_without_end() -> None:
+    endless = os.environ.get("FAKE_ENDLESS")
+    while endless == "1":
+        print("working")
+    if endless:
+        os.close(1)
+        pathlib.Path(endless).touch()
+        time.sleep(600)
+
+
 def main() -> None:
     flags = dict(a[2:].partition("=")[::2] for a in sys.argv[1:])
     if "worker" in flags:
         sys.exit("ERROR: unknown command line flag 'worker'")
     fail_once()
+    go_on_without_end()
     runs = int(flags["num_executions"])
     log = sys.stdout if os.environ.get("FAKE_LOG") == "stdout" else sys.stderr
     for i in range(runs):

@@ -3,11 +3,13 @@
 import csv
 import json
 import pathlib
+import signal
 
 import pytest
 from measure_bench import FAKE_RUNNER, MODEL
+from program import wait_until
 
-DONE, DEVICE = 0, 4
+DONE, DEVICE, INTERRUPTED = 0, 4, 130
 
 
 def read_rows(bench, name: str) -> list:
@@ -103,6 +105,23 @@ def test_a_silent_third_party_runner_is_ended(bench):
     result = bench.run("run", bench.write([experiment], launches=2, timeout_seconds=5))
     assert result.returncode == DEVICE
     assert "said nothing for 5 s" in result.stderr
+
+
+def test_a_third_party_runner_that_writes_without_end_is_ended(bench):
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_ENDLESS": "1"})
+    result = bench.run("run", bench.write([experiment], max_seconds=2, timeout_seconds=3))
+    assert result.returncode == DEVICE
+    assert "wrote output for 3 s and did not end" in result.stderr
+
+
+def test_ctrl_c_ends_a_third_party_runner_that_closed_its_output(bench):
+    closed = bench.folder / "closed"
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_ENDLESS": str(closed)})
+    process = bench.start("run", bench.write([experiment], max_seconds=2))
+    wait_until(closed.exists)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
 
 
 @pytest.mark.parametrize(

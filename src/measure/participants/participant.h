@@ -55,17 +55,25 @@ class Participant {
   // Kills the process, if there is one.
   virtual void Abandon() = 0;
 
-  // Sets the seconds after which a request counts as hung, unless the configured timeout is shorter. The
-  // default is that timeout.
-  void SetTimeout(double seconds) { request_timeout_seconds_ = seconds; }
+  // Sets the seconds after which a request counts as hung, unless the configured timeout is shorter
+  // (infinite: that timeout), and the seconds that the time limit leaves (infinite: there is no limit).
+  void SetTimeout(double seconds, double seconds_left) {
+    request_timeout_seconds_ = seconds;
+    seconds_left_ = seconds_left;
+  }
 
  protected:
   double RequestTimeout(double timeout_seconds) const {
     return std::min(timeout_seconds, request_timeout_seconds_);
   }
+  // The seconds after which a process that ends by itself counts as hung, even if it writes output.
+  double ProcessTimeout(double timeout_seconds) const {
+    return std::min(request_timeout_seconds_, std::max(seconds_left_, timeout_seconds));
+  }
 
  private:
   double request_timeout_seconds_ = std::numeric_limits<double>::infinity();
+  double seconds_left_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace etprof

@@ -383,10 +383,11 @@ class Scheduler {
   // Sets the request's timeout: as configured within the time limit, and shortened after it. `expected`:
   // expected seconds of the request.
   void SetTimeout(std::size_t u, std::optional<double> expected) {
-    double timeout_seconds = std::numeric_limits<double>::infinity();
-    if (limit_ && expected)
-      timeout_seconds = std::max(*limit_ - UsedSeconds(), kHungFactor * *expected + kHungMarginSeconds);
-    units_[u].participant->SetTimeout(timeout_seconds);
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const double seconds_left = limit_ ? *limit_ - UsedSeconds() : kInfinity;
+    const double timeout_seconds =
+        expected ? std::max(seconds_left, kHungFactor * *expected + kHungMarginSeconds) : kInfinity;
+    units_[u].participant->SetTimeout(timeout_seconds, seconds_left);
   }
 
   void WarmUp(std::size_t u, Experiment& experiment, int min_runs, int max_runs) {
