@@ -16,8 +16,8 @@ import xml.etree.ElementTree as ElementTree
 import jsonschema
 import pytest
 from history_runs import copy_with_time, measure, slow_down
-from measure_bench import FAKE_WORKER, MODEL, Bench
-from program import parse_with_schema
+from measure_bench import FAKE_WORKER, MODEL, Bench, held_worker
+from program import parse_with_schema, wait_until
 
 PASS, FAIL, USAGE, BAD_INPUT, DEVICE, INCONCLUSIVE = 0, 1, 2, 3, 4, 5
 
@@ -255,6 +255,19 @@ def test_cells_of_a_suite_are_added_and_stay_with_their_commit(bench):
         assert result.stderr.splitlines()[-2].endswith(message)
         assert {row[0] for row in commits_in(bench.folder / "h.sqlite")} == {"c1"}
     assert bench.run("suite", bench.out, "--history", "h.sqlite").returncode == USAGE
+    unknown = [
+        "--output-root",
+        bench.folder / "unknown",
+        "--reference",
+        "other",
+        "--history",
+        "h.sqlite",
+        "--commit",
+        "c",
+    ]
+    refused = bench.run("suite", suite, *unknown)
+    assert refused.returncode == DEVICE and "`--reference other`" in refused.stderr
+    assert not list((bench.folder / "unknown").glob("runs/**/manifest.json"))
     by_hand = bench.run(
         "history",
         "add",
@@ -282,18 +295,29 @@ def test_an_unusable_history_is_reported_and_loses_nothing(bench):
         ["--history", "h.sqlite"],  # no checkout, so there is no HEAD
         ["--commit", "c"],
         [*keep, "--analysis-only"],
+        [*keep, "--reference", "other"],
     ):
         refused = bench.run("run", config, *arguments)
         assert refused.returncode in (USAGE, BAD_INPUT), arguments
         assert len([line for line in refused.stderr.splitlines() if line.startswith("error: ")]) == 1
         assert not bench.out.exists()
     assert (bench.folder / "mine").read_text() == "mine"
-    # A missing reference is known only after the measurement.
-    failed = bench.run("run", config, *keep, "--reference", "other")
+    assert "`--reference other`: the measurement has no such experiment" in refused.stderr.splitlines()[-2]
+    assert refused.stderr.splitlines()[-1] == "hint: Name one of: net."
+    # A history that disappears during the measurement is known only after it.
+    with held_worker(bench, launch=1) as environment:
+        held = bench.start("run", bench.write([bench.experiment("net", env=environment)], launches=2), *keep)
+        wait_until(lambda: (bench.folder / "hold.held").exists())
+        (bench.folder / "h.sqlite").mkdir()
+    _, errors = held.communicate(timeout=600)
+    assert held.returncode == BAD_INPUT, errors
+    assert errors.splitlines()[-1].startswith("hint: ")
+    (bench.folder / "h.sqlite").rmdir()
+    assert bench.run("validate", bench.out).returncode == 0
+    failed = bench.run("history", "add", bench.out, *keep, "--reference", "other")
     assert failed.returncode == USAGE
     assert "has no experiment `other`" in failed.stderr.splitlines()[-2]
     assert failed.stderr.splitlines()[-1].startswith("hint: ")
-    assert bench.run("validate", bench.out).returncode == 0
     assert bench.run("history", "add", bench.out, *keep).returncode == 0
     # A damaged history is reported before the measurement.
     history, before = bench.folder / "h.sqlite", bench.manifest()

@@ -184,6 +184,7 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   if (!config.launches) equal_pairs = RemoveEqualPairs(config, options, *device);
   if (config.pairs.empty() && !equal_pairs.empty())
     return MakeUnmeasuredOutcome(std::move(equal_pairs), model_id, options, unpaired);
+  RequireReference(options.history, config);
   if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
   LimitTime(options, config);
   if (options.generate) config = MakeGenerateConfig(config, options.tests, kTokensOption);

@@ -1,6 +1,7 @@
 #include "commands/gate/history.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ctime>
@@ -22,6 +23,7 @@
 #include "core/views.h"
 #include "device/tool.h"
 #include "history/record.h"
+#include "measure/config/config.h"
 #include "show/formats/export/history_export.h"
 #include "show/gates.h"
 
@@ -130,6 +132,15 @@ HistoryAdditions AddToHistory(const AddToHistoryOptions& options) {
   }
   result.run_count = history.CountRuns();
   return result;
+}
+
+void RequireReference(const HistoryRequest& request, const Config& config) {
+  if (!request.IsRequested() || request.reference.empty()) return;
+  const auto names = MapEach(config.experiments, &ExperimentConfig::name);
+  if (std::ranges::find(names, request.reference) != names.end()) return;
+  throw Error(ExitCode::kUsage,
+              fmt::format("`--reference {}`: the measurement has no such experiment", request.reference))
+      .Remedy(fmt::format("name one of: {}", fmt::join(names, ", ")));
 }
 
 HistoryRecorder::HistoryRecorder(const HistoryRequest& request) : request_(request) {

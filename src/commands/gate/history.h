@@ -11,6 +11,8 @@
 
 namespace etprof {
 
+struct Config;
+
 // The history to which a finished measurement is added, as `etprof history add` does.
 struct HistoryRequest {
   std::string file;              // "": no history
@@ -56,6 +58,10 @@ struct HistoryAdditions {
 
 // Adds all of the runs, or none if one of them cannot be read. Throws Error.
 HistoryAdditions AddToHistory(const AddToHistoryOptions& options);
+
+// Throws Error (kUsage), before the measurement, if the configuration lacks the experiment that is the
+// reference.
+void RequireReference(const HistoryRequest& request, const Config& config);
 
 // The result of adding measurements to a history. Both members are absent if no history was requested or no
 // measurement finished.

@@ -221,6 +221,7 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds,
     measure.check_load = !extending || config.wait_minutes > 0;
     CheckExternalData(config);
     const RunData run = MeasureConfig(config, lock, request, progress_, measure);
+    RequireReference(options_.history, config);
     waited_seconds = run.schedule.TotalWaitedSeconds() - stored_before.waited_seconds;
     for (const ExperimentData& data : run.experiments) {
       if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;

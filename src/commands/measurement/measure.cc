@@ -164,14 +164,15 @@ StepProgress MakeStepProgress(WorkflowProgress& progress, std::size_t device) {
 }
 
 // Makes the device's configuration and checks all that can be checked before the measurement.
-void Configure(const MeasureJob& job, bool dry_run, Device& device, DeviceMeasurement& state,
-               const StepProgress& progress) {
+void Configure(const MeasureJob& job, const HistoryRequest& history, bool dry_run, Device& device,
+               DeviceMeasurement& state, const StepProgress& progress) {
   state.properties = device.Properties();
   state.config = job.configure(device, state.properties);
   UseRuntimes(device, state.config, progress);
   MakePlan(state.config);
   CheckFiles(state.config);
   CheckExternalData(state.config);
+  RequireReference(history, state.config);
   if (!dry_run) return;
   CheckForDevice(state.config, state.device, state.properties);
   CheckMasks(state.config, state.properties);
@@ -232,7 +233,7 @@ class ParallelMeasurement {
     CatchErrors(state, [&] {
       progress_.State(i, "connecting");
       device = Open(state.device, request_, progress_, i);
-      Configure(jobs_[i], dry_run_, *device, state, MakeStepProgress(progress_, i));
+      Configure(jobs_[i], request_.history, dry_run_, *device, state, MakeStepProgress(progress_, i));
       // In a measurement on several devices, the power mode applies only to devices with power modes.
       if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
         progress_.Message(i, "has no power modes: it is measured as it is");
@@ -434,7 +435,7 @@ std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const M
     const std::unique_ptr<Device> device = Open(job.device, request, progress);
     DeviceMeasurement& state = states.emplace_back();
     state.device = job.device;
-    Configure(job, dry_run, *device, state, MakeStepProgress(progress, 0));
+    Configure(job, request.history, dry_run, *device, state, MakeStepProgress(progress, 0));
     if (dry_run) return states;
     DeviceLock lock(*device, jobs.description, progress);
     state.run = MeasureConfig(state.config, lock, request, progress, {});
