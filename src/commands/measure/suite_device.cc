@@ -36,6 +36,7 @@ Config MakeCellConfig(const SuiteConfig& suite, const SuiteCell& cell, const fs:
   ProfileOptions profile;
   profile.model = program.string();
   profile.vs = cell.variants;
+  profile.vs_folder = suite.file.parent_path();
   profile.devices = {cell.device};
   profile.power_mode = suite.power_mode;
   profile.max_temp = suite.max_temp;
@@ -220,8 +221,8 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds,
     measure.progress = progress_.GetDeviceProgress(device_index_);
     measure.check_load = !extending || config.wait_minutes > 0;
     CheckExternalData(config);
-    const RunData run = MeasureConfig(config, lock, request, progress_, measure);
     RequireReference(options_.history, config);
+    const RunData run = MeasureConfig(config, lock, request, progress_, measure);
     waited_seconds = run.schedule.TotalWaitedSeconds() - stored_before.waited_seconds;
     for (const ExperimentData& data : run.experiments) {
       if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;

@@ -27,7 +27,9 @@ constexpr double kExportTimeoutSeconds = 4 * 3600;
 }  // namespace
 
 std::vector<std::string> VersionsOptions::Versions() const {
-  return versions.empty() ? VerifiedReleases() : MapEach(versions, ResolveWheelPath);
+  return versions.empty()
+             ? VerifiedReleases()
+             : MapEach(versions, [](const std::string& version) { return ResolveWheelPath(version); });
 }
 
 bool VersionsOptions::ExportsModel() const {

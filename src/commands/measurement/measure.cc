@@ -39,7 +39,7 @@ namespace fs = std::filesystem;
 Config MakeJobConfig(const ProfileOptions& options, bool several_devices, const Device& device,
                      const DeviceProperties& properties) {
   Config config = MakeProfileConfig(MakeExperimentConfig(options, options.model, device, properties),
-                                    MakeVariants(options.vs, properties));
+                                    MakeVariants(options.vs, properties, options.vs_folder));
   Apply(options, config);
   const fs::path folder = DefaultRunDirectory(options.model, properties.platform);
   if (config.output_root.empty()) config.output_root = several_devices ? folder.parent_path() : folder;
@@ -308,8 +308,10 @@ MeasureJobs MakeSingleDeviceJobs(const Options& options, const std::string& comm
 
 }  // namespace
 
-std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device) {
-  std::vector<Variant> variants = MapEach(vs, ParseVariant);
+std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device,
+                                  const fs::path& folder) {
+  std::vector<Variant> variants =
+      MapEach(vs, [&](const std::string& spec) { return ParseVariant(spec, folder); });
   if (variants.empty() && HasSme2(device)) variants.push_back(ParseVariant("isa=-sme,-sme2"));
   return variants;
 }

@@ -41,6 +41,7 @@ struct ProfileOptions : MeasureRequest {
   std::string model;
   // Specs for ParseVariant; empty: on a device with SME2, a variant without SME2.
   std::vector<std::string> vs;
+  std::filesystem::path vs_folder;  // as ParseVariant's `folder`
 
   static void Describe(auto& v) {
     v("model", &ProfileOptions::model);
@@ -112,7 +113,8 @@ struct VersionsOptions : MeasureRequest {
   }
 };
 // The variants of --vs. By default, a device with SME2 is measured with and without it.
-std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device);
+std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device,
+                                  const std::filesystem::path& folder = {});
 
 // Runs `etprof export` with these options. Throws Error (kInterrupted, and as RunTool).
 ToolResult RunExport(const std::vector<std::string>& options, const WorkflowProgress& progress);

@@ -81,9 +81,9 @@ nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* rem
   }
 }
 
-std::filesystem::path JsonFields::Source::Resolve(const std::filesystem::path& path) const {
+std::filesystem::path ResolvePath(const std::filesystem::path& path, const std::filesystem::path& folder) {
   if (path.empty()) return {};
-  return std::filesystem::absolute(Exists(path) ? path : file.parent_path() / path).lexically_normal();
+  return std::filesystem::absolute(Exists(path) ? path : folder / path).lexically_normal();
 }
 
 JsonFields::JsonFields(const nlohmann::json& object, const Source& source, std::string path)

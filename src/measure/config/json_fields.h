@@ -17,6 +17,10 @@
 
 namespace etprof {
 
+// Makes a path absolute: relative to the current folder if such a file is there, else to `folder` (empty: the
+// current folder). An empty path counts as not given and stays empty.
+std::filesystem::path ResolvePath(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 // Reads the members of a JSON object that a person wrote. Every member must be read by name, or Finish()
 // reports it as unknown. All functions throw Error (kBadInput) with the file, the line of the key (if the key
 // occurs only once), and the path ("experiments[1].runs").
@@ -26,9 +30,10 @@ class JsonFields {
     const std::string& text;
     std::filesystem::path file;
 
-    // Resolves a path in the file: relative to the current folder if such a file is there, else to the file's
-    // folder. An empty path counts as not given and stays empty.
-    std::filesystem::path Resolve(const std::filesystem::path& path) const;
+    // Resolves a path in the file.
+    std::filesystem::path Resolve(const std::filesystem::path& path) const {
+      return ResolvePath(path, file.parent_path());
+    }
   };
   JsonFields(const nlohmann::json& object, const Source& source, std::string path);
 

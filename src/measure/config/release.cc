@@ -12,14 +12,15 @@
 #include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/text/text.h"
+#include "measure/config/json_fields.h"
 #include "measure/store/run_data.h"
 
 namespace etprof {
 
 bool IsWheel(const std::string& executorch) { return executorch.ends_with(".whl"); }
 
-std::string ResolveWheelPath(const std::string& executorch) {
-  return IsWheel(executorch) ? std::filesystem::absolute(executorch).lexically_normal().string() : executorch;
+std::string ResolveWheelPath(const std::string& executorch, const std::filesystem::path& folder) {
+  return IsWheel(executorch) ? ResolvePath(executorch, folder).string() : executorch;
 }
 
 WheelName ParseWheelName(const std::filesystem::path& wheel) {

@@ -10,7 +10,7 @@ namespace etprof {
 bool IsWheel(const std::string& executorch);
 
 // Returns the absolute path of a wheel, and releases unchanged.
-std::string ResolveWheelPath(const std::string& executorch);
+std::string ResolveWheelPath(const std::string& executorch, const std::filesystem::path& folder = {});
 
 // The parts of a wheel's file name (PEP 427).
 struct WheelName {

@@ -55,7 +55,9 @@ class SuiteReader {
     }
     CheckKeptOperators(fields, suite);
     fields.CheckValue("devices", [&] { CheckDeviceNames(suite.devices); });
-    fields.CheckValue("variants", [&] { std::ranges::for_each(suite.variants, ParseVariant); });
+    fields.CheckValue("variants", [&] {
+      for (const std::string& spec : suite.variants) ParseVariant(spec);
+    });
     suite.include = ReadRules("include", fields);
     suite.exclude = ReadRules("exclude", fields);
     if (!suite.cpus.empty()) fields.CheckValue("cpus", [&] { CheckCpus(suite.cpus); });
@@ -91,8 +93,19 @@ class SuiteReader {
     return texts;
   }
 
-  // Requires a data type with kKeepSuffix if a model has `keep`, and a model with `keep` if a data type has
-  // kKeepSuffix.
+  // Resolves the path in what `etprof export --model` takes: "nets/net.py:Net", but not "mobilenet_v3_small".
+  std::string ResolveSource(const std::string& text) const {
+    const std::size_t colon = text.rfind(':');
+    const std::string path = text.substr(0, colon);
+    const bool is_name =
+        colon == std::string::npos && path.find('/') == std::string::npos && !path.ends_with(".py");
+    if (is_name || Exists(path) || !Exists(source_.file.parent_path() / path)) return text;
+    return source_.Resolve(path).string() + text.substr(path.size());
+  }
+
+  // A model with `keep` requires a data type with kKeepSuffix, and such a data type requires a model with
+  // `keep`.
+
   static void CheckKeptOperators(const JsonFields& fields, const SuiteConfig& suite) {
     const auto keeps = [](const SuiteModel& model) { return !model.keep.empty(); };
     bool used = false;
@@ -135,11 +148,12 @@ class SuiteReader {
       if (text.ends_with(".pte")) {
         model.programs[""] = source_.Resolve(text);
       } else {
-        model.source = text;
+        model.source = ResolveSource(text);
       }
     } else {
       JsonFields model_fields(json, source_, path);
       ReadKeys(model_fields, model);
+      model.source = ResolveSource(model.source);
       // Split like `--keep`, so that the patterns equal those in the export's manifest.
       std::vector<std::string> patterns;
       for (const std::string& text : std::exchange(model.keep, {})) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
+#include "core/file/file.h"
 #include "core/golden_testing.h"
 
 namespace etprof {
@@ -81,6 +82,21 @@ TEST(Suite, ReadsPathsAndVariablesLikeConfigurations) {
   EXPECT_EQ(suite.runner, "") << "not given";
   EXPECT_THAT(suite.load, ElementsAre("/m.so"));
   EXPECT_EQ(suite.environment, (std::map<std::string, std::string>{{"A", "b"}, {"N", "1"}}));
+}
+
+TEST(Suite, ResolvesFilesToExportLikeOtherPaths) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "suite_sources";
+  std::filesystem::create_directories(folder / "nets");
+  WriteFileAtomically(folder / "net.py", "");
+  const SuiteConfig suite = ParseSuite(
+      R"({"models": ["net.py:Net", {"name": "folder", "model": "./nets"}, "nets", "no.py:X", "timm:nets"]})",
+      folder / "s.json");
+  EXPECT_EQ(suite.models[0].source, (folder / "net.py:Net").string());
+  EXPECT_EQ(suite.models[1].source, (folder / "nets").string());
+  EXPECT_EQ(suite.models[2].source, "nets") << "the name of a model";
+  EXPECT_EQ(suite.models[3].source, "no.py:X");
+  EXPECT_EQ(suite.models[4].source, "timm:nets");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Suite, KeepsOperatorsOfModelsThatNameThem) {

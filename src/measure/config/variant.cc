@@ -68,7 +68,7 @@ std::string FolderName(const std::string& label) {
 
 }  // namespace
 
-Variant ParseVariant(const std::string& spec) {
+Variant ParseVariant(const std::string& spec, const std::filesystem::path& folder) {
   // Split "key=value,key=value"; a comma ends a value only if "key=" follows.
   std::vector<std::pair<std::string, std::string>> pairs;
   std::size_t start = 0;
@@ -102,9 +102,9 @@ Variant ParseVariant(const std::string& spec) {
     if (value.empty()) throw SpecError(spec, fmt::format("\"{}\" has no value", key));
     if (key == "isa") variant.isa = value;
     if (key == "label") variant.label = value;
-    if (key == "executorch") variant.executorch = ResolveWheelPath(value);
-    if (key == "runner") variant.runner = std::filesystem::absolute(value).lexically_normal();
-    if (key == "model") variant.model = std::filesystem::absolute(value).lexically_normal();
+    if (key == "executorch") variant.executorch = ResolveWheelPath(value, folder);
+    if (key == "runner") variant.runner = ResolvePath(value, folder);
+    if (key == "model") variant.model = ResolvePath(value, folder);
     if (key == "env") {
       const std::size_t end = value.find('=');
       if (end == std::string::npos || !IsVariableName(value.substr(0, end)))

@@ -24,8 +24,9 @@ struct Variant {
 
   bool operator==(const Variant&) const = default;
 };
-// Throws Error (kUsage) for an unknown key (with a suggestion), a key without a value, or an invalid value.
-Variant ParseVariant(const std::string& spec);
+// Relative paths are resolved as by ResolvePath with `folder`. Throws Error (kUsage) for an unknown key (with
+// a suggestion), a key without a value, or an invalid value.
+Variant ParseVariant(const std::string& spec, const std::filesystem::path& folder = {});
 
 // The labels of the variant and of the base experiment: {"avx512 off", "avx512 on"}, {"2 threads", "1
 // thread"}. Models are named by what distinguishes them among all `models` of the comparison (empty: the two

@@ -24,6 +24,14 @@ ExperimentConfig MakeBaseExperiment() {
   return experiment;
 }
 
+TEST(Variant, ResolvesPathsThatAreNotInTheCurrentFolderInTheGivenOne) {
+  const Variant variant = ParseVariant("model=no/such.pte,runner=/b/r,executorch=x.whl", "/some/where");
+  EXPECT_EQ(variant.model, "/some/where/no/such.pte");
+  EXPECT_EQ(variant.runner, "/b/r");
+  EXPECT_EQ(variant.executorch, "/some/where/x.whl");
+  EXPECT_EQ(ParseVariant("model=no/such.pte").model, std::filesystem::current_path() / "no/such.pte");
+}
+
 TEST(Variant, SplitsAtCommasOnlyBeforeKeys) {
   const Variant variant = ParseVariant("isa=-avx2,-fma,threads=2,cpus=0,1,label=a, b");
   EXPECT_EQ(variant.isa, "-avx2,-fma");
