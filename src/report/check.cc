@@ -560,7 +560,7 @@ CheckPair MakeEqualPair(const ComparePair& pair, int threads, const CheckLimits&
 }
 
 void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check) {
-  if (check.pairs.empty()) check.decision = GateDecision::kPass;
+  if (check.pairs.empty() && !pairs.empty()) check.decision = GateDecision::kPass;
   for (CheckPair& pair : pairs) {
     check.decision = CombineDecisions(check.decision, pair.decision);
     check.notes.push_back(fmt::format(

@@ -404,6 +404,17 @@ def test_stored_runs_that_differ_are_refused_and_can_be_accepted(bench, name, ch
     assert bench.run("check", base, other, "--allow-mismatch", wrong).returncode == BAD_INPUT
 
 
+def test_sustained_experiments_are_not_compared(bench):
+    config = pair(bench, 1.5, sustained="1s", peaks=False)
+    refused = bench.run("check", config)
+    assert refused.returncode == BAD_INPUT and "has `sustained`" in bench.last_error(refused)
+    assert not bench.out.exists()
+    assert bench.run("run", config).returncode == PASS
+    for runs in ((bench.out,), (bench.out, bench.out)):
+        stored = bench.run("check", *runs)
+        assert stored.returncode == BAD_INPUT and "is a sustained run" in bench.last_error(stored)
+
+
 def test_conditions_that_no_run_has_need_acceptance(bench):
     base = measure_net(bench, "base", 1)
 

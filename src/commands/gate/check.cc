@@ -259,6 +259,16 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
                           fmt::join(refused_names, ",")));
 }
 
+// Throws Error (kBadInput) for a sustained run, too.
+RunData OpenComparedRun(const std::string& path) {
+  RunData run = OpenRunDirectory(path);
+  if (run.schedule.sustained_seconds > 0)
+    throw Error(ExitCode::kBadInput, "is a sustained run: it has one launch, and is not compared")
+        .InFile(path)
+        .Remedy("give runs that were measured without `--sustained`");
+  return run;
+}
+
 CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options) {
   if (options.max_seconds || options.budget || options.launches || options.resume ||
       !options.threads.empty() || options.runs || !options.FirstModelOption().empty() ||
@@ -268,9 +278,9 @@ CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options)
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
         .Remedy("leave them out, or give models or configurations");
   }
-  RunData run = OpenRunDirectory(inputs.baseline);
+  RunData run = OpenComparedRun(inputs.baseline);
   if (!inputs.candidate.empty()) {
-    const RunData candidate = OpenRunDirectory(inputs.candidate);
+    const RunData candidate = OpenComparedRun(inputs.candidate);
     RunData joined = JoinStoredRuns(run, candidate);
     RefuseMismatches(run, candidate, joined, options.allowed_mismatches);
     run = std::move(joined);

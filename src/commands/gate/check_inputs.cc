@@ -145,6 +145,10 @@ Config ReadInputConfig(const std::string& path, const MeasureRequest& request, D
     throw Error(ExitCode::kUsage, fmt::format("`{}` is for models, and this is a configuration", option))
         .InFile(path)
         .Remedy("set it in the configuration");
+  if (config.sustained > 0)
+    throw Error(ExitCode::kBadInput, "has `sustained`: such experiments are not compared with each other")
+        .InFile(path)
+        .Remedy("leave `sustained` out");
   ApplyToExperiments(request, config);
   return config;
 }
