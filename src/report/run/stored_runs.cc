@@ -27,7 +27,15 @@ std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
   return data.third_party_runner ? "" : run.model_id;
 }
 
-// Returns whether both experiments measured the same step of the same test, or no step.
+// The shapes of the method's inputs, such as "1x3x224x224, 1".
+std::string ShapesText(const ExperimentData& data) {
+  std::vector<std::string> shapes;
+  for (const protocol::TensorInfo& input : data.inputs)
+    shapes.push_back(input.shape.empty() ? "scalar" : fmt::format("{}", fmt::join(input.shape, "x")));
+  return fmt::format("{}", fmt::join(shapes, ", "));
+}
+
+// Returns whether both experiments have no place, or the same place in the same test.
 bool HaveSameStep(const ExperimentData& a, const ExperimentData& b) {
   if (!a.place || !b.place) return a.place.has_value() == b.place.has_value();
   const auto key = [](const protocol::TestStep& place) {
@@ -66,8 +74,8 @@ void RemoveRounds(ExperimentData& data) {
 }
 
 const std::vector<std::string>& MismatchNames() {
-  static const std::vector<std::string> kNames = {"model",  "device", "runner",   "isa",  "threads",
-                                                  "period", "cpus",   "governor", "power"};
+  static const std::vector<std::string> kNames = {"model",   "method", "inputs", "device",   "runner", "isa",
+                                                  "threads", "period", "cpus",   "governor", "power"};
   return kNames;
 }
 
@@ -89,7 +97,11 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
   const std::string model_b = ExperimentModel(candidate_run, candidate);
   if (!model_a.empty() && !model_b.empty() && RemoveBackendSuffix(model_a) != RemoveBackendSuffix(model_b))
     add_mismatch("model", model_a, model_b);
-  add_unless_known_equal("device", DeviceText(baseline_run), DeviceText(candidate_run));
+  if (!baseline.method.empty() && !candidate.method.empty() && baseline.method != candidate.method)
+    add_mismatch("method", baseline.method, candidate.method);
+  if (!baseline.inputs.empty() && !candidate.inputs.empty() && ShapesText(baseline) != ShapesText(candidate))
+    add_mismatch("inputs", ShapesText(baseline), ShapesText(candidate));
+  must_be_known("device", DeviceText(baseline_run), DeviceText(candidate_run));
   if (!baseline.runner_sha256.empty() && !candidate.runner_sha256.empty()) {
     add_unless_known_equal("runner", baseline.runner_sha256.substr(0, 12),
                            candidate.runner_sha256.substr(0, 12));

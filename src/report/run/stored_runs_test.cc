@@ -27,6 +27,8 @@ RunData MakeRun(const std::vector<std::string>& names) {
     data.name = data.label = name;
     data.runner_sha256 = std::string(64, 'a');
     data.executorch_version = "1.5.1";
+    data.method = "forward";
+    data.inputs = {{"Float", {1, 3}}};
     run.experiments.push_back(std::move(data));
   }
   return run;
@@ -54,6 +56,9 @@ TEST(FindMismatches, NamesEachMismatch) {
   EXPECT_THAT(changed([](RunData& run, auto&) { run.device->cores = 4; }), ElementsAre("device"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.runner_sha256[0] = 'b'; }), ElementsAre("runner"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.isa = "-sme2"; }), ElementsAre("isa"));
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.method = "decode"; }), ElementsAre("method"));
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.inputs[0].shape[0] = 2; }), ElementsAre("inputs"));
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.inputs.clear(); }), IsEmpty());  // not known
   EXPECT_THAT(changed([](RunData&, auto& data) { data.threads = 2; }), ElementsAre("threads"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.cpus = "0"; }), ElementsAre("cpus"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.period = 33'000'000; }), ElementsAre("period"));
