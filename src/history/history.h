@@ -20,7 +20,7 @@ struct SeriesKey {
   std::string method;  // "forward"
   std::string experiment;  // name in the configuration
   int threads = 1;
-  std::string settings;  // "isa=-avx2 cpus=0-1 period=33 ms"; "": none
+  std::string settings;  // "isa=-avx2 cpus=0-1 period=33ms sustained=10min"; "": none
   std::string device;    // the device's name: "local", "ssh:pi5", an adb serial
   auto operator<=>(const SeriesKey&) const = default;
 };

@@ -18,11 +18,13 @@
 namespace etprof {
 namespace {
 
-std::string SettingsText(const ExperimentData& data) {
+std::string SettingsText(const RunData& run, const ExperimentData& data) {
   std::vector<std::string> parts;
   if (!data.isa.empty()) parts.push_back("isa=" + data.isa);
   if (!data.cpus.empty()) parts.push_back("cpus=" + data.cpus);
   if (data.period > 0) parts.push_back("period=" + FormatExactDuration(data.period));
+  if (const double seconds = run.schedule.sustained_seconds; seconds > 0)
+    parts.push_back("sustained=" + FormatExactDuration(std::llround(seconds * 1e9)));
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
@@ -259,7 +261,7 @@ RecordedRun MakeHistoryRun(const Report& report, const RecordOptions& options) {
                      run.method,
                      data.name,
                      data.threads,
-                     SettingsText(data),
+                     SettingsText(run, data),
                      !run.device                                             ? run.platform
                      : run.device->name == "local" && !options.local.empty() ? options.local
                                                                              : run.device->name};

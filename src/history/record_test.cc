@@ -22,6 +22,14 @@ Report MakeMeasuredReport() {
   return report;
 }
 
+TEST(Record, SustainedRunsAreSeparateSeries) {
+  Report report = MakeMeasuredReport();
+  report.run.schedule.sustained_seconds = 600;
+  const HistoryRun run = MakeHistoryRun(report, {.commit = "abc", .time = {}, .reference = ""}).run;
+  EXPECT_EQ(run.results[0].series,
+            (SeriesKey{"net_xnnpack_fp32", "forward", "off", 1, "sustained=10min", "local"}));
+}
+
 TEST(Record, StoresLaunchesAndSumsThatAddUp) {
   const Report report = MakeMeasuredReport();
   const RecordedRun recorded = MakeHistoryRun(report, {.commit = "abc", .time = 77, .reference = ""});

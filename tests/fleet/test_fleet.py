@@ -78,6 +78,23 @@ def test_a_run_becomes_rows_that_add_up(measured, tmp_path):
         assert sampled == min(2, phases.count("steady") or len(phases))
 
 
+def test_launches_under_other_conditions_are_another_configuration(measured, tmp_path):
+    manifest = json.loads((measured / "manifest.json").read_text())
+
+    def configurations(**keys) -> list[str]:
+        folder = tmp_path / f"run_{len(list(tmp_path.iterdir()))}"
+        fleet = store.Fleet(str(folder / "fleet"), create=True)
+        results = [result | keys.pop("result", {}) for result in manifest["results"][:1]]
+        assert not ingest.add(fleet, [copy_with_manifest(measured, folder / "run", results=results, **keys)]).refused
+        return [row[0] for row in query.ask(fleet, "SELECT DISTINCT configuration FROM launches").rows]
+
+    (plain,) = configurations()
+    assert plain == "one t1"
+    assert configurations(result={"period_ns": 33_000_000, "cpus": "0-3"}) == ["one t1 cpus=0-3 period=33ms"]
+    sustained = manifest["schedule"] | {"sustained_seconds": 600.0}
+    assert configurations(method="decode", schedule=sustained) == ["one t1 method=decode sustained=600s"]
+
+
 def test_adding_twice_changes_nothing(measured, tmp_path):
     fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
     ingest.add(fleet, [measured])

@@ -345,7 +345,7 @@ def _experiment_rows(
     traces = traced_rows(data["profile"], [launch["index"] for launch in launches], run.is_etdump)
     for launch, (traced, operators) in zip(launches, traces, strict=True):
         row = {key: launch[key] for key in ("load_ns", "first_run_ns", "peak_rss_bytes")}
-        row |= {"launch": launch["index"], "configuration": _configuration(result)}
+        row |= {"launch": launch["index"], "configuration": _configuration(run, result)}
         latencies = data["latency_ns"][data["launch"] == launch["index"]]
         rows["launches"].append(row | latency_columns(latencies) | traced)
         rows["operators"] += [operator | {"launch": launch["index"]} for operator in operators]
@@ -355,8 +355,19 @@ def _experiment_rows(
     return {table: [common | row for row in rows_of_table] for table, rows_of_table in rows.items()}
 
 
-def _configuration(result: dict) -> str | None:
-    return None if result["threads"] is None else f"{result['label']} t{result['threads']} {result['isa']}".strip()
+def _configuration(run: Run, result: dict) -> str | None:
+    if result["threads"] is None:
+        return None
+    settings = [result["label"], f"t{result['threads']}", result["isa"]]
+    if (method := result.get("method") or run.manifest.get("method", "forward")) != "forward":
+        settings.append(f"method={method}")
+    if cpus := result.get("cpus"):
+        settings.append(f"cpus={cpus}")
+    if period_ns := result.get("period_ns"):
+        settings.append(f"period={period_ns / 1e6:g}ms")
+    if seconds := (run.manifest.get("schedule") or {}).get("sustained_seconds"):
+        settings.append(f"sustained={seconds:g}s")
+    return " ".join(filter(None, settings))
 
 
 # Columns that have the values of these keys of the manifest's result.

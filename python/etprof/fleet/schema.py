@@ -111,7 +111,7 @@ LAUNCHES = Table(
         Column(
             "configuration",
             "string",
-            "label, threads, and mask: what must agree for two launches to be compared",
+            "label, threads, mask, method, CPUs, period, and sustained load: what must agree for two launches to be compared",
             null="an ETDump",
         ),
         _EMULATED,
