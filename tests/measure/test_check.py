@@ -297,6 +297,26 @@ def test_two_configurations(bench):
     assert "no experiment of the same name" in bench.last_error(result)
 
 
+def test_experiments_of_one_configuration_only_are_named_and_not_measured(bench):
+    base = bench.write([bench.experiment("a", threads=[1, 2]), bench.experiment("b"), bench.experiment("c")])
+    base = base.rename(bench.folder / "base.json")
+    slow = {"FAKE_LATENCY_NS": "1100000"}
+    change = bench.write([bench.experiment("a", env=slow, threads=[1, 3]), bench.experiment("c", env=slow, threads=2)])
+    found = check(bench, base, change, "--launches", "2", code=FAIL)
+    assert [pair["name"] for pair in found["pairs"]] == ["a"]
+    assert [note for note in found["notes"] if note.startswith("not compared: ")] == [
+        "not compared: a with 2 threads is only in base.json",
+        "not compared: b with 1 thread is only in base.json",
+        "not compared: c with 1 thread is only in base.json",
+        "not compared: a with 3 threads is only in config.json",
+        "not compared: c with 2 threads is only in config.json",
+    ]
+    assert [(r["experiment"], r["threads"]) for r in bench.manifest()["results"]] == [
+        ("baseline_a", 1),
+        ("candidate_a", 1),
+    ]
+
+
 def test_memory_and_load_are_checked_when_asked(bench):
     config = pair(bench, candidate={"FAKE_PEAK_RSS": "2200", "FAKE_LOAD_NS": "1050"})
     arguments = (

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "commands/gate/check.h"
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/units.h"
 #include "measure/config/device_groups.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"
@@ -153,13 +155,34 @@ Config ReadInputConfig(const std::string& path, const MeasureRequest& request, D
   return config;
 }
 
-// Pairs the experiments of the same name and threads in two configurations.
-Config JoinConfigs(const Config& baseline, const Config& candidate) {
+// The timed experiments of a configuration by name and threads.
+std::set<std::pair<std::string, int>> ListTimed(const Config& config) {
+  std::set<std::pair<std::string, int>> timed;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (experiment.mode != "timing") continue;
+    for (const int threads : experiment.threads) timed.emplace(experiment.name, threads);
+  }
+  return timed;
+}
+
+// Pairs the experiments of the same name and threads in two configurations. Adds a message to `unpaired` for
+// each one that is in only one of them.
+Config JoinConfigs(const Config& baseline, const Config& candidate, std::vector<std::string>& unpaired) {
   Config config = candidate;
   config.file.clear();
   config.experiments.clear();
   config.pairs.clear();
   config.pairs_given = true;
+  const auto timed_baseline = ListTimed(baseline), timed_candidate = ListTimed(candidate);
+  const auto add_unpaired = [&](const auto& timed, const auto& other, const std::filesystem::path& file) {
+    for (const auto& [name, threads] : timed) {
+      if (!other.contains({name, threads}))
+        unpaired.push_back(fmt::format("{} with {} is only in {}", name, CountedText(threads, "thread"),
+                                       ShortestPath(file)));
+    }
+  };
+  add_unpaired(timed_baseline, timed_candidate, baseline.file);
+  add_unpaired(timed_candidate, timed_baseline, candidate.file);
   for (const ExperimentConfig& a : baseline.experiments) {
     for (const ExperimentConfig& b : candidate.experiments) {
       if (a.name != b.name || a.mode != "timing" || b.mode != "timing") continue;
@@ -170,12 +193,14 @@ Config JoinConfigs(const Config& baseline, const Config& candidate) {
       second.name = "candidate_" + b.name;
       first.label = label + " (baseline)";
       second.label = label + " (candidate)";
-      for (const int threads : a.threads) {
-        if (std::ranges::find(b.threads, threads) == b.threads.end()) continue;
-        const bool has_several_threads = a.threads.size() > 1;
-        config.pairs.push_back({{first.name, threads, ""},
-                                {second.name, threads, ""},
-                                has_several_threads ? fmt::format("{}, {} threads", label, threads) : label});
+      std::erase_if(first.threads, [&](int threads) { return !timed_candidate.contains({a.name, threads}); });
+      if (first.threads.empty()) continue;
+      second.threads = first.threads;
+      for (const int threads : first.threads) {
+        config.pairs.push_back(
+            {{first.name, threads, ""},
+             {second.name, threads, ""},
+             first.threads.size() > 1 ? label + ", " + CountedText(threads, "thread") : label});
       }
       config.experiments.push_back(std::move(first));
       config.experiments.push_back(std::move(second));
@@ -237,7 +262,7 @@ Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& request,
   } else {
     config = ReadInputConfig(inputs.baseline, request, device, properties);
     if (!inputs.candidate.empty())
-      config = JoinConfigs(config, ReadInputConfig(inputs.candidate, request, device, properties));
+      config = JoinConfigs(config, ReadInputConfig(inputs.candidate, request, device, properties), unpaired);
     RequireDevice(config, device.Name());
   }
   Apply(request, config);
