@@ -438,6 +438,15 @@ def test_a_limit_fails_the_suite(suite):
     assert "FAIL" in completed.stdout and 'type="regression"' in (suite.folder / "junit.xml").read_text()
 
 
+def test_a_limit_without_variants_is_not_decided(suite):
+    junit = suite.folder / "junit.xml"
+    path = suite.write(devices=["local"], dtypes=["fp32"], variants=[], max_slowdown="5%")
+    for options, code, outcome in (([], 5, "skipped"), (["--require-conclusive"], 1, "failure")):
+        completed = suite.run(path, "--junit", junit, *options)
+        assert completed.returncode == code, completed.stderr + completed.stdout
+        assert f"<{outcome} " in junit.read_text() and "there are no variants to compare" in junit.read_text()
+
+
 def test_what_is_not_certain_is_neither_passed_nor_failed(suite):
     # One variant takes twice as long in the first of two launches.
     path = suite.write(

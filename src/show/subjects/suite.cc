@@ -476,6 +476,8 @@ TestSuite MakeTestSuite(const SuiteReport& suite) {
                   .properties = {{"suite", suite.folder},
                                  {"false_discovery", fmt::format("{:g}", suite.false_discovery_rate)}}};
   using Outcome = TestSuite::Outcome;
+  const bool has_pairs =
+      std::ranges::any_of(suite.cells, [](const SuiteCellReport& cell) { return !cell.pairs.empty(); });
   for (const SuiteCellReport& cell : suite.cells) {
     tests.seconds += cell.seconds;
     TestSuite::Case cell_case{SuiteCellName(cell), Outcome::kPassed, "", "", ""};
@@ -495,7 +497,12 @@ TestSuite MakeTestSuite(const SuiteReport& suite) {
       if (suite.limit) SetCaseResult(pair.gate.decision, suite.require_conclusive, test_case);
       tests.cases.push_back(std::move(test_case));
     }
-    if (cell.pairs.empty()) tests.cases.push_back(cell_case);
+    if (!cell.pairs.empty()) continue;
+    if (suite.limit && !has_pairs) {  // as the suite's decision
+      cell_case.message = "there are no variants to compare";
+      SetCaseResult(GateDecision::kInconclusive, suite.require_conclusive, cell_case);
+    }
+    tests.cases.push_back(cell_case);
   }
   return tests;
 }
