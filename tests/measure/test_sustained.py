@@ -55,8 +55,9 @@ def test_ctrl_c_keeps_what_there_is(bench):
         process = bench.start("run", config)
         wait_until((bench.folder / "hold.held").exists)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=240)
+        _, errors = process.communicate(timeout=240)
     assert process.returncode == 130
+    assert "View:" in errors and "--resume" not in errors
     (launch,) = bench.result("one")["launches"]
     assert launch["status"] == "partial"
     assert len(launch["bursts"]) > 1

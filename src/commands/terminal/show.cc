@@ -105,9 +105,10 @@ void ReportProblems(const std::vector<DeviceProblem>& problems) {
 
 int ReportPartialResults(const std::vector<std::string>& folders, const char* view_command,
                          const std::string& resume_command) {
-  PrintMessage("Interrupted. Partial results are in {}.\n  View:    etprof {} {}\n  Resume:  {}\n",
+  PrintMessage("Interrupted. Partial results are in {}.\n  View:    etprof {} {}\n",
                fmt::format("{}", fmt::join(folders, ", ")), view_command,
-               fmt::format("{}", fmt::join(folders, " ")), resume_command);
+               fmt::format("{}", fmt::join(folders, " ")));
+  if (!resume_command.empty()) PrintMessage("  Resume:  {}\n", resume_command);
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
@@ -244,8 +245,10 @@ int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const
   if (!show) RequireReportTable(view, jobs.several_devices);
   const std::vector<DeviceMeasurement> devices = MeasureAll(jobs, request);
   if (std::ranges::any_of(devices, &DeviceMeasurement::Interrupted)) {
-    return jobs.several_devices ? ReportInterruptions(devices, resume_command)
-                                : ReportInterruption(*devices.front().run, resume_command);
+    const bool is_sustained = devices.front().config.sustained > 0;  // such a run cannot be resumed
+    const std::string command = is_sustained ? "" : resume_command;
+    return jobs.several_devices ? ReportInterruptions(devices, command)
+                                : ReportInterruption(*devices.front().run, command);
   }
   const int code = ShowFinished(FinishMeasurement(devices, jobs.several_devices, request.resume), view,
                                 show ? show : MakeShowReport(view));
