@@ -55,6 +55,12 @@ std::vector<Error> FindFailedExperiments(const RunData& run) {
     if (!data.error.empty())
       failed.emplace_back(ExitCode::kDeviceFailed,
                           fmt::format("experiment `{}` failed: {}", data.label, data.error));
+    if (run.schedule.sustained_seconds == 0) continue;
+    for (const Launch& launch : data.launches) {
+      if (data.error.empty() && !launch.problem.empty())
+        failed.emplace_back(ExitCode::kDeviceFailed, fmt::format("the sustained run of `{}` ended early: {}",
+                                                                 data.label, launch.problem));
+    }
   }
   return failed;
 }

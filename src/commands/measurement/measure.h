@@ -189,7 +189,7 @@ struct FinishedMeasurement {
   ExitCode exit_code() const;
 };
 
-// Returns an error for each experiment of `run` that failed.
+// Returns an error for each experiment of `run` that failed, or whose sustained run ended early.
 std::vector<Error> FindFailedExperiments(const RunData& run);
 
 // Returns the devices that could not be measured, and the experiments that failed. `several_devices` is
