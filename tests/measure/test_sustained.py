@@ -92,6 +92,10 @@ def test_invalid_durations_and_unsuitable_runners(bench):
         assert "is not a duration" in bench.last_error(result)
     result = bench.run("run", bench.write([bench.experiment("a")], sustained="10"))
     assert result.returncode == 3
+    for option in ("--max-seconds", "--launches"):
+        result = bench.run("run", bench.write([bench.experiment("a")], sustained="1s"), option, "2")
+        assert result.returncode == 2 and not bench.out.exists()
+        assert f"`{option}` does not go with a sustained measurement" in bench.last_error(result)
     foreign = bench.experiment("a") | {"runner_path": str(FAKE_RUNNER)}
     result = bench.run("run", bench.write([foreign], sustained="1s"))
     assert result.returncode == 3

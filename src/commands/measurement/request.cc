@@ -84,6 +84,13 @@ ExperimentConfig MakeExperimentConfig(const MeasureRequest& request, const std::
 void Apply(const MeasureRequest& request, Config& config) {
   if (!request.output_root.empty()) config.output_root = request.output_root;
   if (!request.sustained.empty()) config.sustained = RequireSustained(request.sustained);
+  for (const auto& [option, is_given] : {std::pair("--max-seconds", request.max_seconds.has_value()),
+                                         {"--launches", request.launches.has_value()},
+                                         {"--precision", request.precision.has_value()}}) {
+    if (config.sustained > 0 && is_given)
+      throw Error(ExitCode::kUsage, fmt::format("`{}` does not go with a sustained measurement", option))
+          .Remedy("leave it out: `--sustained` sets the time");
+  }
   if (request.max_seconds) config.max_seconds = request.max_seconds;
   if (request.launches) config.launches = request.launches;
   if (request.precision) config.precision = request.precision;

@@ -123,7 +123,8 @@ void RequireValidRequest(const MeasureRequest& request);
 ExperimentConfig MakeExperimentConfig(const MeasureRequest& request, const std::string& model,
                                       const Device& device, const DeviceProperties& properties);
 
-// Overrides the configuration's settings of the whole measurement with those that the request has.
+// Overrides the configuration's settings of the whole measurement with those that the request has. Throws
+// Error (kUsage) for limits of a sustained measurement, which has none.
 void Apply(const MeasureRequest& request, Config& config);
 // Overrides runs and threads of every experiment with those that the request has.
 void ApplyToExperiments(const MeasureRequest& request, Config& config);
