@@ -9,7 +9,7 @@ FAKE_FAIL_ONCE  "<folder>:<process>": that process, counted from 1, exits with a
 FAKE_NAN      1: prints an output with NaN
 FAKE_XNNPACK  1: prints the output of a real kernel-log runner, with XNNPACK's log on stderr
 FAKE_HOLD     after the output, waits while this file exists
-FAKE_ENDLESS  1: writes output to stdout without end; else a file that it makes when it has closed stdout, to go on for long
+FAKE_ENDLESS  "slow...", "fast...": writes this text without end; else a file that it makes when it has closed stdout, and goes on
 """
 
 import os
@@ -41,9 +41,10 @@ def fail_once() -> None:
 
 
 def go_on_without_end() -> None:
-    endless = os.environ.get("FAKE_ENDLESS")
-    while endless == "1":
-        print("working")
+    endless = os.environ.get("FAKE_ENDLESS", "")
+    while endless.startswith(("slow", "fast")):
+        print(endless, flush=True)
+        time.sleep(0.01 if endless.startswith("slow") else 0)
     if endless:
         os.close(1)
         pathlib.Path(endless).touch()

@@ -107,11 +107,14 @@ def test_a_silent_third_party_runner_is_ended(bench):
     assert "said nothing for 5 s" in result.stderr
 
 
-def test_a_third_party_runner_that_writes_without_end_is_ended(bench):
-    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_ENDLESS": "1"})
-    result = bench.run("run", bench.write([experiment], max_seconds=2, timeout_seconds=3))
+@pytest.mark.parametrize(("text", "timeout_seconds"), [("slow", 3), ("fast" * 10_000, 600)])
+def test_a_third_party_runner_that_writes_without_end_is_ended(bench, text, timeout_seconds):
+    """A runner that writes more than the log takes is ended at the time limit, others also have timeout_seconds."""
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_ENDLESS": text})
+    result = bench.run("run", bench.write([experiment], max_seconds=2, timeout_seconds=timeout_seconds))
     assert result.returncode == DEVICE
-    assert "wrote output for 3 s and did not end" in result.stderr
+    assert "s and did not end" in result.stderr
+    assert bench.manifest()["schedule"]["seconds"] < 60
 
 
 def test_ctrl_c_ends_a_third_party_runner_that_closed_its_output(bench):

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -29,11 +30,11 @@ struct ThirdPartyRun {
   bool trace_enabled = false;    // the output has log levels that only a kernel-log build has
 };
 
-// Runs one whole process, for at most `max_seconds`. Its output goes to `log`, and to `second_log` unless
-// that is null.
-ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions, double max_seconds,
-                         const std::filesystem::path& etdump, ExperimentLog& log, ExperimentLog* second_log,
-                         const std::string& title) {
+// Runs one whole process, for at most `max_seconds()`, which may change meanwhile. Its output goes to `log`,
+// and to `second_log` unless that is null.
+ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions,
+                         const std::function<double()>& max_seconds, const std::filesystem::path& etdump,
+                         ExperimentLog& log, ExperimentLog* second_log, const std::string& title) {
   const ExperimentConfig& config = *setup.config;
   Device& device = *setup.device;
   Command command = BaseCommand(setup);
@@ -90,7 +91,7 @@ ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions, double m
     return std::chrono::duration<double>(Clock::now() - time).count();
   };
   const auto seconds_left = [&] {
-    return std::min(setup.timeout_seconds - seconds_since(last_output), max_seconds - seconds_since(start));
+    return std::min(setup.timeout_seconds - seconds_since(last_output), max_seconds() - seconds_since(start));
   };
   while (true) {
     const double seconds = seconds_left();
@@ -111,8 +112,8 @@ ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions, double m
       throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "the runner wrote a line without end");
     throw WorkerFailure(
         WorkerFailure::Kind::kHung,
-        seconds_since(start) >= max_seconds
-            ? fmt::format("the runner wrote output for {:.4g} s and did not end", max_seconds)
+        seconds_since(start) >= max_seconds()
+            ? fmt::format("the runner wrote output for {:.4g} s and did not end", seconds_since(start))
             : fmt::format("the runner said nothing for {:.4g} s (timeout_seconds)", setup.timeout_seconds));
   }
   const auto output_end = Clock::now();
@@ -120,7 +121,7 @@ ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions, double m
   while (!(status = process->Wait(0.2))) {
     if (setup.interruption->IsRequested())
       throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
-    if (seconds_since(output_end) >= setup.timeout_seconds || seconds_since(start) >= max_seconds)
+    if (seconds_since(output_end) >= setup.timeout_seconds || seconds_since(start) >= max_seconds())
       throw WorkerFailure(WorkerFailure::Kind::kHung, "the runner closed its output and does not end");
   }
   error_lines.End();
@@ -216,9 +217,10 @@ class ThirdPartyParticipant : public Participant {
     const int executions = unrecorded_runs + std::max(request.min_runs, std::min(request.max_runs, 100'000));
     ParticipantSetup setup = setup_;
     setup.timeout_seconds = RequestTimeout(setup_.timeout_seconds);
-    const ThirdPartyRun run =
-        RunProcess(setup, executions, ProcessTimeout(setup_.timeout_seconds), setup_.folder / part, log_,
-                   nullptr, fmt::format("launch {}", launch.index + 1));
+    // A process of unknown duration that writes more than the log takes has no time beyond the limit.
+    const auto max_seconds = [&] { return ProcessTimeout(log_.IsFull() ? 0 : setup_.timeout_seconds); };
+    const ThirdPartyRun run = RunProcess(setup, executions, max_seconds, setup_.folder / part, log_, nullptr,
+                                         fmt::format("launch {}", launch.index + 1));
     if (run.trace_enabled || (device_log && HasTraceInLog(*device_log))) {
       throw WorkerFailure(
           WorkerFailure::Kind::kRefused,
@@ -321,9 +323,9 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   Launch launch;
   const std::string part = EtdumpPart(setup.stem, 0);
   const int unrecorded_runs = 1 + setup.config->warmup.value_or(0);
-  const ThirdPartyRun run =
-      RunProcess(setup, unrecorded_runs + setup.config->runs, std::numeric_limits<double>::infinity(),
-                 setup.folder / part, log, &xnntrace, "kernel-log run");
+  const ThirdPartyRun run = RunProcess(
+      setup, unrecorded_runs + setup.config->runs, [] { return std::numeric_limits<double>::infinity(); },
+      setup.folder / part, log, &xnntrace, "kernel-log run");
   AddDeviceLog(setup, device_log, run.has_xnnpack_log, xnntrace);
   AddRuns(run, unrecorded_runs, /*timed=*/false, Burst(), launch);
   if (!run.traced.empty()) launch.etdump_part = part;

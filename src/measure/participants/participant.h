@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -66,9 +67,11 @@ class Participant {
   double RequestTimeout(double timeout_seconds) const {
     return std::min(timeout_seconds, request_timeout_seconds_);
   }
-  // The seconds after which a process that ends by itself counts as hung, even if it writes output.
+  // The seconds after which a process that ends by itself counts as hung, even if it writes output. If its
+  // duration is not known, the time limit and `timeout_seconds` must be over.
   double ProcessTimeout(double timeout_seconds) const {
-    return std::min(request_timeout_seconds_, std::max(seconds_left_, timeout_seconds));
+    return std::isinf(request_timeout_seconds_) ? std::max(seconds_left_, timeout_seconds)
+                                                : request_timeout_seconds_;
   }
 
  private:

@@ -20,6 +20,7 @@ class ExperimentLog {
   explicit ExperimentLog(std::filesystem::path path);
   void Write(std::string_view text);
   void Line(const std::string& text);
+  bool IsFull() const;  // the rest is omitted
 
  private:
   std::filesystem::path path_;

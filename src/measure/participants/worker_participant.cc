@@ -285,7 +285,7 @@ class WorkerParticipant : public Participant {
 ExperimentLog::ExperimentLog(std::filesystem::path path) : path_(std::move(path)) {}
 
 void ExperimentLog::Write(std::string_view text) {
-  if (written_ > kMaxLogBytes) return;
+  if (IsFull()) return;
   if (!file_.is_open()) {
     std::error_code error;
     std::filesystem::create_directories(path_.parent_path(), error);
@@ -296,9 +296,11 @@ void ExperimentLog::Write(std::string_view text) {
   file_.clear();  // a full disk may have room again
   written_ += text.size();
   file_ << text;
-  if (written_ > kMaxLogBytes) file_ << "\n# the rest is omitted: this log is larger than 64 MB\n";
+  if (IsFull()) file_ << "\n# the rest is omitted: this log is larger than 64 MB\n";
   file_.flush();
 }
+
+bool ExperimentLog::IsFull() const { return written_ > kMaxLogBytes; }
 
 void ExperimentLog::Line(const std::string& text) { Write(text + "\n"); }
 
