@@ -66,11 +66,12 @@ def edit_manifest(folder: pathlib.Path, change) -> None:
     path.write_text(json.dumps(manifest))
 
 
-def measure_net(bench, name: str, factor: float, **keys) -> pathlib.Path:
-    """Measures a results directory with one experiment, "net"."""
+def measure_net(bench, name: str, factor: float, factors: str = "1", **keys) -> pathlib.Path:
+    """Measures a results directory with one experiment, "net", whose launches take `factors` as long."""
     bench.out = bench.folder / name
-    latency = {"FAKE_LATENCY_NS": str(round(1_000_000 * factor))}
-    result = bench.run("run", bench.write([bench.experiment("net", env=latency)], launches=3, **keys))
+    environment = {"FAKE_LATENCY_NS": str(round(1_000_000 * factor)), "FAKE_LAUNCH_FACTORS": factors}
+    environment["FAKE_STATE"] = str(bench.folder / f"state_{name}")
+    result = bench.run("run", bench.write([bench.experiment("net", env=environment)], launches=3, **keys))
     assert result.returncode == 0, result.stderr
     return bench.out
 
@@ -394,6 +395,10 @@ def test_two_stored_runs(bench):
     assert "--drift" in inconclusive["pairs"][0]["checks"][0]["why_not"]
     check(bench, base, base, "--drift", "0%", code=PASS)
     check(bench, base, base, "--max-slowdown", "10%", code=PASS)
+    # Where launches differ by more than the drift, the drift is not the reason.
+    noisy = measure_net(bench, "noisy", 1, factors="1,1,1.2,1")
+    inconclusive = check(bench, noisy, noisy, "--drift", "0.1%", code=INCONCLUSIVE)
+    assert "launches differ by too much" in inconclusive["pairs"][0]["checks"][0]["why_not"]
     assert "--drift" in bench.last_error(bench.run("check", pair(bench, 1), "--drift", "1%"))
 
 
