@@ -105,7 +105,6 @@ class SuiteReader {
 
   // A model with `keep` requires a data type with kKeepSuffix, and such a data type requires a model with
   // `keep`.
-
   static void CheckKeptOperators(const JsonFields& fields, const SuiteConfig& suite) {
     const auto keeps = [](const SuiteModel& model) { return !model.keep.empty(); };
     bool used = false;

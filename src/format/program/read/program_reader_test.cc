@@ -336,7 +336,7 @@ TEST(XnnGraphReader, ReadsAGraphWithoutHeader) {
   const auto graph = MakeGraphOfEveryNode("XN00");
   AddDelegate(*program, {reinterpret_cast<const std::uint8_t*>(graph.data()),
                          reinterpret_cast<const std::uint8_t*>(graph.data()) + graph.size()});
-  EXPECT_FALSE(Read(*program).xnn_graphs.at(0).header);
+  EXPECT_FALSE(Read(*program).xnn_graphs.at(0).has_header);
 }
 
 std::string PayloadProblem(std::vector<std::uint8_t> payload) {

@@ -271,7 +271,7 @@ Section MakeClassesSection(const Report& report, const ReportExperiment& experim
           [](const RunClass& run_class) { return std::optional(run_class.groups.total); });
 
   Table operators =
-      make_table("operators_by_class", "Operators by class of runs", Names("operator", "Operator"));
+      make_table("operators_by_class", "Operators by class of runs", NameColumn("operator", "Operator"));
   operators.screen_rows = 5;
   operators.hidden_rows_hint = "in `--csv=operators_by_class`";
   const OperatorNames names(*experiment.profile);
