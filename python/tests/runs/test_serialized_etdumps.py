@@ -24,6 +24,10 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)  # noqa: S311
         self.clock = self.random.choice([0, 1_000, 2**40])
+        # Names of the kernels by instruction: other kernels in another run would be those of another method.
+        self.kernels = [
+            self.random.choice(["native_call_add.out", "llama::custom_sdpa.out", "my kernel"]) for _ in range(5)
+        ]
 
     def event(self, name: str | None, start: int, instruction: int | None, delegate_name: str | None = None):
         profile = schema.ProfileEvent(
@@ -51,8 +55,7 @@ class Writer:
             if self.random.random() < 0.5:
                 kernel = self.tick()
                 self.tick()
-                name = self.random.choice(["native_call_add.out", "llama::custom_sdpa.out", "my kernel"])
-                events.append(self.event(name, kernel, instruction, empty_value))
+                events.append(self.event(self.kernels[instruction], kernel, instruction, empty_value))
                 self.tick()
                 events.append(self.event("OPERATOR_CALL", call, instruction, empty_value))
             else:
