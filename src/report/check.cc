@@ -415,13 +415,19 @@ class CheckAssembler {
         if (is_open && pair.pairing == Pairing::kUnpaired && item.kind != CheckItem::Kind::kPeakMemory) {
           const double drift = MakeCompareOptions(report_.run).drift;  // of each of the two
           const bool is_drift = 2 * 2 * drift * drift >= std::pow(item.estimate->standard_error, 2);
-          item.inconclusive_reason =
-              is_drift ? fmt::format(
-                             "the two were measured apart, between which a machine drifts by {:.2g}% "
-                             "(standard deviation): measure both now, or give what is known of this "
-                             "machine with `--drift`",
-                             100 * drift)
-                       : "the launches differ by too much: measure both now, or with more launches";
+          if (!HaveSeveralLaunches(report_.run)) {
+            item.inconclusive_reason =
+                "a single launch cannot show how processes differ: measure both now, or with more launches";
+          } else if (is_drift) {
+            item.inconclusive_reason = fmt::format(
+                "the two were measured apart, between which a machine drifts by {:.2g}% "
+                "(standard deviation): measure both now, or give what is known of this machine with "
+                "`--drift`",
+                100 * drift);
+          } else {
+            item.inconclusive_reason =
+                "the launches differ by too much: measure both now, or with more launches";
+          }
         }
         if (is_open && !item.MayBeDecidedByLaunches(std::numeric_limits<double>::infinity())) {
           item.inconclusive_reason = fmt::format(

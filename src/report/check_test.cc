@@ -340,9 +340,13 @@ TEST(Check, StoredRunsAreUnpairedAndIncludeDrift) {
   const CheckReport drifts = AssembleCheck(Assemble(joined, {}), {});
   EXPECT_EQ(drifts.decision, GateDecision::kInconclusive);
   messages.emplace_back("drift", drifts.pairs[0].items[0].inconclusive_reason);
-  ExpectGoldenMessages("report/check_of_two_sessions", messages);
   joined.schedule.drift = 0;
   EXPECT_EQ(AssembleCheck(Assemble(joined, {}), {}).decision, GateDecision::kPass);
+  for (ExperimentData& data : joined.experiments) data.launches.resize(1);
+  const CheckReport single = AssembleCheck(Assemble(joined, {}), {});
+  EXPECT_EQ(single.decision, GateDecision::kInconclusive);
+  messages.emplace_back("single launches", single.pairs[0].items[0].inconclusive_reason);
+  ExpectGoldenMessages("report/check_of_two_sessions", messages);
 }
 
 }  // namespace

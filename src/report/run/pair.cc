@@ -87,6 +87,12 @@ bool ExperimentPair::RanOwnExports() const {
   return ran_own_export(BaselineData()) && ran_own_export(CandidateData());
 }
 
+bool HaveSeveralLaunches(const RunData& run) {
+  return std::ranges::all_of(run.experiments, [](const ExperimentData& data) {
+    return data.Bursts().size() >= std::size_t{stats::kMinLaunches};
+  });
+}
+
 CompareOptions MakeCompareOptions(const RunData& run) {
   CompareOptions options;
   if (run.schedule.margin > 0) options.margin = run.schedule.margin;
@@ -94,7 +100,13 @@ CompareOptions MakeCompareOptions(const RunData& run) {
   options.interim_confidence = run.schedule.interim_confidence;
   // A measurement interleaves its experiments, even if the launches of a trace's runs are not known.
   const bool is_one_measurement = run.schedule.launches > 0;
-  options.drift = run.schedule.drift.value_or(is_one_measurement ? 0 : options.drift);
+  if (run.schedule.drift) {
+    // The given drift does not include the effect of each process, which a single launch cannot show.
+    options.drift =
+        HaveSeveralLaunches(run) ? *run.schedule.drift : std::max(*run.schedule.drift, options.drift);
+  } else if (is_one_measurement) {
+    options.drift = 0;
+  }
   options.seed = run.schedule.seed != 0 ? run.schedule.seed : 1;
   return options;
 }

@@ -11,6 +11,10 @@
 
 namespace etprof {
 
+// Returns whether each experiment has complete or partial launches enough for an interval
+// (stats::kMinLaunches).
+bool HaveSeveralLaunches(const RunData& run);
+
 // Options from a run's schedule, with defaults for missing values.
 CompareOptions MakeCompareOptions(const RunData& run);
 
