@@ -79,6 +79,7 @@ def test_a_worker_that_dies_keeps_its_bursts_and_the_next_experiment_runs(bench)
     assert len(one["launches"][0]["bursts"]) >= 1
     assert "killed by signal 9" in one["launches"][0]["problem"]
     assert any("ended early" in warning for warning in one["warnings"])
+    assert bench.manifest()["schedule"]["stopped"] == "a process ended early"
     assert completed.returncode == 4
     assert "The sustained run of `one` ended early: the worker was killed by signal 9" in bench.last_error(completed)
     assert "one" in completed.stdout and (bench.out / "report.html").exists()

@@ -132,8 +132,9 @@ void RunSustained(Nanoseconds duration, const std::vector<ScheduleUnit>& units, 
     const auto& launches = unit.data->launches;
     if (launches.empty() || launches.back().status != Launch::Status::kComplete) data.launches = 0;
   }
-  data.stop_reason =
-      hooks.interrupted() ? "interrupted" : fmt::format("{} were asked for", FormatExactDuration(duration));
+  data.stop_reason = hooks.interrupted()  ? "interrupted"
+                     : data.launches == 0 ? "a process ended early"
+                                          : fmt::format("{} were asked for", FormatExactDuration(duration));
 }
 
 }  // namespace etprof
