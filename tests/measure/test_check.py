@@ -186,6 +186,8 @@ def test_equal_variants_are_not_measured(bench, monkeypatch):
     }
     assert "nothing was measured" in found["notes"][0]
     assert not list(bench.folder.glob("out_*"))
+    notes = check(bench, *variants, "--history", "history.sqlite", "--commit", "a", code=PASS)["notes"]
+    assert any("nothing was added to the history" in note for note in notes)
     # The limit requires a speedup, so equal variants fail.
     check(bench, *variants, "--max-slowdown=-5%", code=FAIL)
     # With --launches, equal files are measured to show the noise.

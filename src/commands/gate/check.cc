@@ -166,6 +166,8 @@ CheckOutcome MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::stri
   report.require_conclusive = options.limits.require_conclusive;
   AddEqualPairs(std::move(pairs), report);
   AddUnpairedNotes(unpaired, report);
+  if (options.history.IsRequested())
+    report.notes.push_back("nothing was added to the history, since nothing was measured");
   return outcome;
 }
 
