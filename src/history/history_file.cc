@@ -135,7 +135,8 @@ bool HasHistory(const std::filesystem::path& file) {
         .Remedy("remove the link, or name another file");
   }
   if (::access(folder.c_str(), W_OK) != 0) {  // SQLite creates its journal there
-    throw Error(ExitCode::kDeviceFailed, "cannot be created: its folder may not be written")
+    throw Error(ExitCode::kDeviceFailed, has_content ? "cannot be written: its folder is read-only"
+                                                     : "cannot be created: its folder is read-only")
         .InFile(file.string())
         .Remedy("make the folder writable, or name another file with `--history FILE`");
   }
