@@ -117,8 +117,8 @@ std::string LayoutProblem(const unsigned char* bytes) {
 
 bool is_masked = false;
 
-// The result of etprof_mask_isa, since hidden features cannot be detected again. It has the mask of the
-// command line.
+// Keeps the result of etprof_mask_isa, because the features that it hid cannot be detected again. The mask is
+// that of the command line.
 std::optional<protocol::IsaState> early_state;
 
 // The value of --isa on this process's command line.

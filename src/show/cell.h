@@ -60,7 +60,7 @@ inline constexpr const char* kNames<show::Tone>[] = {"plain", "good", "bad", "un
 
 namespace show {
 
-// For JSON (core/json/describe.h): the description of a visibility, and of a member that is omitted if empty.
+// Descriptions of members for JSON (core/json/describe.h) that several structs share.
 inline constexpr MemberInfo kVisibilityInfo{
     .meaning =
         "where it is shown: everywhere; on every screen and page (`usual`); on "
@@ -75,7 +75,7 @@ auto UnlessDefault(Member T::*member, std::type_identity_t<Member> default_value
   };
 }
 
-// A value, which every format prints in its own way, as data.
+// A value with its kind, not as text, since each format prints it in its own way.
 struct Value {
   CellKind kind = CellKind::kNoValue;
   std::optional<double> value = {}, low = {}, high = {};  // absent: not defined

@@ -148,7 +148,7 @@ std::string LimitText(const PlannedMeasurement& planned) {
                      planned.plan.pairs.empty() ? "and so without one" : CountedText(pairs, "pair"));
 }
 
-// Explains the estimated time; the first sentence is the answer.
+// The first text states the estimated time; the others explain it.
 std::vector<std::string> PlannedMeasurement::TimeTexts() const {
   const std::string bound = FormatEstimatedSeconds(forecast.max_seconds);
   const std::string launch_rule =
@@ -244,7 +244,7 @@ std::string RoundsText(const Forecast& forecast) {
   return text + "; of an executor_runner one long one";
 }
 
-// Recorded runs of each experiment. How many runs fit is only known once a run has been timed.
+// States the recorded runs of each experiment. The number that fits is unknown before a run has been timed.
 std::string RunsText(const PlannedMeasurement& planned) {
   if (planned.measurement.config.sustained > 0) return "one after the other, as many as the time holds";
   int traced = 0;

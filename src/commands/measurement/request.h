@@ -124,7 +124,7 @@ ExperimentConfig MakeExperimentConfig(const MeasureRequest& request, const std::
                                       const Device& device, const DeviceProperties& properties);
 
 // Overrides the configuration's settings of the whole measurement with those that the request has. Throws
-// Error (kUsage) for limits of a sustained measurement, which has none.
+// Error (kUsage) if the request sets limits of time, launches, or precision for a sustained measurement.
 void Apply(const MeasureRequest& request, Config& config);
 // Overrides runs and threads of every experiment with those that the request has.
 void ApplyToExperiments(const MeasureRequest& request, Config& config);

@@ -13,9 +13,8 @@ namespace etprof {
 using OutputWriter =
     std::function<void(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write)>;
 
-// The OutputWriter of the Python module, which writes nothing to the standard output: throws Error (kUsage)
-// for
-// "-", else as WriteOutput.
+// The Python module's OutputWriter, which writes nothing to the standard output: throws Error (kUsage) for
+// "-", and otherwise calls WriteOutput.
 inline void WriteOutputExceptStdout(const std::filesystem::path& file,
                                     const std::function<void(std::ostream&)>& write) {
   if (file == "-")

@@ -58,8 +58,8 @@ std::string QuotaText(const ResourceLimits& limits);
 std::string ThrottlingText(const ResourceLimits& before, const ResourceLimits& after);
 // All limits as text: "0.10 CPUs (cpu.cfs_quota_us), cpuset 0-1, affinity 1, 512 MB of memory".
 std::string LimitsText(const ResourceLimits& limits);
-// The reason if the kernel killed a process for lack of memory between two readings: "the container's memory
-// limit of 512 MB is used up". Empty: no such kill.
+// States which memory was used up if the kernel killed a process for lack of it between two readings: "the
+// container's memory limit of 512 MB is used up". Empty: no process was killed.
 std::string OutOfMemoryText(const ResourceLimits& before, const ResourceLimits& after);
 
 }  // namespace etprof

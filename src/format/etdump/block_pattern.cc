@@ -10,7 +10,8 @@ using ::etdump::ProfileEvent;
 using ::etdump::RunData;
 using flatbuffers::ReadScalar;
 
-// The largest traces have blocks of 20,000 events. With this limit the sum of the lengths fits into 64 bits.
+// The largest traces have blocks of 20,000 events. With this limit,
+// the sum of the events' durations fits into 64 bits.
 constexpr std::size_t kMaxEvents = 1U << 16U;
 // A block has about 90 bytes per event. A block that is scattered over the file has no pattern.
 constexpr std::size_t kMaxBytesPerEvent = 1024, kMaxOtherBytes = 8192;

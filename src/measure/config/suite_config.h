@@ -151,7 +151,7 @@ struct SuiteConfig {
 SuiteConfig ReadSuite(const std::filesystem::path& path);
 SuiteConfig ParseSuite(const std::string& text, const std::filesystem::path& path);
 
-// A cell of the suite, which has one results directory.
+// One combination of model, data type, and device of a suite, with a results directory of its own.
 struct SuiteCell {
   std::size_t model = 0;  // index into SuiteConfig::models
   std::string dtype;      // "": the model is one program

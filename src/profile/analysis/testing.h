@@ -14,7 +14,7 @@ namespace etprof::handmade {
 
 using Ids = std::vector<std::uint32_t>;
 
-// A node of a graph made by hand. A type that ends with '*' is bounded.
+// A node of a handmade graph. A type that ends with '*' has a clamped output.
 struct Node {
   std::string type;
   Ids inputs, outputs;

@@ -24,7 +24,7 @@ double BeyondLimitPValue(const GateClaim& claim, double error) {
   return UpperTail(excess / estimate.standard_error, estimate.degrees_of_freedom);
 }
 
-// The half-width of a one-sided bound at `confidence`.
+// The distance of the one-sided bound at `confidence` from the estimate.
 double BoundHalfWidth(const stats::RatioEstimate& estimate, double confidence) {
   if (estimate.standard_error == 0) return estimate.systematic_error;
   const double level = 1 - confidence;

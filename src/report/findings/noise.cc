@@ -109,7 +109,8 @@ finding::ConfinedOperators FindOperatorsConfinedTo(const ReportExperiment& exper
   return FindConfinedOperators(*experiment.profile, runs, second);
 }
 
-// Makes the finding on a step. `impact_ns` is (high - low) x share of high.
+// Makes the finding on a step of the latency. `impact_ns` is the height of the step times the share of runs
+// on its slower side.
 Finding MakeStepFinding(const Series& series, const ReportExperiment& experiment, const stats::Step& step) {
   const auto is_after_step = [&](std::size_t i) { return i >= step.index; };
   const double share =

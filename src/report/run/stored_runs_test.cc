@@ -58,7 +58,8 @@ TEST(FindMismatches, NamesEachMismatch) {
   EXPECT_THAT(changed([](RunData&, auto& data) { data.isa = "-sme2"; }), ElementsAre("isa"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.method = "decode"; }), ElementsAre("method"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.inputs[0].shape[0] = 2; }), ElementsAre("inputs"));
-  EXPECT_THAT(changed([](RunData&, auto& data) { data.inputs.clear(); }), IsEmpty());  // not known
+  EXPECT_THAT(changed([](RunData&, auto& data) { data.inputs.clear(); }),
+              IsEmpty());  // unknown inputs do not differ
   EXPECT_THAT(changed([](RunData&, auto& data) { data.threads = 2; }), ElementsAre("threads"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.cpus = "0"; }), ElementsAre("cpus"));
   EXPECT_THAT(changed([](RunData&, auto& data) { data.period = 33'000'000; }), ElementsAre("period"));

@@ -203,7 +203,8 @@ class GraphRenderer {
       std::string path;                                        // path of the module
       std::map<std::size_t, std::pair<double, double>> times;  // mean ns and share, keyed by experiment
       std::optional<std::int64_t> macs = 0;
-      ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // the least certain shape behind `macs`
+      ProgramTensor::Shape shapes =
+          ProgramTensor::Shape::kStatic;  // the least static kind of shape among those that `macs` used
     };
     std::map<std::string, GroupSums> sums;
     for (const ModelNode& node : graph_.nodes) {
