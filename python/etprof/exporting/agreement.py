@@ -164,13 +164,18 @@ def _compare_scalars(actual: Any, expected: Any) -> Agreement:
     return Agreement([], type(expected).__name__, differing=0 if is_equal else 1)
 
 
+def count_nonfinite_mismatches(actual: torch.Tensor, expected: torch.Tensor) -> int:
+    """Return the number of elements that are finite in one of the two only, or another infinity."""
+    equal = (actual == expected) | (actual.isnan() & expected.isnan())
+    return int((~(actual.isfinite() & expected.isfinite()) & ~equal).sum())
+
+
 def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expected: torch.Tensor) -> Agreement:
     import torch
 
     finite = torch.isfinite(actual) & torch.isfinite(expected)
-    equal = (torch.isnan(actual) & torch.isnan(expected)) | (actual == expected)
     counts = [NonFinite(int(torch.isnan(side).sum()), int(torch.isinf(side).sum())) for side in (expected, actual)]
-    mismatches = int((~finite & ~equal).sum())
+    mismatches = count_nonfinite_mismatches(actual, expected)
     actual, expected = actual[finite], expected[finite]
     if expected.numel() == 0:
         return Agreement(shape, dtype, expected=counts[0], actual=counts[1], nonfinite_mismatches=mismatches)

@@ -407,11 +407,10 @@ def _signal(expected: torch.Tensor) -> float:
 
 
 def _mismatches(actual: torch.Tensor | None, expected: torch.Tensor) -> int:
-    """Return how many elements are finite in only one of the two, or another infinity."""
+    """Return the mismatches of NaN and infinities; 0 without an output of the same shape."""
     if actual is None or actual.shape != expected.shape:
         return 0
-    equal = (actual == expected) | (actual.isnan() & expected.isnan())
-    return int((~(actual.isfinite() & expected.isfinite()) & ~equal).sum())
+    return agreement.count_nonfinite_mismatches(actual, expected)
 
 
 def _power(actual: torch.Tensor | None, expected: torch.Tensor) -> float:
