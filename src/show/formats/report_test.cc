@@ -45,7 +45,7 @@ TEST(ReportScreen, ShowsAnyNumberOfExperiments) {
   Report many = MakeThreeTraces();
   for (int i = 0; i < 6; ++i) many.experiments.push_back(many.experiments.front());
   ExpectGolden(
-      "show/report_screen",
+      "show/report/screen",
       GoldenState("a pair", Screen(example::MakePair(), {.report_path = "runs/report.md"})) +
           GoldenState("a pair in ASCII", Screen(example::MakePair(), {.ascii = true, .report_path = ""})) +
           GoldenState("a single trace", Screen(example::MakeBareEtdumpReport())) +
@@ -79,7 +79,7 @@ TEST(ReportScreen, AllShowsEverything) {
   EXPECT_THAT(short_text, HasSubstr("--all"));
   EXPECT_THAT(full_text, Not(HasSubstr("--all")));
   EXPECT_GT(report.findings.size(), 3U);
-  ExpectGolden("show/report_screen_all",
+  ExpectGolden("show/report/screen_all",
                GoldenState("short form", short_text) + GoldenState("long form (--all)", full_text));
 }
 
@@ -163,7 +163,7 @@ std::string Brief(const Report& report) {
 
 // The page leads from the verdict with its interval over findings, latencies, and time breakdowns to the
 // conditions. An operator that has another name in the candidate has both names.
-TEST(ReportPage, HasTheSectionsOfAComparison) { ExpectGolden("show/report_page", Page(example::MakePair())); }
+TEST(ReportPage, HasTheSectionsOfAComparison) { ExpectGolden("show/report/page", Page(example::MakePair())); }
 
 TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
   const Report pair = example::MakePair();
@@ -173,7 +173,7 @@ TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
                                      show::LatencyRange(pair))
                                   .substr(0, 20)));
   ExpectGolden(
-      "show/report_short_page",
+      "show/report/short_page",
       GoldenState("a pair", text) + GoldenState("a single trace", Brief(example::MakeBareEtdumpReport())));
   EXPECT_LT(text.size(), Page(pair).size() / 4);
   // Every folded part is closed.

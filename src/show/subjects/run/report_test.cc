@@ -225,7 +225,7 @@ TEST(MakeReportDocument, NotesReportThePrecisionAndTheRuns) {
   add("runs, some disturbed", disturbed, "runs");
   disturbed.experiments[1].clean_runs = 0;
   add("runs, all disturbed", disturbed, "runs");
-  ExpectGolden("show/report_notes", notes);
+  ExpectGolden("show/report/notes", notes);
 }
 
 // Latencies of disturbed runs are marked in the latency table.
