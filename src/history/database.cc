@@ -69,9 +69,10 @@ void RejectDangerousSideFiles(const std::filesystem::path& path, const std::file
 
 }  // namespace
 
-std::uint32_t BigEndianAt(ByteView bytes, std::size_t at) {
+std::uint32_t BigEndianAt(ByteView bytes, std::size_t offset) {
   std::uint32_t value = 0;
-  for (std::size_t i = at; i < at + 4; ++i) value = value << 8U | std::to_integer<std::uint32_t>(bytes[i]);
+  for (std::size_t i = offset; i < offset + 4; ++i)
+    value = value << 8U | std::to_integer<std::uint32_t>(bytes[i]);
   return value;
 }
 

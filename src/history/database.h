@@ -15,7 +15,7 @@ struct sqlite3_stmt;
 namespace etprof {
 
 // The 32-bit number at a byte of a file of SQLite.
-std::uint32_t BigEndianAt(ByteView bytes, std::size_t at);
+std::uint32_t BigEndianAt(ByteView bytes, std::size_t offset);
 
 // The subset of SQLite that the history needs. Errors of SQLite are thrown as Error with the file's name:
 // kDeviceFailed if the file cannot be written or is in use, kBadInput if it is damaged.

@@ -139,8 +139,8 @@ struct Table {
     Column& WithDropPriority(int priority) { return drop_priority = priority, *this; }
     Column& NeverDropped() { return never_dropped = true, *this; }
     Column& WithTruncation(Truncation mode) { return truncation = mode, *this; }
-    Column& KeepsEnd() { return WithTruncation(Truncation::kKeepEnd); }
-    Column& KeepsDifference() { return WithTruncation(Truncation::kKeepDifference); }
+    Column& WithBeginningTruncated() { return WithTruncation(Truncation::kKeepEnd); }
+    Column& WithDifferenceKept() { return WithTruncation(Truncation::kKeepDifference); }
     Column& WithBars() { return has_bars = true, *this; }
     Column& WithWrapping() { return wraps = true, *this; }
     Column& WithMaxWidth(int width) { return max_width = width, *this; }
@@ -223,7 +223,7 @@ inline Table::Column NameColumn(const std::string& id, const std::optional<std::
 }
 // A column of numbers of one variant, titled by the variant's name.
 inline Table::Column VariantColumn(const std::string& id, const std::string& variant) {
-  return Right(id, variant).KeepsDifference();
+  return Right(id, variant).WithDifferenceKept();
 }
 
 struct Paragraph {

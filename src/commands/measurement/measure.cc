@@ -384,7 +384,7 @@ void CheckExternalData(const Config& config) {
     if (!checked_files.emplace(experiment.model, experiment.data).second) continue;
     std::vector<std::string> names;
     try {
-      names = ExternalNames(ReadProgramFile(experiment.model));
+      names = ExternalTensorKeys(ReadProgramFile(experiment.model));
     } catch (const Error&) {
       continue;  // the runner, which loads the program, reports the error
     }

@@ -49,7 +49,7 @@ struct ProfileOptions : MeasureRequest {
     DescribeBasicOptions(v);
     DescribePrecision(v);
     DescribeModel(v);
-    DescribeKind(v);
+    DescribeMeasurementKinds(v);
     DescribeHistory(v);
   }
 };
@@ -65,7 +65,7 @@ struct RunOptions : MeasureRequest {
     v("only", &RunOptions::only_experiments,
       {.meaning = "measure these experiments only", .or_single = true});
     DescribeBasicOptions(v);
-    DescribeKind(v);
+    DescribeMeasurementKinds(v);
     DescribeHistory(v);
   }
 };
@@ -108,7 +108,7 @@ struct VersionsOptions : MeasureRequest {
     DescribeBasicOptions(v);
     DescribePrecision(v);
     DescribeModel(v);
-    DescribeKind(v);
+    DescribeMeasurementKinds(v);
     DescribeHistory(v);
   }
 };

@@ -90,7 +90,7 @@ struct MeasureRequest : DeviceOptions {
            "Count the instructions of every operator, in separate runs, with the processor's counters, "
            "Callgrind, or QEMU (docs/guides/instructions.md)"});
   }
-  static void DescribeKind(auto& v) {
+  static void DescribeMeasurementKinds(auto& v) {
     using M = MeasureRequest;
     v("sustained", &M::sustained,
       {.meaning = "Run each experiment continuously for this long, one after the other, and show latency, "

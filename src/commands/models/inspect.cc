@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 struct ModelExplorerOptions {
   std::filesystem::path model;   // the .pte
   std::filesystem::path output;  // file of the graph, ending with .json
-  OutputWriter write = WriteOutputExceptStdout;
+  OutputWriter write = WriteOutputRejectingStdout;
   std::vector<std::string> runs;   // a results directory, or ETDumps and timeline CSVs; empty: no times
   std::filesystem::path etrecord;  // empty: MODEL.pte.etrecord
   std::string by;                  // "layer", "delegate"; "": by layer if an .etrecord is found

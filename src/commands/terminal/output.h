@@ -15,8 +15,8 @@ using OutputWriter =
 
 // The Python module's OutputWriter, which writes nothing to the standard output: throws Error (kUsage) for
 // "-", and otherwise calls WriteOutput.
-inline void WriteOutputExceptStdout(const std::filesystem::path& file,
-                                    const std::function<void(std::ostream&)>& write) {
+inline void WriteOutputRejectingStdout(const std::filesystem::path& file,
+                                       const std::function<void(std::ostream&)>& write) {
   if (file == "-")
     throw Error(ExitCode::kUsage, "is the command line's standard output").InFile("-").Remedy("name a file");
   WriteOutput(file, write);

@@ -83,7 +83,7 @@ ResourceLimits ReadResourceLimits(const fs::path& root) {
   return limits;
 }
 
-std::string ShowLimitFiles() {
+std::string LimitFilesScript() {
   // Prints the files of every group that the process may be in. FindCgroup then selects the groups that limit
   // the process.
   return R"sh(show /proc/self/cgroup

@@ -49,7 +49,7 @@ ResourceLimits ReadResourceLimits(const std::filesystem::path& root = "/");
 
 // POSIX shell code that prints the files that ReadResourceLimits reads. It calls the shell functions `part
 // NAME` and `show PATH` of remote_properties.cc.
-std::string ShowLimitFiles();
+std::string LimitFilesScript();
 
 // The quota as text: "this container may use 0.10 CPUs (cpu.cfs_quota_us)". Empty: no quota.
 std::string QuotaText(const ResourceLimits& limits);

@@ -63,7 +63,9 @@ constexpr const char* kDefineShow = R"sh(part() { printf '\001%s\n' "$1"; }
 show() { if [ -f "$r$1" ] && [ -r "$r$1" ]; then part "$1"; cat "$r$1" 2>/dev/null; echo; fi; }
 )sh";
 
-std::string LimitsScript() { return kDefineShow + ("r=\nshow /proc/meminfo\n" + ShowLimitFiles()) + "true"; }
+std::string LimitsScript() {
+  return kDefineShow + ("r=\nshow /proc/meminfo\n" + LimitFilesScript()) + "true";
+}
 
 ResourceLimits ParseLimits(const std::string& output) {
   return ReadResourceLimits(TemporaryRoot(SplitParts(output)).root());
@@ -88,7 +90,7 @@ fi
 show /proc/cpuinfo
 r=
 for f in /proc/meminfo /proc/version /etc/os-release /sys/class/dmi/id/product_name; do show $f; done
-)sh" + ShowLimitFiles() +
+)sh" + LimitFilesScript() +
          R"sh(r=$ETPROF_SYSFS_ROOT
 for c in "$r"/sys/devices/system/cpu/cpu[0-9]*; do
   c=${c#"$r"}

@@ -11,7 +11,7 @@
 namespace etprof {
 namespace {
 
-bool HasInstructions(const protocol::OperatorPlace& place) {
+bool IsCountedKind(const protocol::OperatorPlace& place) {
   return place.kind == "method" || place.kind == "kernel" || place.kind == "backend";
 }
 
@@ -38,7 +38,7 @@ std::vector<InstructionsRow> MergeInstructions(const std::vector<protocol::Count
   if (processes.empty()) return rows;
   const auto count = static_cast<double>(processes.size());
   for (const protocol::OperatorCounts& first : processes.front().operators) {
-    if (!HasInstructions(first.place)) continue;
+    if (!IsCountedKind(first.place)) continue;
     InstructionsRow row{first.place.KeyText(method), first.name, processes.front().source};
     row.lowest = std::numeric_limits<double>::infinity();
     std::size_t processes_with_operator = 0;

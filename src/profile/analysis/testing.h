@@ -79,7 +79,7 @@ struct MethodBuilder {
       method.values.push_back(value);
     }
   }
-  std::size_t List(const std::vector<std::size_t>& items) {
+  std::size_t AddTensorList(const std::vector<std::size_t>& items) {
     ProgramValue value;
     value.kind = ProgramValue::Kind::kTensorList;
     value.items = items;
@@ -97,7 +97,7 @@ struct MethodBuilder {
     program.xnn_graphs.push_back(std::move(graph));
     return Add(delegate, arguments);
   }
-  MethodBuilder& OtherBackend(const std::vector<std::size_t>& arguments) {
+  MethodBuilder& CallOtherBackend(const std::vector<std::size_t>& arguments) {
     Delegate delegate;
     delegate.backend = "OtherBackend";
     return Add(delegate, arguments);

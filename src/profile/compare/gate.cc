@@ -25,7 +25,7 @@ double BeyondLimitPValue(const GateClaim& claim, double error) {
 }
 
 // The distance of the one-sided bound at `confidence` from the estimate.
-double BoundHalfWidth(const stats::RatioEstimate& estimate, double confidence) {
+double OneSidedHalfWidth(const stats::RatioEstimate& estimate, double confidence) {
   if (estimate.standard_error == 0) return estimate.systematic_error;
   const double level = 1 - confidence;
   return estimate.systematic_error +
@@ -54,19 +54,21 @@ std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const G
     pass_p.push_back(claim.estimate ? 1 - BeyondLimitPValue(claim, -error) : 1);
   }
   const double q = options.false_discovery_rate * options.interim_share;
-  const stats::JointRejection fail_claims = stats::RejectJointly(fail_p, q);
-  const stats::JointRejection pass_claims = stats::RejectJointly(pass_p, q);
+  const stats::JointRejection fail_rejection = stats::RejectJointly(fail_p, q);
+  const stats::JointRejection pass_rejection = stats::RejectJointly(pass_p, q);
   std::vector<GateVerdict> verdicts;
   for (std::size_t i = 0; i < claims.size(); ++i) {
     GateVerdict verdict;
-    verdict.fail_p = fail_claims.adjusted[i];
-    verdict.pass_p = pass_claims.adjusted[i];
+    verdict.fail_p = fail_rejection.adjusted[i];
+    verdict.pass_p = pass_rejection.adjusted[i];
     if (claims[i].estimate) {
       const stats::RatioEstimate& estimate = *claims[i].estimate;
       verdict.growth = std::expm1(0 - estimate.log_ratio);  // no growth is 0, not -0
-      verdict.low = std::expm1(0 - estimate.log_ratio - BoundHalfWidth(estimate, fail_claims.confidence));
+      verdict.low =
+          std::expm1(0 - estimate.log_ratio - OneSidedHalfWidth(estimate, fail_rejection.confidence));
       if (!estimate.resolved) verdict.low = std::min({*verdict.low, 0.0, claims[i].limit});
-      verdict.high = std::expm1(0 - estimate.log_ratio + BoundHalfWidth(estimate, pass_claims.confidence));
+      verdict.high =
+          std::expm1(0 - estimate.log_ratio + OneSidedHalfWidth(estimate, pass_rejection.confidence));
       if (verdict.fail_p <= q) {
         verdict.decision = GateDecision::kFail;
       } else if (verdict.pass_p <= q) {

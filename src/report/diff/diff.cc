@@ -57,7 +57,7 @@ std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) 
   add("constants of portable kernels", Unit::kCount, [](P program) { return program.constants; });
   add("their bytes", Unit::kBytes, [](P program) { return program.constant_bytes; });
   add("mutable state", Unit::kBytes, [](P program) { return program.mutable_bytes; });
-  add("external data", Unit::kCount, [](P program) { return ExternalNames(program).size(); });
+  add("external data", Unit::kCount, [](P program) { return ExternalTensorKeys(program).size(); });
   return properties;
 }
 

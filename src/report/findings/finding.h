@@ -105,7 +105,7 @@ struct NotDelegated {
   double boundaries_ns = 0;
   std::vector<Remedy> remedies = {};  // most time first
   // Bounds if all remedies were applied: without their operators, and also without the boundaries.
-  UpperBound without_operators = {}, without_boundaries = {};
+  UpperBound speedup_without_operators = {}, speedup_without_boundaries = {};
 };
 
 // Time of data movement; ReportExperiment::movement has the kinds.

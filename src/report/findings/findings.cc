@@ -498,9 +498,9 @@ class Finder {
     found.remedies = MapValues(remedies);
     std::ranges::stable_sort(found.remedies, std::ranges::greater(), &finding::NotDelegated::Remedy::ns);
     if (found.remedies.empty()) return;
-    found.without_operators = FindUpperBound(removed, experiment);
+    found.speedup_without_operators = FindUpperBound(removed, experiment);
     removed.ns += found.boundaries_ns;
-    found.without_boundaries = FindUpperBound(removed, experiment);
+    found.speedup_without_boundaries = FindUpperBound(removed, experiment);
   }
 
   void AddDelegates(const ReportExperiment& experiment, double execute_ns) {

@@ -104,9 +104,10 @@ finding::ConfinedOperators FindOperatorsConfinedTo(const ReportExperiment& exper
   if (!experiment.profile) return {};
   const std::vector<std::size_t> runs = experiment.profile->SteadyOrCommonRuns();
   const auto first = static_cast<std::size_t>(cut * static_cast<double>(runs.size()));
-  std::vector<bool> second(runs.size());
-  std::fill(second.begin() + static_cast<std::ptrdiff_t>(std::min(first, runs.size())), second.end(), true);
-  return FindConfinedOperators(*experiment.profile, runs, second);
+  std::vector<bool> is_after_cut(runs.size());
+  std::fill(is_after_cut.begin() + static_cast<std::ptrdiff_t>(std::min(first, runs.size())),
+            is_after_cut.end(), true);
+  return FindConfinedOperators(*experiment.profile, runs, is_after_cut);
 }
 
 // Makes the finding on a step of the latency. `impact_ns` is the height of the step times the share of runs

@@ -144,7 +144,7 @@ TEST(ModelGraph, GroupsUnreadCallsByModule) {
   sources.instructions[0] = {1};
   MethodBuilder builder(2);
   builder.method.inputs = {0};
-  builder.OtherBackend({0, 1});
+  builder.CallOtherBackend({0, 1});
   const ModelGraph graph = BuildModelGraph(builder.method, builder.program, &sources, false);
   EXPECT_THAT(FindNode(graph, "0/delegate").group, ElementsAre("block"));
 }
@@ -152,8 +152,8 @@ TEST(ModelGraph, GroupsUnreadCallsByModule) {
 TEST(ModelGraph, ConnectsBranchesAndSeveralOutputs) {
   MethodBuilder builder(8);
   builder.method.inputs = {0};
-  const std::size_t halves = builder.List({1, 2});
-  builder.Kernel("aten::split_copy.Tensor_out", {0, halves, halves}).OtherBackend({1, 3});
+  const std::size_t halves = builder.AddTensorList({1, 2});
+  builder.Kernel("aten::split_copy.Tensor_out", {0, halves, halves}).CallOtherBackend({1, 3});
   builder.Kernel("aten::abs.out", {2, 4}).Move(3, 5).Move(4, 5).Kernel("aten::add.out", {5, 2, 6});
   const ModelGraph graph = BuildModelGraph(builder.method, builder.program, nullptr, false);
   EXPECT_THAT(ListGraphEdges(graph),
@@ -227,7 +227,7 @@ TEST(ModelGraph, AddsNodesForRepeatedInsertions) {
 
 TEST(ModelGraph, SumsThePassesOfALoop) {
   MethodBuilder builder(4);
-  builder.Kernel("aten::abs.out", {0, 1}).Kernel("aten::sin.out", {1, 2}).OtherBackend({2, 3});
+  builder.Kernel("aten::abs.out", {0, 1}).Kernel("aten::sin.out", {1, 2}).CallOtherBackend({2, 3});
   const ModelGraph graph = MakeTimedGraph(builder, {{{0, {"native_call_abs.out"}},
                                                      {1, {"native_call_sin.out"}},
                                                      {0, {"native_call_abs.out"}},

@@ -106,7 +106,7 @@ Table MakeFirstTokenTable(const GenerationReport& generation) {
     return has_encoder_time(variant.first_token) || has_encoder_time(variant.cold_first_token);
   });
   Table table{.id = "first_token",
-              .columns = {Left("variant").KeepsDifference(), Right("prompt"), Right("total"),
+              .columns = {Left("variant").WithDifferenceKept(), Right("prompt"), Right("total"),
                           Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2),
                           Right("load")}};
   if (has_encoders) table.AddColumns(Right("encode", "encoders"));
@@ -133,7 +133,7 @@ Table MakeFirstTokenTable(const GenerationReport& generation) {
 
 // Kernels of matrix products in prefill and in decoding, with the variants of a step next to each other.
 Table MakeStepKernelsTable(const GenerationReport& generation) {
-  Table table{.id = "kernels", .columns = {Left("kernel").KeepsEnd(), Left("step")}};
+  Table table{.id = "kernels", .columns = {Left("kernel").WithBeginningTruncated(), Left("step")}};
   if (generation.variants.size() > 1) table.AddColumns(Left("variant"));
   table.AddColumns(Right("operators", "products"), Left("code", "proven"));
   std::vector<std::pair<const GenerationVariant*, const StepKernel*>> kernels;

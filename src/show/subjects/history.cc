@@ -273,7 +273,7 @@ std::string TrendResultText(const Trend& trend, bool gate) {
 Table MakeSeriesTable(const HistoryReport& history, bool gate) {
   Table table{
       .id = "series",
-      .columns = {Left("name", "series").KeepsDifference(),
+      .columns = {Left("name", "series").WithDifferenceKept(),
                   Right("measurements", "measured").WithDropPriority(2),
                   Right("time", history.operator_name.empty() ? "latency" : "self time"),
                   Right("noise").WithDropPriority(1), Right("changes").WithDropPriority(3),

@@ -346,7 +346,7 @@ Document MakeInspectDocument(const Program& program, const std::string& file, co
                                         {"delegates' named data", NamedDataBytes(program)},
                                         {"other constants", program.constant_bytes + program.mutable_bytes}});
   Section& section = document.sections.front();
-  if (const std::vector<std::string> names = ExternalNames(program); !names.empty()) {
+  if (const std::vector<std::string> names = ExternalTensorKeys(program); !names.empty()) {
     section.parts.insert(section.parts.begin(), Paragraph{ExternalText(names, data)});
     const auto missing = data == nullptr ? std::vector<std::string>() : FindMissing(*data, names);
     if (!missing.empty()) {
@@ -372,7 +372,8 @@ Document MakeInspectDocument(const DataFile& data, const std::string& file) {
     data_bytes = CheckedSum(data_bytes, segment.bytes).value_or(data_bytes);
   Document document =
       MakeFileDocument(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", data_bytes}});
-  Table table{.id = "data", .columns = {Left("name").KeepsEnd(), Left("type"), Left("shape"), Right("size")}};
+  Table table{.id = "data",
+              .columns = {Left("name").WithBeginningTruncated(), Left("type"), Left("shape"), Right("size")}};
   for (const DataFileEntry& entry : data.entries) {
     table.AddRow(entry.key, entry.layout ? entry.layout->type.name : std::string(),
                  entry.layout ? ShapeText(entry.layout->shape) : std::string(),

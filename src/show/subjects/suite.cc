@@ -107,7 +107,7 @@ class SuiteDocument {
 
   // A table of programs by devices; `make_cell` makes the table's cell for a cell of the suite.
   Table MakeProgramsTable(const std::string& id, const auto& make_cell) const {
-    Table table{.id = id, .columns = {Left("model").KeepsDifference(), Left("dtype", "type")}};
+    Table table{.id = id, .columns = {Left("model").WithDifferenceKept(), Left("dtype", "type")}};
     for (std::size_t i = 0; i < suite_.devices.size(); ++i)
       table.columns.push_back(VariantColumn(fmt::format("device_{}", i + 1), suite_.devices[i]));
     for (const auto& program : programs_) {
@@ -195,11 +195,11 @@ class SuiteDocument {
   }
 
   Table MakeDtypesTable() const {
-    Table table{
-        .id = "dtypes",
-        .columns = {Left("model").KeepsDifference(), Left("device"), Left("dtype", "type"), Left("against"),
-                    Right("latency").WithDropPriority(2), Right("baseline").WithDropPriority(1),
-                    Right("speedup"), Right("interval"), Left("verdict").NeverDropped()}};
+    Table table{.id = "dtypes",
+                .columns = {Left("model").WithDifferenceKept(), Left("device"), Left("dtype", "type"),
+                            Left("against"), Right("latency").WithDropPriority(2),
+                            Right("baseline").WithDropPriority(1), Right("speedup"), Right("interval"),
+                            Left("verdict").NeverDropped()}};
     for (const SuiteDtype& dtype : suite_.dtypes) {
       table.AddRow(dtype.model, dtype.device, dtype.candidate, dtype.baseline,
                    OptionalCell<Duration>(dtype.latency.candidate_ns),
@@ -270,7 +270,7 @@ class SuiteDocument {
 
   Table MakeConfirmedTable() const {
     Table table{.id = "confirmed",
-                .columns = {Left("model").KeepsDifference(), Left("device").WithDropPriority(3),
+                .columns = {Left("model").WithDifferenceKept(), Left("device").WithDropPriority(3),
                             Left("setting"), Right("latency"), Right("speedup").NeverDropped(),
                             Right("interval"), Left("verdict").NeverDropped(), Right("sqnr_db", "SQNR, dB"),
                             Right("peak_memory", "peak memory").WithDropPriority(2),
@@ -318,7 +318,7 @@ class SuiteDocument {
     }
     Table table{.id = "settings"};
     table.Fill<CellSetting>(
-        {{Left("model").KeepsDifference(), [](const CellSetting& row) { return Cell(row.cell.model); }},
+        {{Left("model").WithDifferenceKept(), [](const CellSetting& row) { return Cell(row.cell.model); }},
          {Left("dtype", "type"), [](const CellSetting& row) { return Cell(row.cell.dtype); }},
          {Left("device").WithDropPriority(3), [](const CellSetting& row) { return Cell(row.cell.device); }},
          {Left("setting"), [](const CellSetting& row) { return Cell(row.setting.label); }},

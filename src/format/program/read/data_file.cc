@@ -93,7 +93,7 @@ DataFile ReadDataFile(const std::filesystem::path& path) {
   return WithFile(path, kMaxProgramBytes, [&](ByteView bytes) { return ReadDataFile(bytes, path.string()); });
 }
 
-std::vector<std::string> ExternalNames(const Program& program) {
+std::vector<std::string> ExternalTensorKeys(const Program& program) {
   std::vector<std::string> names;
   std::set<std::string> seen;
   const auto add = [&](const std::string& name) {

@@ -53,7 +53,7 @@ DataFile ReadDataFile(ByteView bytes, const std::string& file_name);
 DataFile ReadDataFile(const std::filesystem::path& path);
 
 // The names that a program expects in a .ptd, without duplicates, in order.
-std::vector<std::string> ExternalNames(const Program& program);
+std::vector<std::string> ExternalTensorKeys(const Program& program);
 
 // The `names` that are not in `data`.
 std::vector<std::string> FindMissing(const DataFile& data, const std::vector<std::string>& names);

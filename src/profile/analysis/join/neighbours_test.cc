@@ -212,7 +212,7 @@ TEST(Neighbors, ConnectsDelegatesByCallArguments) {
   MethodBuilder builder(8);
   // The call has two outputs, and the graph's values are not in the order of the arguments.
   builder.Call(MakeXnnGraph({{"XNNAbs", {5}, {7}}, {"XNNSin", {7}, {2}}}, {5}, {7, 2}, {5, 2, 7}), {0, 1, 2});
-  const std::size_t halves = builder.List({3, 4}), parts = builder.List({4, 3, 2});
+  const std::size_t halves = builder.AddTensorList({3, 4}), parts = builder.AddTensorList({4, 3, 2});
   builder.Kernel("aten::split_copy.Tensor_out", {1, halves, halves});
   builder.Kernel("aten::cat.out", {parts, 5, 5});
   builder.Call(MakeXnnGraph({{"XNNAdd", {0, 1}, {2}}}, {0, 1}, {2}, {0, 1, 2}), {5, 3, 6});
@@ -230,7 +230,7 @@ TEST(Neighbors, ConnectsDelegatesByCallArguments) {
 
 TEST(Neighbors, DoesNotConnectOtherBackendsAndMoves) {
   MethodBuilder builder(8);
-  builder.Kernel("aten::abs.out", {0, 1}).OtherBackend({1, 2}).Kernel("aten::sum.out", {2, 3});
+  builder.Kernel("aten::abs.out", {0, 1}).CallOtherBackend({1, 2}).Kernel("aten::sum.out", {2, 3});
   builder.Kernel("aten::abs.out", {3, 4}).Move(4, 5).Kernel("aten::sum.out", {5, 6});
   builder.Kernel("aten::add.out", {1, 4, 7});
   const Profile profile = MakeProfile({{{0, {"native_call_abs.out"}},

@@ -241,7 +241,7 @@ struct ProgramJson {
   const DataFile* data;
 
   std::optional<std::vector<std::string>> MissingNames() const {
-    return data != nullptr ? std::optional(FindMissing(*data, ExternalNames(source))) : std::nullopt;
+    return data != nullptr ? std::optional(FindMissing(*data, ExternalTensorKeys(source))) : std::nullopt;
   }
 
   static void Describe(auto& v) {
@@ -268,7 +268,7 @@ struct ProgramJson {
       {.meaning = "which of it has a name"});
     v.Object("external_data",
              [](auto& object) {
-               object("names", [](J json) { return ExternalNames(json.source); },
+               object("names", [](J json) { return ExternalTensorKeys(json.source); },
                       {.meaning = "that the program expects in a .ptd"});
                object("missing", &ProgramJson::MissingNames,
                       {.meaning = "those that are not in the .ptd that was given; null: none was"});

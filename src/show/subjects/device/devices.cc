@@ -147,7 +147,8 @@ Section MakeLatencySection(const DevicesReport& report, const ModelSection& mode
     for (const std::string& difference : row.differences)
       differences.items.emplace_back(RowName(row) + ": " + difference);
   }
-  if (first_devices.size() == 1) table.columns[5].KeepsDifference().title = "vs. " + *first_devices.begin();
+  if (first_devices.size() == 1)
+    table.columns[5].WithDifferenceKept().title = "vs. " + *first_devices.begin();
   Section section{ModelPrefix(report, model) + "Latency across platforms", {std::move(table)}};
   if (!first_devices.empty()) section.AddText(UnpairedText(model.distinct_devices));
   section.AddUnlessEmpty(std::move(differences));

@@ -284,9 +284,9 @@ class FindingFormatter {
   }
 
   FindingTexts operator()(const finding::SlowerOperators& slower) const {
-    Lines evidence = FirstLines(slower.operators, "more operator", [&](const auto& loss) {
-      return FormatText("{}: {} before, {} after", experiment_.profile->operators[loss.op].name,
-                        Time{loss.baseline_ns}, Time{loss.candidate_ns});
+    Lines evidence = FirstLines(slower.operators, "more operator", [&](const auto& slowed) {
+      return FormatText("{}: {} before, {} after", experiment_.profile->operators[slowed.op].name,
+                        Time{slowed.baseline_ns}, Time{slowed.candidate_ns});
     });
     return {FormatText("{} slower in {}, by {} in total.",
                        CountedText(slower.operators.size(), "operator is", "operators are"),
@@ -570,13 +570,14 @@ class FindingFormatter {
     for (const finding::NotDelegated::Remedy& remedy : not_delegated.remedies)
       evidence.push_back(
           FormatText("{}: {}, {}", remedy.text, CountedText(remedy.operators, "operator"), Time{remedy.ns}));
-    if (!not_delegated.without_operators) return;
-    text +=
-        not_delegated.boundaries_ns > 0
-            ? FormatText(" Estimate of {}: {} without these operators, {} without the boundaries, too.",
-                         not_delegated.remedies.size() > 1 ? "all changes" : "this change",
-                         Ratio{*not_delegated.without_operators}, Ratio{*not_delegated.without_boundaries})
-            : FormatText(" Estimate: {} without these operators.", Ratio{*not_delegated.without_operators});
+    if (!not_delegated.speedup_without_operators) return;
+    text += not_delegated.boundaries_ns > 0
+                ? FormatText(" Estimate of {}: {} without these operators, {} without the boundaries, too.",
+                             not_delegated.remedies.size() > 1 ? "all changes" : "this change",
+                             Ratio{*not_delegated.speedup_without_operators},
+                             Ratio{*not_delegated.speedup_without_boundaries})
+                : FormatText(" Estimate: {} without these operators.",
+                             Ratio{*not_delegated.speedup_without_operators});
   }
 
   const ReportExperiment& Baseline() const { return report_.experiments[pair_->baseline]; }

@@ -380,7 +380,7 @@ TEST(Findings, EstimateTheEffectOfExportHints) {
   EXPECT_EQ(found->remedies[1].operators, 1);
   EXPECT_NEAR(found->remedies[1].ns, 100'000, 1);
   const double whole = report.experiments[0].MeanExecute().value_or(0);
-  EXPECT_NEAR(*found->without_operators, whole / (whole - 600'001), 1e-6);
+  EXPECT_NEAR(*found->speedup_without_operators, whole / (whole - 600'001), 1e-6);
 }
 
 // The delegate begins with one transpose, and ends with an operator that moves no data.

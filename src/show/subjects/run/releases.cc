@@ -50,7 +50,7 @@ Table MakeEffectsTable(const Report& report) {
   };
   Table table{.id = "release_effects", .title = "Exporter or runtime", .visibility = Visibility::kBrief};
   table.Fill<const ReportComparison*>(
-      {{Left("release").KeepsDifference(), [](Pair pair) { return pair->comparison.candidate_label; }},
+      {{Left("release").WithDifferenceKept(), [](Pair pair) { return pair->comparison.candidate_label; }},
        {Left("export"), [=](Pair pair) { return export_changed(pair) ? "changed" : "unchanged"; }},
        {Right("exporter").NeverDropped(),
         effect_cell([](const ReleaseEffects& effects) { return Speedup{effects.exporter}; })},
@@ -116,7 +116,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
               .visibility = Visibility::kBrief,
               .time_range = LatencyRange(report)};
   table.Fill<ReleaseRow>(
-      {{Left("release").KeepsDifference(), [](const ReleaseRow& row) { return row.release.label; }},
+      {{Left("release").WithDifferenceKept(), [](const ReleaseRow& row) { return row.release.label; }},
        {Right("median"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.release.latency.p50); }},
        {Right("speedup", "").NeverDropped(),
         pair_cell([=](const ReportComparison& pair) { return Speedup{latency(pair)}; })},

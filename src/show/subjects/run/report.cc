@@ -300,7 +300,7 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
     list.screen_notes = 1;
     Table table{"experiments",
                 "Experiments",
-                {Left("experiment").KeepsDifference(), Right("median"),
+                {Left("experiment").WithDifferenceKept(), Right("median"),
                  Left("tail_is", "tail").WithDropPriority(2), Right("tail", "").WithDropPriority(2),
                  Right("cv", "CV").WithDropPriority(1), Right("runs").WithDropPriority(3),
                  Left("largest_group", "largest group"), Left("verdict", "").NeverDropped()}};

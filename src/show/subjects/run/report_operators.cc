@@ -171,7 +171,7 @@ class PairChanges {
     Table table{"in_one_variant",
                 "Operators present in only one variant" + TitleSuffix(report_, pair_),
                 {NameColumn("operator", "Operator"), Left("variant", "only in"),
-                 Left("layer").WithDropPriority(1).KeepsEnd(), Right("mean", "self time")}};
+                 Left("layer").WithDropPriority(1).WithBeginningTruncated(), Right("mean", "self time")}};
     const std::vector<const OperatorMatch*> matches = SortByDecreasing(
         comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(SavedTime(match)); },
         [](const OperatorMatch& match) { return match.baseline.has_value() != match.candidate.has_value(); });

@@ -184,7 +184,7 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
 
 Table MakeExperimentsTable(const Report& report) {
   Table table{.id = "experiments",
-              .columns = {Left("experiment").KeepsDifference(), Right("threads"),
+              .columns = {Left("experiment").WithDifferenceKept(), Right("threads"),
                           Left("disabled_features", "disabled CPU features"),
                           Left("cpus", "CPUs").WithDropPriority(2), Left("runner").WithDropPriority(3),
                           Left("executorch", "ExecuTorch").WithDropPriority(1),
@@ -206,7 +206,7 @@ Table MakeExperimentsTable(const Report& report) {
 Table MakeConditionsTable(const Report& report) {
   Table table{"experiment_conditions",
               "Conditions of each experiment",
-              {Left("experiment").KeepsDifference(), Left("name", "condition"), Left("value", "")},
+              {Left("experiment").WithDifferenceKept(), Left("name", "condition"), Left("value", "")},
               {},
               Visibility::kFolded};
   if (report.from_bare_etdumps) return table;

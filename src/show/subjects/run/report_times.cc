@@ -344,7 +344,7 @@ std::vector<Section> MakeLatencySections(const Report& report) {
               .visibility = Visibility::kBrief,
               .time_range = LatencyRange(report)};
   table.Fill<LatencyTableRow>(
-      {{Left("experiment", "Latency").KeepsDifference(), &LatencyTableRow::label},
+      {{Left("experiment", "Latency").WithDifferenceKept(), &LatencyTableRow::label},
        {Right("median"), time(&Latencies::p50)},
        {Left("interval", "95% CI")
             .WithDropPriority(9)

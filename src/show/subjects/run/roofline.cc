@@ -32,7 +32,8 @@ Table MakeRooflineTable(const ReportExperiment& experiment) {
   Table table{
       .id = "roofline",
       .columns = {
-          NameColumn("operator"), Left("layer").WithDropPriority(4).KeepsEnd().WithMaxWidth(kLayerColumns),
+          NameColumn("operator"),
+          Left("layer").WithDropPriority(4).WithBeginningTruncated().WithMaxWidth(kLayerColumns),
           Right("time"), Right("gflop_per_s", "GFLOP/s").WithDropPriority(2),
           Right("gb_per_s", "GB/s").WithDropPriority(1), Left("bound_by", "bound by").WithDropPriority(3),
           Right("share_of_roofline", "% of roofline"), Right("potential_saving", "potential saving")}};

@@ -60,7 +60,7 @@ std::vector<Section> MakeProvenKernelSections(const std::vector<WatchedExperimen
   for (const WatchedExperiment& experiment : experiments) {
     Table table{.id = "proven",
                 .columns = {NameColumn("operator"), Left("code", "proven"),
-                            Left("functions").KeepsEnd().WithDropPriority(1),
+                            Left("functions").WithBeginningTruncated().WithDropPriority(1),
                             Right("calls").WithDropPriority(2), Right("threads").WithDropPriority(3)}};
     for (const WatchedRow& row : experiment.rows) {
       if (row.code.empty()) {
