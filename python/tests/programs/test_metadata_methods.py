@@ -42,6 +42,8 @@ def test_values_are_shown_and_compared(tmp_path: Path):
     assert methods["forward"]["outputs"][0]["constant"] is None
     compared = etprof("diff", a, b)
     assert "int 128" in compared and "int 512" in compared, compared
+    for line in ("get_max_seq_len: 1 property differs", "use_kv_cache: no difference"):
+        assert line in compared.splitlines(), compared
     gate = json.loads(etprof("check", "--static", a, b, "--json"))
     assert not {item["method"] for item in gate["checks"]} & constants.keys()
     assert "`get_max_seq_len` changed from 128 to 512" in gate["notes"]

@@ -117,24 +117,31 @@ Section MakeMethodDiffSection(const MethodDiff& method) {
   return section;
 }
 
-// "1 operator inserted, 3 changed, 21 unchanged; weights: 8 equal, 2 with other contents"
+// "operators: 1 inserted, 3 changed, 21 unchanged; weights: 8 equal, 2 with other contents; 1 property
+// differs"
 std::string MethodDiffText(const MethodDiff& method) {
   using Kind = ProgramChange::Kind;
-  std::vector<std::string> parts;
+  std::vector<std::string> counts;
   std::size_t matched_with_changes = 0;
   for (const Kind kind : AllValues<Kind>()) {
     const auto count = static_cast<std::size_t>(std::ranges::count_if(
         method.operators,
         [kind](const OperatorDifference& difference) { return difference.change.kind == kind; }));
     if (kind == Kind::kMoved || kind == Kind::kChanged) matched_with_changes += count;
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, GetName(kind)));
+    if (count > 0) counts.push_back(fmt::format("{} {}", count, GetName(kind)));
   }
-  parts.push_back(fmt::format("{} unchanged", method.matched - matched_with_changes));
-  std::string text = fmt::format("operators: {}", fmt::join(parts, ", "));
+  if (method.matched > 0)
+    counts.push_back(fmt::format("{} unchanged", method.matched - matched_with_changes));
+  std::vector<std::string> parts;
+  if (!counts.empty()) parts.push_back(fmt::format("operators: {}", fmt::join(counts, ", ")));
   if (method.equal_weights + method.weights.size() > 0)
-    text += fmt::format("; weights: {} equal, {} with other contents", method.equal_weights,
-                        method.weights.size());
-  return text;
+    parts.push_back(fmt::format("weights: {} equal, {} with other contents", method.equal_weights,
+                                method.weights.size()));
+  if (!method.delegates.empty())
+    parts.push_back(CountedText(method.delegates.size(), "delegate differs", "delegates differ"));
+  if (!method.properties.empty())
+    parts.push_back(CountedText(method.properties.size(), "property differs", "properties differ"));
+  return parts.empty() ? "no difference" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace
