@@ -311,6 +311,15 @@ def test_what_a_release_changed_is_named_and_nothing_else(etprof, cache, tmp_pat
         assert pair["latency"]["verdict"] in ("slower", "inconclusive", "contended")
 
 
+def test_a_third_party_runner_is_refused_before_anything_is_fetched(etprof, tmp_path):
+    other = shutil.which("true") or skip("no program `true`")
+    out = tmp_path / "out"
+    completed = profile(etprof, tmp_path, out, f"1.5.0,runner={Path(other).resolve()}", PIP_INDEX_URL="file:///nowhere")
+    assert completed.returncode == BAD_INPUT, completed.stderr
+    assert "only that takes the libraries of `executorch=`" in completed.stderr
+    assert "fetching" not in completed.stderr and not out.exists()
+
+
 def test_configurations_checks_and_suites_take_a_release(etprof, cache, tmp_path):
     short = {"max_seconds": 3, "peaks": False}
     experiment = {"name": "old", "executorch": VERSION}

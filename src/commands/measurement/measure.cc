@@ -129,13 +129,17 @@ std::string DataRemedy(const fs::path& model) {
 
 // Sets the libraries of the experiments that name an ExecuTorch release.
 void UseRuntimes(Device& device, Config& config, const StepProgress& progress) {
+  const std::unique_ptr<Device> this_machine = device.Name() == "local" ? nullptr : MakeLocalDevice();
+  Device& host = this_machine ? *this_machine : device;
+  const auto needs_runtime = [](const ExperimentConfig& experiment) {
+    return !experiment.executorch.empty() && experiment.runtime.empty();
+  };
+  // Report what cannot be measured before wheels are fetched.
+  std::set<fs::path> runners;
   for (const ExperimentConfig& experiment : config.experiments) {
     if (!experiment.executorch.empty()) RequireUsableRelease(experiment.executorch);
-    MappedFile::Open(experiment.model);  // report an unreadable model before wheels are fetched
-  }
-  const std::unique_ptr<Device> this_machine = device.Name() == "local" ? nullptr : MakeLocalDevice();
-  for (ExperimentConfig& experiment : config.experiments) {
-    if (experiment.executorch.empty() || !experiment.runtime.empty()) continue;
+    MappedFile::Open(experiment.model);
+    if (!needs_runtime(experiment)) continue;
     if (!device.Properties().platform.starts_with("linux-")) {
       throw Error(ExitCode::kUsage, fmt::format("`executorch=` needs a device with Linux, and `{}` is {}: "
                                                 "etprof runs the libraries of Linux wheels only",
@@ -144,8 +148,11 @@ void UseRuntimes(Device& device, Config& config, const StepProgress& progress) {
               "build a runner in a checkout of each release (etprof build --executorch DIR), and compare "
               "them: `--vs runner=PATH`");
     }
-    experiment.runtime = PrepareExecutorchRuntime(
-        experiment.executorch, this_machine ? *this_machine : device, experiment.runner, progress);
+    if (runners.insert(experiment.runner).second) RequireRunnerForReleases(host, experiment.runner);
+  }
+  for (ExperimentConfig& experiment : config.experiments) {
+    if (!needs_runtime(experiment)) continue;
+    experiment.runtime = PrepareExecutorchRuntime(experiment.executorch, host, experiment.runner, progress);
     // A bundle with the release's libraries also has the runner.
     if (FindBundle(experiment.runtime / experiment.runner.filename()))
       experiment.runner = experiment.runtime / experiment.runner.filename();

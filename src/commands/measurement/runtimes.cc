@@ -384,6 +384,20 @@ bool IsVerifiedRelease(const std::string& executorch) {
 
 void RequireUsableRelease(const std::string& executorch) { CheckRelease(executorch); }
 
+void RequireRunnerForReleases(Device& device, const fs::path& runner) {
+  if (FindRunnerTarget(runner).bundle) return;
+  try {
+    QueryRunner(device, runner.string(), "");
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
+    throw Error(ExitCode::kBadInput,
+                "does not answer as an etprof-runner of this version, and only that takes "
+                "the libraries of `executorch=`")
+        .InFile(runner.string())
+        .Remedy("leave out the runner: the etprof-runner next to etprof takes the release's libraries");
+  }
+}
+
 fs::path PrepareExecutorchRuntime(const std::string& executorch, Device& device, const fs::path& runner,
                                   const StepProgress& progress) {
   const bool has_cpp_libraries = CheckRelease(executorch);

@@ -17,6 +17,10 @@ bool IsVerifiedRelease(const std::string& executorch);  // false for a wheel, wh
 // Throws Error (kUsage) unless the release is verified, or late enough to have libraries for C++.
 void RequireUsableRelease(const std::string& executorch);
 
+// Throws Error (kUsage, kBadInput) unless `runner` takes the libraries of a release: it is an etprof-runner
+// for x86-64 Linux, or of a bundle for aarch64 Linux. `device` is this machine. kInterrupted.
+void RequireRunnerForReleases(Device& device, const std::filesystem::path& runner);
+
 // Returns the folder with the libraries of an ExecuTorch release for an etprof-runner on Linux, in etprof's
 // cache: `executorch/<ReleaseName>-linux-x86_64`, whose libraries the runner finds by LD_LIBRARY_PATH. For
 // the runner of a bundle, the folder is `...-linux-aarch64`, which is a bundle with that runner. A missing
