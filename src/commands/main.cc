@@ -221,6 +221,24 @@ void CheckOptionValues(const CLI::App& command) {
   }
 }
 
+// Throws Error (kUsage) for a list without any item, such as `--versions ,,`, for which CLI11 took the next
+// argument. The options of a command exist once it is parsed.
+void RequireListItems(const CLI::App& app, int argc, const char* const* argv) {
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  for (int i = 2; !commands.empty() && i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string word = argv[i];
+    const std::size_t equals = word.find('=');
+    const CLI::Option* const option = commands.front()->get_option_no_throw(word.substr(0, equals));
+    if (option == nullptr || option->get_delimiter() != ',') continue;
+    const std::string value = equals != std::string::npos ? word.substr(equals + 1)
+                              : i + 1 < argc              ? argv[i + 1]
+                                                          : "";
+    if (value.empty() || value.find_first_not_of(',') != std::string::npos) continue;
+    throw Error(ExitCode::kUsage, fmt::format("`{} {}` has no value", option->get_name(), value))
+        .Remedy(fmt::format("give one or several. See `etprof {} --help`", commands.front()->get_name()));
+  }
+}
+
 // Composed at the start, while memory is available.
 std::string g_out_of_memory_message;
 std::terminate_handler g_default_terminate = nullptr;
@@ -249,10 +267,12 @@ int Main(int argc, char** argv) {
   int code = 0;
   try {
     app.parse(argc, argv);
+    RequireListItems(app, argc, argv);
     for (const CLI::App* const command : app.get_subcommands()) CheckOptionValues(*command);
     code = run_command();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
+      RequireListItems(app, argc, argv);
       PrintError(MakeUsageError(app, argc, argv, error));
       return static_cast<int>(ExitCode::kUsage);
     }

@@ -137,6 +137,14 @@ def test_an_empty_name_is_not_the_current_folder(command):
     assert re.match("error: `[a-z]+` is empty\nhint: ", run_refused(command, ""))
 
 
+@pytest.mark.parametrize("arguments", [("--versions", ",,", "--launches", "2"), ("--threads=,",), ("--inputs", ",")])
+def test_a_list_without_an_item_does_not_take_the_next_option(arguments):
+    value = " ".join(arguments[:2]).replace("=", " ")
+    assert run_refused("versions", program.DATA / "toy_cnn.pte", *arguments).startswith(
+        f"error: `{value}` has no value\n"
+    )
+
+
 def test_an_empty_output_name_is_reported():
     assert run_refused("analyze", ETDUMP, "-o", "").startswith("error: `--out-dir` is empty\n")
     assert run_refused("compare", ETDUMP, "").startswith("error: `candidate` is empty\n")
