@@ -117,6 +117,14 @@ def test_a_third_party_runner_that_writes_without_end_is_ended(bench, text, time
     assert bench.manifest()["schedule"]["seconds"] < 60
 
 
+def test_a_kernel_log_run_that_writes_without_end_is_ended(bench):
+    environment = {"FAKE_ENDLESS": "slow"}
+    experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env=environment, mode="xnntrace")
+    result = bench.run("run", bench.write([experiment], timeout_seconds=3))
+    assert result.returncode == DEVICE
+    assert "s and did not end" in result.stderr
+
+
 def test_ctrl_c_ends_a_third_party_runner_that_closed_its_output(bench):
     closed = bench.folder / "closed"
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), env={"FAKE_ENDLESS": str(closed)})

@@ -235,7 +235,7 @@ struct Config {
            .max = 1e6}));
     v("timeout_seconds", &Config::timeout_seconds,
       Key({.meaning = "seconds for one answer of a worker; for the silence of a third-party runner, and for "
-                      "its first process if that exceeds the time limit",
+                      "its first process if that exceeds the time limit, and for each run of a kernel log",
            .min = 0.1,
            .max = 1e6}));
     v("seed", &Config::seed, Key({.meaning = "of the order within the rounds", .min = 0, .max = 2e9}));

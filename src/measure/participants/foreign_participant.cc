@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 
 #include "core/error.h"
@@ -30,11 +29,13 @@ struct ThirdPartyRun {
   bool trace_enabled = false;    // the output has log levels that only a kernel-log build has
 };
 
-// Runs one whole process, for at most `max_seconds()`, which may change meanwhile. Its output goes to `log`,
-// and to `second_log` unless that is null.
+// Runs one whole process, for at most `max_seconds(runs)`, where `runs` is the number of runs that it has
+// reported, and which may change meanwhile. Its output goes to `log`, and to `second_log` unless that is
+// null.
 ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions,
-                         const std::function<double()>& max_seconds, const std::filesystem::path& etdump,
-                         ExperimentLog& log, ExperimentLog* second_log, const std::string& title) {
+                         const std::function<double(std::size_t)>& max_seconds_for_runs,
+                         const std::filesystem::path& etdump, ExperimentLog& log, ExperimentLog* second_log,
+                         const std::string& title) {
   const ExperimentConfig& config = *setup.config;
   Device& device = *setup.device;
   Command command = BaseCommand(setup);
@@ -87,6 +88,7 @@ ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions,
   });
   process->CloseInput();
   std::string line;
+  const auto max_seconds = [&] { return max_seconds_for_runs(parsed_log.iterations.size()); };
   const auto seconds_since = [](Clock::time_point time) {
     return std::chrono::duration<double>(Clock::now() - time).count();
   };
@@ -218,7 +220,9 @@ class ThirdPartyParticipant : public Participant {
     ParticipantSetup setup = setup_;
     setup.timeout_seconds = RequestTimeout(setup_.timeout_seconds);
     // A process of unknown duration that writes more than the log takes has no time beyond the limit.
-    const auto max_seconds = [&] { return ProcessTimeout(log_.IsFull() ? 0 : setup_.timeout_seconds); };
+    const auto max_seconds = [&](std::size_t) {
+      return ProcessTimeout(log_.IsFull() ? 0 : setup_.timeout_seconds);
+    };
     const ThirdPartyRun run = RunProcess(setup, executions, max_seconds, setup_.folder / part, log_, nullptr,
                                          fmt::format("launch {}", launch.index + 1));
     if (run.trace_enabled || (device_log && HasTraceInLog(*device_log))) {
@@ -323,9 +327,14 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   Launch launch;
   const std::string part = EtdumpPart(setup.stem, 0);
   const int unrecorded_runs = 1 + setup.config->warmup.value_or(0);
-  const ThirdPartyRun run = RunProcess(
-      setup, unrecorded_runs + setup.config->runs, [] { return std::numeric_limits<double>::infinity(); },
-      setup.folder / part, log, &xnntrace, "kernel-log run");
+  const int executions = unrecorded_runs + setup.config->runs;
+  // Each reported run may take timeout_seconds, since the log slows a runner down by an unknown factor.
+  const auto max_seconds = [&](std::size_t runs) {
+    const auto expected_runs = std::min(runs, static_cast<std::size_t>(executions));
+    return setup.timeout_seconds * static_cast<double>(1 + expected_runs);
+  };
+  const ThirdPartyRun run =
+      RunProcess(setup, executions, max_seconds, setup.folder / part, log, &xnntrace, "kernel-log run");
   AddDeviceLog(setup, device_log, run.has_xnnpack_log, xnntrace);
   AddRuns(run, unrecorded_runs, /*timed=*/false, Burst(), launch);
   if (!run.traced.empty()) launch.etdump_part = part;
