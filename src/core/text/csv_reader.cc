@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/text/escape.h"
 #include "core/units.h"
 
 namespace etprof {
@@ -20,7 +21,8 @@ bool CsvReader::Next(std::vector<std::string_view>& fields) {
   record_line_ = line_;
   if (position_ >= text_.size()) return false;
   while (true) {
-    fields.push_back(position_ < text_.size() && text_[position_] == '"' ? QuotedField() : PlainField());
+    fields.push_back(UnescapeCsvFormula(position_ < text_.size() && text_[position_] == '"' ? QuotedField()
+                                                                                            : PlainField()));
     if (position_ >= text_.size()) {
       Fail(line_, "the last line has no end: the file is cut",
            "write it again, or end it with a line break if it is complete");

@@ -64,6 +64,15 @@ int CodePointWidth(char32_t code) {
   return wide ? 2 : 1;
 }
 
+// True for a text that a spreadsheet would evaluate, also behind apostrophes.
+bool IsFormula(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of('\''), text.size()));
+  if (text.empty()) return false;
+  const bool is_signed_formula =
+      (text[0] == '+' || text[0] == '-') && text.find_first_of("(|!=") != std::string_view::npos;
+  return text[0] == '=' || text[0] == '@' || is_signed_formula;
+}
+
 }  // namespace
 
 Character FirstCharacter(std::string_view text) {
@@ -149,12 +158,7 @@ std::string EscapeMarkdown(std::string_view text) {
 
 std::string CsvField(std::string_view text) {
   std::string line = EscapeLines(text);
-  if (!line.empty()) {
-    const char first = line[0];
-    const bool is_signed_formula =
-        (first == '+' || first == '-') && line.find_first_of("(|!=") != std::string::npos;
-    if (first == '=' || first == '@' || is_signed_formula) line = "'" + line;
-  }
+  if (IsFormula(line)) line = "'" + line;
   if (line.find_first_of(",\"\n") == std::string::npos) return line;
   std::string quoted = "\"";
   for (const char c : line) {
@@ -162,6 +166,10 @@ std::string CsvField(std::string_view text) {
     quoted += c;
   }
   return quoted + '"';
+}
+
+std::string_view UnescapeCsvFormula(std::string_view field) {
+  return field.starts_with('\'') && IsFormula(field) ? field.substr(1) : field;
 }
 
 std::string HtmlAttribute(std::string_view text) {

@@ -38,8 +38,11 @@ std::string EscapeMarkdown(std::string_view text);
 
 // Formats a CSV field (RFC 4180), quoted if necessary. A text that a spreadsheet would evaluate gets an
 // apostrophe in front: a text that begins with "=" or "@", or that begins with "+" or "-" and calls or pipes
-// something ("-2+cmd|…"). Masks ("-sme2") and numbers are unchanged.
+// something ("-2+cmd|…"). Masks ("-sme2") and numbers are unchanged. Such a text behind apostrophes gets one
+// more, so that UnescapeCsvFormula restores every text.
 std::string CsvField(std::string_view text);
+// Removes the apostrophe of CsvField.
+std::string_view UnescapeCsvFormula(std::string_view field);
 
 // Escapes the value of an HTML attribute in double quotes.
 std::string HtmlAttribute(std::string_view text);

@@ -52,6 +52,11 @@ TEST(CsvField, QuotesFieldsAndDefusesFormulas) {
                                   : '"' + std::string(text) + '"');
 }
 
+TEST(CsvField, IsReadBack) {
+  for (const std::string text : {"=1+1", "'=1+1", "''@a", "-2+cmd|A0", "'-sme2", "'", "", "'a'", "-1"})
+    EXPECT_EQ(UnescapeCsvFormula(CsvField(text)), text);
+}
+
 TEST(HtmlAttribute, CannotBeEndedByItsValue) { EXPECT_EQ(HtmlAttribute("a\"<&\n"), "a&quot;&lt;&amp;\\x0a"); }
 
 TEST(SafeFileName, CannotLeaveItsFolder) {
