@@ -640,6 +640,7 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
   Runs runs = FindRuns(trace);
   std::map<std::uint32_t, std::size_t> method_of_variant;  // variant -> index into `methods`
   std::vector<std::vector<RunLocation>> methods;
+  // With one Method::init, other methods may have been loaded before the file began.
   const bool single_method = !options.labels.empty() || runs.init_count < 2;
   for (const RunLocation& location : runs.locations) {
     const auto [entry, is_new] =
@@ -657,7 +658,7 @@ std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions
         runs.init_count);
   }
   if (methods.empty()) methods.emplace_back();
-  if (methods.size() == 1 && options.labels.empty() && runs.init_count == 0) {
+  if (methods.size() == 1 && single_method && options.labels.empty()) {
     Attributor attributor(trace, runs, options);
     Profile profile = attributor.Run(methods.front());
     if (attributor.renaming_variants().empty()) {

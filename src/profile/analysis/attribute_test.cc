@@ -416,8 +416,8 @@ TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {
     for (int round = 0; round < 6; ++round) {
       AddRun(builder, 1000 + round * 1000);
       builder.Block("Execute")
-          .Backend(0, "Fully Connected (NC, F32) GEMM #1", 1510 + round * 1000, 1540 + round * 1000)
-          .Framework(0, "DELEGATE_CALL", 1505 + round * 1000, 1560 + round * 1000)
+          .Backend(2, "Fully Connected (NC, F32) GEMM #1", 1510 + round * 1000, 1540 + round * 1000)
+          .Framework(2, "DELEGATE_CALL", 1505 + round * 1000, 1560 + round * 1000)
           .Framework(-1, "Method::execute", 1500 + round * 1000, 1580 + round * 1000);
     }
     return builder.Take();
@@ -440,10 +440,11 @@ TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {
   EXPECT_EQ(AttributeMethods(two_methods, options).size(), 1U);
 }
 
-// Without any Method::init, only the names tell methods of equal structure apart.
+// Without a Method::init for each, only the names tell methods of equal structure apart.
 TEST(AttributeMethods, DistinguishesMethodsByTheirNames) {
-  const auto make_trace = [](const std::vector<const char*>& names) {
+  const auto make_trace = [](const std::vector<const char*>& names, bool has_init = false) {
     TraceBuilder builder;
+    if (has_init) builder.Block("Default").Framework(-1, "Method::init", -2, -1);
     for (std::size_t run = 0; run < names.size(); ++run) {
       const auto at = static_cast<Nanoseconds>(1000 * run);
       builder.Block("Execute")
@@ -467,6 +468,8 @@ TEST(AttributeMethods, DistinguishesMethodsByTheirNames) {
     EXPECT_EQ(profile.health.GetCount("operator_renamed"), 0);
     ExpectAddsUp(profile);
   }
+  // One of the methods was loaded before the file began.
+  EXPECT_EQ(AttributeMethods(make_trace({convolution, linear, convolution, linear}, true), {}).size(), 2U);
   // What only the first run does is no method.
   EXPECT_EQ(AttributeMethods(make_trace({add, linear, linear, linear}), {}).size(), 1U);
   AttributeOptions options;
