@@ -100,6 +100,7 @@ struct TimelineEvent {
 struct TimelineRun {
   std::string block;
   std::vector<TimelineEvent> events;
+  std::set<std::pair<Nanoseconds, Nanoseconds>> methods;  // start and end of each Method::execute
 };
 
 bool IsMethod(const NameTable& names, const TimelineEvent& event) {
@@ -234,6 +235,8 @@ class TimelineReader {
       if (column_index) throw MakeError(fmt::format("the column {} is there twice", fields_[i]));
       column_index = i;
     }
+    if (fields_.size() == 1 && fields_[0].find_first_of(";\t") != std::string_view::npos)
+      throw MakeError("has no commas between its columns", "save it with commas, and with points in numbers");
     if (!Has(kName) || !(HasTimes() || Has(kDuration))) {
       throw MakeError("is not a timeline: it has no columns name, start_us, and end_us",
                       "give an ETDump, or a timeline CSV (..._exec_all_runs_timeline.csv)");
@@ -280,7 +283,12 @@ class TimelineReader {
     UpdateModel(Field(kModel));
     if (const std::string_view backend = Field(kBackend); !backend.empty()) backends_.emplace(backend);
     if (is_method) ++num_methods_;
-    FindRun().events.push_back(event);
+    TimelineRun& run = FindRun();
+    if (is_method && HasTimes() && !run.methods.emplace(event.start, event.end).second) {
+      throw MakeError("this run is there twice: another Method::execute has its run_index and its times",
+                      "remove the copies of its rows");
+    }
+    run.events.push_back(event);
   }
 
   void ReadTimes(bool is_method, TimelineEvent& event) {
@@ -358,7 +366,7 @@ class TimelineReader {
     } else {
       last_run_ = runs_.size();
     }
-    runs_.push_back({std::string(block), {}});
+    runs_.push_back({std::string(block), {}, {}});
     return runs_.back();
   }
 

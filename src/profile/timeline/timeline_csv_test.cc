@@ -127,14 +127,27 @@ TEST(TimelineCsv, NamesTheProblemAndItsLine) {
   const std::string head = "name,start_us,end_us\n", hours = "Add #1,0,4000000000000000\n";
   CaseMessages problems = CollectMessages(
       TimelineProblem,
-      {"", "a,b\n1,2\n", "name,name,start_us,end_us\n", head, head + "Add #1,1,2\n",
-       head + "Method::execute,1,x\n", head + "Method::execute,1,nan\n", head + "Method::execute,1,1e300\n",
-       head + "Method::execute,1,99999999999999999999\n", head + "Method::execute,,2\n",
-       head + hours + hours + "Method::execute,0,4000000000000000\n", head + ",1,2\n",
-       head + "Method::execute,1,2\nMethod::execute,3,4\n", "run_index," + head + "x,Method::execute,1,2\n",
+      {"",
+       "a,b\n1,2\n",
+       "name,name,start_us,end_us\n",
+       head,
+       head + "Add #1,1,2\n",
+       head + "Method::execute,1,x\n",
+       head + "Method::execute,1,nan\n",
+       head + "Method::execute,1,1e300\n",
+       head + "Method::execute,1,99999999999999999999\n",
+       head + "Method::execute,,2\n",
+       head + hours + hours + "Method::execute,0,4000000000000000\n",
+       head + ",1,2\n",
+       head + "Method::execute,1,2\nMethod::execute,3,4\n",
+       "run_index," + head + "x,Method::execute,1,2\n",
        "phase," + head + "stead,Method::execute,1,2\n",
-       "duration_ms," + head + "1,Method::execute,1000,2000000\n", "name,duration_ms\nMethod::execute,4e15\n",
-       "name,duration_ms\nMethod::execute,4000000000000\n", "name,duration_ms\nAdd #1,1\n"});
+       "duration_ms," + head + "1,Method::execute,1000,2000000\n",
+       "name,duration_ms\nMethod::execute,4e15\n",
+       "name,duration_ms\nMethod::execute,4000000000000\n",
+       "name,duration_ms\nAdd #1,1\n",
+       "name;start_us;end_us\nMethod::execute;1,5;2\n",
+       "run_index," + head + "0,Method::execute,1,2\n0,Method::execute,3,4\n0,Method::execute,1,2\n"});
   std::string many_events = head;
   for (int i = 0; i < 80; ++i) many_events += "Add #1,0,17000000000\n";
   problems.emplace_back("80 events of 4.7 hours", TimelineProblem(many_events));
