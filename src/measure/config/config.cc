@@ -253,6 +253,9 @@ class Reader {
       ReadKeys(pair, result);
       result.baseline = ReadPairVariant(pair, "baseline", config);
       result.candidate = ReadPairVariant(pair, "candidate", config);
+      if (result.candidate.experiment == result.baseline.experiment &&
+          result.candidate.threads == result.baseline.threads)
+        throw pair.KeyError("candidate", "is the baseline itself");
       pair.Finish();
       config.pairs.push_back(result);
     }

@@ -120,12 +120,15 @@ TEST(Config, ReportsInvalidConfigurationsInOneLine) {
        R"({"model": "/m/a\nb.pte", "experiments": [{"name": "a"}]})",
        R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "a"}]})",
        R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "zzzzzzzz": 1})",
+       R"({"model": "/m/a.pte", "experiments": [{"name": "a", "runs": 1, "runs": 2}]})",
        R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "power_mode": "turbo"})",
        R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "max_temp": "hot"})",
        R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], "max_temp": 1000})",
        "{\"model\": \"/m/a.pte\",\n \"experiments\": [\n  {\"name\": \"a\", \"runer_path\": \"/r\"}]}",
        R"({"model": "/m/a.pte", "experiments": [{"name": "abc"}], )"
-       R"("analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})"});
+       R"("analysis": {"compare_pairs": [{"baseline": "abd", "candidate": "abc"}]}})",
+       R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], )"
+       R"("analysis": {"compare_pairs": [{"baseline": "a", "candidate": {"experiment": "a", "threads": 1}}]}})"});
 }
 
 TEST(Config, ReportsInvalidExperimentsInOneLine) {

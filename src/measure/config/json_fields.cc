@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/file/file.h"
 #include "core/json/json.h"
@@ -63,8 +64,21 @@ nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* rem
   }
   if (NestsTooDeep(text, /*with_comments=*/true))
     throw make_error(fmt::format("nests deeper than {} lists and objects", kMaxJsonNesting));
+  // The parser would take the last value of a repeated key.
+  std::vector<std::set<std::string>> open_objects;
+  std::string repeated_key;
+  const auto collect_keys = [&](int, json::parse_event_t event, const json& value) {
+    if (event == json::parse_event_t::object_start) open_objects.emplace_back();
+    if (event == json::parse_event_t::object_end) open_objects.pop_back();
+    if (event == json::parse_event_t::key && !open_objects.back().insert(value.get<std::string>()).second)
+      repeated_key = value.get<std::string>();
+    return true;
+  };
   try {
-    return json::parse(text, nullptr, true, /*ignore_comments=*/true);
+    json root = json::parse(text, collect_keys, true, /*ignore_comments=*/true);
+    if (!repeated_key.empty())
+      throw make_error(fmt::format("has the key \"{}\" twice in one object", repeated_key));
+    return root;
   } catch (const json::parse_error& error) {
     const std::size_t byte = std::min<std::size_t>(error.byte, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
