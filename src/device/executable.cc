@@ -131,7 +131,8 @@ Error NotExecutableError(const std::string& program, int error) {
                            "give a program built for this machine, or an exec_wrapper that runs it");
   }
   return UnusableProgram(program, fmt::format("cannot be executed: {}", std::strerror(error)),
-                         "check the file and its folder");
+                         error == E2BIG ? "shorten its environment and arguments (env, extra_args)"
+                                        : "check the file and its folder");
 }
 
 }  // namespace etprof
