@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <tuple>
 
@@ -662,8 +663,14 @@ class Measurement {
     }
   }
 
-  // Writes the launches that are not stored yet.
+  // Writes the launches that are not stored yet. Throws Error if a file of earlier launches is gone.
   void Save() {
+    for (const std::filesystem::path& file : saved_files_) {
+      if (Exists(file)) continue;
+      throw Error(ExitCode::kDeviceFailed, "was removed during the measurement")
+          .InFile(file.string())
+          .Remedy("measure again, into a folder that nothing else changes");
+    }
     stored_launches_.resize(run_.experiments.size());
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
       ExperimentData& data = run_.experiments[u];
@@ -671,9 +678,11 @@ class Measurement {
         const std::filesystem::path path = directory_.folder() / (plan_.units[u].stem + kLatencySuffix);
         AppendLatencies(path, data.launches[stored_launches_[u]], data.tracer_always_on);
         data.latency_csv = path;
+        saved_files_.insert(path);
       }
     }
     directory_.WriteManifest(run_);
+    saved_files_.insert(directory_.folder() / kManifestFile);
   }
 
   // Completes and stores the run with its final `status`.
@@ -710,6 +719,7 @@ class Measurement {
   RunDirectory directory_;
   Interruption interruption_;
   std::vector<bool> is_third_party_runner_;  // indexed by experiment
+  std::set<std::filesystem::path> saved_files_;
   // The key consists of the number of threads and the digest of the configuration without name, method, and
   // place.
   std::map<std::string, std::shared_ptr<SharedWorker>> shared_workers_;

@@ -161,6 +161,19 @@ def test_a_model_that_is_replaced_during_the_measurement(bench, changed):
     assert not (changed and out)
 
 
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_results_directory_that_vanishes_during_the_measurement(bench, moved):
+    """Only the last launches would be stored, and reported as if they were all."""
+    with held_worker(bench) as hold:
+        process = bench.start("run", bench.write([bench.experiment("a", env=hold), bench.experiment("b")], launches=6))
+        wait_until(lambda: (bench.out / "manifest.json").exists() and len(read_launches(bench, "a")) >= 2)
+        bench.out.rename(bench.folder / "moved") if moved else shutil.rmtree(bench.out)
+    out, err = process.communicate(timeout=240)
+    assert (process.returncode, out) == (DEVICE, ""), err
+    assert "was removed during the measurement" in err
+    assert not moved or bench.run("analyze", bench.folder / "moved").returncode == DONE
+
+
 def test_a_resumed_kernel_log_run_restarts_its_log(bench):
     hold = bench.folder / "hold"
     hold.touch()
