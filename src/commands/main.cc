@@ -47,7 +47,7 @@ std::optional<Error> MakeMissingValueError(const CLI::App& command, int argc, co
   if (option == nullptr) return std::nullopt;
   std::string value = option->get_type_name(), meaning = option->get_description();
   if (const std::size_t choices = value.find(":{"); choices != std::string::npos)
-    meaning += ": " + value.substr(choices + 2, value.size() - choices - 3);
+    meaning += (meaning.empty() ? "" : ": ") + value.substr(choices + 2, value.size() - choices - 3);
   value = value.substr(0, value.find(':'));
   if (value.empty() || value == "TEXT") value = "VALUE";
   if (meaning.size() > 1 && std::islower(static_cast<unsigned char>(meaning[1])) != 0)
@@ -148,6 +148,11 @@ Error MakeUsageError(const CLI::App& app, int argc, const char* const* argv, con
       dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
     if (const auto missing = MakeMissingValueError(*app.get_subcommand(current_command), argc, argv, message))
       return *missing;
+  }
+  // CLI11 does not name hidden options.
+  for (int i = argc - 1; i > 1 && !current_command.empty() && message.starts_with(": "); --i) {
+    const std::string word = argv[i], name = word.substr(0, word.find('='));
+    if (app.get_subcommand(current_command)->get_option_no_throw(name) != nullptr) message = name + message;
   }
   auto [text, remedy] = RewriteParserMessage(message);
   if (!suggestion.empty()) remedy = fmt::format("did you mean `{}`?", suggestion);

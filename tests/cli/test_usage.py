@@ -145,6 +145,13 @@ def test_a_list_without_an_item_does_not_take_the_next_option(arguments):
     )
 
 
+def test_a_hidden_option_is_named():
+    expected = "error: `--platform` does not take `nope`\nhint: Give one of mac, linux, android."
+    assert run_refused("quick-test", "--platform", "nope").startswith(expected)
+    assert run_refused("quick-test", "--platform=nope").startswith(expected)
+    assert "Give `--platform VALUE`: mac,linux,android" in run_refused("quick-test", "--platform")
+
+
 def test_an_empty_output_name_is_reported():
     assert run_refused("analyze", ETDUMP, "-o", "").startswith("error: `--out-dir` is empty\n")
     assert run_refused("compare", ETDUMP, "").startswith("error: `candidate` is empty\n")
