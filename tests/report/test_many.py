@@ -106,6 +106,7 @@ def test_the_scales_are_those_of_inspector(name, tmp_path):
         ("cycles", "Give the frequency"),
         ("0", "is not a unit of time"),
         ("-1", "is not a unit of time"),
+        ("1e-300", "is not a unit of time"),
         ("nan", "is not a unit of time"),
         ("hz", "is not a unit of time"),
     ],

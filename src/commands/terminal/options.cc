@@ -20,6 +20,7 @@ namespace {
 // Nanoseconds per tick for "ns", "us", "ms", "s" (the names of TimeScale in ExecuTorch's Inspector), for a
 // frequency such as "24MHz" or "2.4GHz", or for a plain number of nanoseconds. Throws Error (kUsage).
 double NanosecondsPerTick(const std::string& option, const std::string& scale) {
+  constexpr double kMinTick = 1e-6;  // ns; with a shorter one, all times would be 0
   static const std::map<std::string, double> units = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
   if (const auto found = units.find(scale); found != units.end()) return found->second;
   if (scale == "cycles") {
@@ -33,7 +34,7 @@ double NanosecondsPerTick(const std::string& option, const std::string& scale) {
   const auto unit = frequencies.find(std::string(end, scale.data() + scale.size()));
   if (error == std::errc() && unit != frequencies.end() && number > 0) {
     const double tick = unit->second == 0 ? number : unit->second / number;
-    if (std::isfinite(tick) && tick > 0) return tick;
+    if (std::isfinite(tick) && tick >= kMinTick) return tick;
   }
   throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a unit of time", option, scale))
       .Remedy("give ns, us, ms, s, a frequency such as 24MHz, or a number of nanoseconds");
