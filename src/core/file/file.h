@@ -98,9 +98,10 @@ std::string ReadTextFile(const std::filesystem::path& path);
 
 // Writes a temporary file next to `path` and renames it, so that a reader (or a crash) sees either the old
 // file or the whole new one. `write` streams the contents. Missing parent folders are created. A link is
-// replaced, not followed. This is for files whose names etprof chooses; a file that a user names in an option
-// goes through WriteOutput. Throws Error (kDeviceFailed) with the system's reason if the file cannot be
-// written (disk full, permission), and removes the temporary file.
+// replaced, not followed. A device or a descriptor (/dev/null, /dev/stdout) is written to. This is for files
+// whose names etprof chooses; a file that a user names in an option goes through WriteOutput. Throws Error
+// (kDeviceFailed) with the system's reason if the file cannot be written (disk full, permission), and removes
+// the temporary file.
 void WriteFileAtomically(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view contents);
 

@@ -311,6 +311,26 @@ std::string ReadHead(const fs::path& path) {
   return head;
 }
 
+// Writes to a descriptor of this process, a device, a pipe, or a socket.
+void WriteToDescriptor(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  std::error_code ignored;
+  const auto number = DescriptorNumber(path);
+  Descriptor descriptor = number ? Descriptor(::fcntl(*number, F_DUPFD_CLOEXEC, 3))
+                          : fs::is_socket(path, ignored)
+                              ? ConnectTo(path)
+                              : Descriptor(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  if (!descriptor) throw CannotWrite(path, errno);
+  DescriptorBuffer buffer([&] { return descriptor.number(); });
+  WriteInto(buffer, descriptor, path, write);
+}
+
+// True for /dev/null and other devices, and for descriptors such as /dev/stdout. Root could replace them.
+bool IsDevice(const fs::path& path) {
+  struct stat status {};
+  return DescriptorNumber(path) ||
+         (::lstat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)));
+}
+
 // The kind of a file's contents. An output replaces only an empty file or a file of its own kind.
 enum class ContentKind { kEmpty, kText, kMarkdown, kJson, kMarkup, kGzip, kPerfetto, kUnknown };
 
@@ -375,6 +395,7 @@ std::optional<fs::file_time_type> LastWriteTime(const fs::path& path) {
 }
 
 void WriteFileAtomically(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  if (IsDevice(path)) return WriteToDescriptor(path, write);
   ReplaceFile(path, path, std::nullopt, write);
 }
 
@@ -401,25 +422,11 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
     RawStdout().flush();
     return;
   }
-  if (const auto descriptor_number = DescriptorNumber(path)) {
-    Descriptor descriptor(::fcntl(*descriptor_number, F_DUPFD_CLOEXEC, 3));
-    if (!descriptor) throw CannotWrite(path, errno);
-    DescriptorBuffer buffer([&] { return descriptor.number(); });
-    WriteInto(buffer, descriptor, path, write);
-    return;
-  }
+  if (DescriptorNumber(path)) return WriteToDescriptor(path, write);
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) throw CannotWrite(path, EISDIR);
-  if (exists && !S_ISREG(status.st_mode)) {
-    Descriptor descriptor = S_ISSOCK(status.st_mode)
-                                ? ConnectTo(path)
-                                : Descriptor(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
-    if (!descriptor) throw CannotWrite(path, errno);
-    DescriptorBuffer buffer([&] { return descriptor.number(); });
-    WriteInto(buffer, descriptor, path, write);
-    return;
-  }
+  if (exists && !S_ISREG(status.st_mode)) return WriteToDescriptor(path, write);
   const fs::path target = FollowLinks(path);
   if (!exists) return ReplaceFile(target, path, std::nullopt, write);
   RequireReplaceable(path);

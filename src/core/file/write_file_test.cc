@@ -47,6 +47,20 @@ class WriteFile : public testing::Test {
 
 const std::function<void(std::ostream&)> kWriteNew = [](std::ostream& out) { out << "new"; };
 
+TEST_F(WriteFile, NeverReplacesADevice) {
+  const int number = ::open((folder_ / "file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  WriteFileAtomically("/dev/fd/" + std::to_string(number), "new");
+  EXPECT_EQ(Contents(folder_ / "file"), "new");
+  ::close(number);
+  // Only root can make a device, and could replace it.
+  const fs::path null = folder_ / "null";
+  struct stat status {};
+  ASSERT_EQ(::stat("/dev/null", &status), 0);
+  if (::mknod(null.c_str(), S_IFCHR | 0600, status.st_rdev) != 0) return;
+  WriteFileAtomically(null, "new");
+  EXPECT_TRUE(fs::is_character_file(null));
+}
+
 TEST_F(WriteFile, FollowsChainsOfLinks) {
   fs::create_directory(folder_ / "there");
   WriteText(folder_ / "there/file", "old");
