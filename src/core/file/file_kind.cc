@@ -86,4 +86,12 @@ Error WrongFileKind(ByteView bytes, const std::string& file_name, std::string_vi
       .Remedy(kind->remedy.empty() ? remedy : std::string(kind->remedy));
 }
 
+std::optional<Error> OtherFileKind(std::string_view text, const std::string& file_name,
+                                   std::string_view expected) {
+  const ByteView bytes(reinterpret_cast<const ByteView::value_type*>(text.data()), text.size());
+  const std::optional<FileKind> kind = RecognizeFile(bytes);
+  if (!kind || kind->remedy.empty()) return std::nullopt;
+  return WrongFileKind(bytes, file_name, expected, "", 0, "");
+}
+
 }  // namespace etprof

@@ -23,4 +23,8 @@ std::optional<FileKind> RecognizeFile(ByteView bytes);
 Error WrongFileKind(ByteView bytes, const std::string& file_name, std::string_view expected,
                     std::string_view reason, std::uint64_t offset, const std::string& remedy);
 
+// The same error if the text is of a kind that has its own remedy, such as an HTML page or UTF-16 text.
+std::optional<Error> OtherFileKind(std::string_view text, const std::string& file_name,
+                                   std::string_view expected);
+
 }  // namespace etprof

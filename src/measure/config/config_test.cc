@@ -115,7 +115,7 @@ TEST(Config, ComparesThreadsOfOneExperiment) {
 TEST(Config, ReportsInvalidConfigurationsInOneLine) {
   ExpectGoldenMessages(
       "measure/config/config_files", ParseError,
-      {"", "[]", "{\n\"a\": }", R"({"margin": 1e999})", R"({"experiments": [{"name": "a"}]})",
+      {"", "[]", "<html>", "{\n\"a\": }", R"({"margin": 1e999})", R"({"experiments": [{"name": "a"}]})",
        R"({"model": "", "experiments": [{"name": "a"}]})", R"({"model": "/m/a.pte", "experiments": []})",
        R"({"model": "/m/a\nb.pte", "experiments": [{"name": "a"}]})",
        R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "a"}]})",

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/file/file.h"
+#include "core/file/file_kind.h"
 #include "core/json/json.h"
 #include "core/text/suggest.h"
 #include "device/device.h"
@@ -80,6 +81,7 @@ nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* rem
       throw make_error(fmt::format("has the key \"{}\" twice in one object", repeated_key));
     return root;
   } catch (const json::parse_error& error) {
+    if (const auto other_kind = OtherFileKind(text, source.file.string(), "JSON")) throw *other_kind;
     const std::size_t byte = std::min<std::size_t>(error.byte, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
     std::string message =

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/file/file_kind.h"
 #include "core/text/csv_reader.h"
 #include "core/text/text.h"
 
@@ -198,7 +199,7 @@ void AppendRun(const TimelineRun& run, Trace& trace) {
 class TimelineReader {
  public:
   TimelineReader(std::string_view text, const std::string& file_name)
-      : csv_(text, file_name), file_name_(file_name) {}
+      : text_(text), csv_(text, file_name), file_name_(file_name) {}
 
   Timeline Read() {
     ReadHeader();
@@ -238,6 +239,7 @@ class TimelineReader {
     if (fields_.size() == 1 && fields_[0].find_first_of(";\t") != std::string_view::npos)
       throw MakeError("has no commas between its columns", "save it with commas, and with points in numbers");
     if (!Has(kName) || !(HasTimes() || Has(kDuration))) {
+      if (const auto error = OtherFileKind(text_, file_name_, "a timeline")) throw *error;
       throw MakeError("is not a timeline: it has no columns name, start_us, and end_us",
                       "give an ETDump, or a timeline CSV (..._exec_all_runs_timeline.csv)");
     }
@@ -388,6 +390,7 @@ class TimelineReader {
     result_.backends.assign(backends_.begin(), backends_.end());
   }
 
+  std::string_view text_;
   CsvReader csv_;
   const std::string& file_name_;
   std::vector<std::string_view> fields_;

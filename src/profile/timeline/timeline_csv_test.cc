@@ -146,6 +146,7 @@ TEST(TimelineCsv, NamesTheProblemAndItsLine) {
        "name,duration_ms\nMethod::execute,4e15\n",
        "name,duration_ms\nMethod::execute,4000000000000\n",
        "name,duration_ms\nAdd #1,1\n",
+       "<html>\n",
        "name;start_us;end_us\nMethod::execute;1,5;2\n",
        "run_index," + head + "0,Method::execute,1,2\n0,Method::execute,3,4\n0,Method::execute,1,2\n"});
   std::string many_events = head;
