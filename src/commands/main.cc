@@ -95,6 +95,8 @@ std::pair<std::string, std::string> RewriteParserMessage(const std::string& mess
   }
   if (const auto parts = SplitAround(message, {": File does not exist: "}); !parts.empty())
     return {fmt::format("the file of `{} {}` does not exist", parts[0], parts[1]), "check the path"};
+  if (const auto parts = SplitAround(message, {": File is actually a directory: "}); !parts.empty())
+    return {fmt::format("`{} {}` is a folder, not a file", parts[0], parts[1]), "give a file"};
   if (const auto parts = SplitAround(message, {": At Most 1 "}); !parts.empty())
     return {fmt::format("`{}` is given more than once", parts[0]), ""};
   if (const auto parts = SplitAround(message, {": At Most ", " required but received "}); !parts.empty())
