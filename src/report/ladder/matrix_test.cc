@@ -167,5 +167,27 @@ TEST(StartupCosts, PairsByLaunch) {
   EXPECT_EQ(apart.load.baseline, costs.load.baseline);
 }
 
+// A process that had to wait has no clean load time. The medians must be of the launches that the change is
+// computed from, so that they do not contradict it.
+TEST(StartupCosts, ShowsTheMediansOfTheComparedLaunches) {
+  RunData run;
+  run.experiments = {example::MakeExperiment("a", 5'000'000), example::MakeExperiment("b", 5'000'000)};
+  for (std::size_t i = 0; i < 10; ++i) {
+    const std::int64_t load = i < 4 ? 1'000'000 : 2'000'000;
+    run.experiments[0].launches[i].load = load;
+    run.experiments[1].launches[i].load = load;
+    run.experiments[0].launches[i].peak_rss = i < 2 ? 50'000'000 : 40'000'000;
+    run.experiments[1].launches[i].peak_rss = i < 2 ? std::nullopt : std::optional<Bytes>(40'000'000);
+    if (i >= 6) run.experiments[1].launches[i].load_wait = 1'900'000;
+  }
+  run.pairs.push_back({});
+  run.pairs[0].candidate = 1;
+  const StartupCosts costs = Assemble(std::move(run), {}).comparisons[0].costs;
+  EXPECT_EQ(costs.load.verdict, stats::Verdict::kSame);
+  EXPECT_EQ(costs.load.baseline, costs.load.candidate);
+  EXPECT_EQ(costs.peak_memory.verdict, stats::Verdict::kSame);
+  EXPECT_EQ(costs.peak_memory.baseline, costs.peak_memory.candidate);
+}
+
 }  // namespace
 }  // namespace etprof

@@ -41,23 +41,26 @@ ComparedVariant MakeComparedVariant(const RunData& run, const ReportExperiment& 
 
 constexpr std::size_t kMinLaunches = 5;
 
-LaunchValues CollectLogs(const ExperimentData& data, const auto& get_value) {
-  LaunchValues logs;
+LaunchValues CollectCosts(const ExperimentData& data, const auto& get_value) {
+  LaunchValues costs;
   for (const Launch& launch : data.launches) {
     const std::optional<std::int64_t> value = std::invoke(get_value, launch);
     if (launch.status != Launch::Status::kFailed && value && *value > 0)
-      logs[launch.index] = std::log(static_cast<double>(*value));
+      costs[launch.index] = static_cast<double>(*value);
   }
-  return logs;
+  return costs;
 }
 
 void CompareCost(const ExperimentPair& variants, const auto& get_value, StartupCost& cost) {
   const ExperimentData &baseline = variants.BaselineData(), &candidate = variants.CandidateData();
-  const LaunchValues before = CollectLogs(baseline, get_value);
-  std::vector<double> effects;
-  for (const auto& [launch, log] : CollectLogs(candidate, get_value)) {
-    if (const auto baseline_log = before.find(launch); baseline_log != before.end())
-      effects.push_back(baseline_log->second - log);
+  const LaunchValues all_before = CollectCosts(baseline, get_value);
+  std::vector<double> before, after, effects;  // of the launches that both variants have
+  for (const auto& [launch, value] : CollectCosts(candidate, get_value)) {
+    const auto baseline_value = all_before.find(launch);
+    if (baseline_value == all_before.end()) continue;
+    before.push_back(baseline_value->second);
+    after.push_back(value);
+    effects.push_back(std::log(before.back() / value));
   }
   // The first process of a launch finds colder caches. The order is random, which needs several launches to
   // even out.
@@ -66,7 +69,10 @@ void CompareCost(const ExperimentPair& variants, const auto& get_value, StartupC
   if (effects.size() < kMinLaunches) return;
   const CompareOptions options = MakeCompareOptions(variants.run);
   cost.estimate = stats::EstimateRatio(effects, options.confidence);
-  if (!cost.estimate || emulated) return;
+  if (!cost.estimate) return;
+  cost.baseline = stats::Median(before);
+  cost.candidate = stats::Median(after);
+  if (emulated) return;
   cost.verdict = stats::DecideVerdict(cost.estimate->log_low, cost.estimate->log_high, options.margin);
 }
 

@@ -210,11 +210,12 @@ struct ComparisonJson {
       {.meaning = "of two ExecuTorch releases whose exports differ: what the exporter and what the runtime "
                   "changes; null: it is none"});
     v("load", [](J json) { return TimeCostJson{json.pair.costs.load}; },
-      {.meaning = "medians over launches; estimates from five interleaved launches on"});
+      {.meaning = "medians over launches; with an estimate (from five interleaved launches on), over the "
+                  "launches in which both variants have a value"});
     v("first_run", [](J json) { return TimeCostJson{json.pair.costs.first_run}; },
-      {.meaning = "of a process: medians over launches"});
+      {.meaning = "of a process; as `load`"});
     v("peak_memory", [](J json) { return MemoryCostJson{json.pair.costs.peak_memory}; },
-      {.meaning = "the maximum over launches"});
+      {.meaning = "as `load`; without an estimate, the largest of any launch"});
     v("speedup_factors",
       [](J json) { return MakeOptionalView<SpeedupFactorsJson>(json.pair.factors, json.pair); },
       {.meaning = "ratio = peak_ratio x use_ratio, of the operators that the compute peak limits in both "
