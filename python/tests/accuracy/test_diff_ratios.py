@@ -1,5 +1,6 @@
 """`etprof diff` shows the ratios of outputs and noise that the two programs really have."""
 
+import hashlib
 import json
 import math
 import os
@@ -59,6 +60,13 @@ def test_ratios_are_those_of_the_outputs(tmp_path: Path):
     ratios = {name: lowest_ratio(pte, module) for name, pte in programs.items()}
     assert ratios["dynamic"] > ratios["8da4w"] + 3  # 8 bits, and 4 bits
     row = signal_to_noise(programs["dynamic"], programs["8da4w"])
+    # Another file with the same ratio: there is no difference to list.
+    same = programs["dynamic"].with_name("same.pte")
+    same.write_bytes(programs["dynamic"].read_bytes() + b"\0")
+    budget = json.loads(programs["dynamic"].with_name(f"{programs['dynamic'].name}.accuracy.json").read_text())
+    digest = hashlib.sha256(same.read_bytes()).hexdigest()
+    same.with_name("same.pte.accuracy.json").write_text(json.dumps({**budget, "pte_sha256": digest}))
+    assert signal_to_noise(programs["dynamic"], same) is None
     assert row == {
         "property": "output 0: signal to noise (of the .pte)",
         "baseline": f"{ratios['dynamic']:.1f} dB",

@@ -162,6 +162,10 @@ void AddNoise(const std::array<DiffedFile, 2>& files, ProgramDiff& diff, std::ve
           fmt::format("{:.1f} dB", budget.device_sqnr_db.value_or(*budget.sqnr_db));
     }
   }
+  for (MethodDiff& method : diff.methods) {
+    std::erase_if(method.properties,
+                  [](const ProgramProperty& property) { return property.baseline == property.candidate; });
+  }
 }
 
 }  // namespace
