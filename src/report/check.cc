@@ -363,8 +363,12 @@ class CheckAssembler {
       item.inconclusive_reason = refusal;
     } else if (!estimate) {
       const bool measured = item.baseline && item.candidate;
-      item.inconclusive_reason =
-          measured ? "there are too few independent runs for an interval" : "it was not measured";
+      const bool has_value_per_launch =
+          item.kind == CheckItem::Kind::kPeakMemory || item.kind == CheckItem::Kind::kLoad;
+      item.inconclusive_reason = !measured ? "it was not measured"
+                                 : has_value_per_launch
+                                     ? "an interval needs two launches of each variant"
+                                     : "there are too few independent runs for an interval";
     } else if (estimate->log_middle) {
       item.baseline = estimate->baseline();
       item.candidate = estimate->candidate();

@@ -68,6 +68,22 @@ TEST(Check, SlowerCandidatesFailAndNameTheOperators) {
   EXPECT_NEAR(pair.time_changes[0].candidate_ns - pair.time_changes[0].baseline_ns, 3e6, 1e4);
 }
 
+// Load time and memory have one value per launch, so runs are not what is missing.
+TEST(Check, OneLaunchIsNamedAsTheReason) {
+  RunData run = example::MakePair().run;
+  for (ExperimentData& data : run.experiments) {
+    data.launches.resize(1);
+    data.launches[0].peak_rss = 10'000'000;
+  }
+  CheckLimits limits;
+  limits.memory_growth = limits.load_slowdown = 0.05;
+  const CheckReport check = AssembleCheck(Assemble(std::move(run), {}), limits);
+  for (const CheckItem::Kind kind : {CheckItem::Kind::kPeakMemory, CheckItem::Kind::kLoad}) {
+    EXPECT_EQ(FindItem(check.pairs[0], kind).inconclusive_reason,
+              "an interval needs two launches of each variant");
+  }
+}
+
 TEST(Check, TimeChangesHaveTheOriginOfTheCandidate) {
   Report report = MakeExample(1, 0);
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
