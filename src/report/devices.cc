@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <type_traits>
 #include <utility>
 
+#include "core/units.h"
 #include "report/run/pair.h"
 #include "stats/distribution.h"
 #include "stats/ratio/unpaired.h"
@@ -15,17 +17,13 @@
 namespace etprof {
 namespace {
 
-std::vector<double> LaunchMediansOfAllRuns(const ExperimentData& data) {
-  std::vector<double> launches;
-  for (const Launch& launch : data.launches) {
-    if (launch.status == Launch::Status::kFailed) continue;
-    std::vector<double> medians;
-    for (const Burst& burst : launch.bursts) {
-      if (const auto median = burst.Median()) medians.push_back(static_cast<double>(*median));
-    }
-    if (const auto median = stats::Median(medians)) launches.push_back(*median);
-  }
-  return launches;
+// Returns whether too few launches have clean runs for a comparison.
+bool IsContended(const ExperimentData& data) {
+  const auto measured = std::ranges::count_if(data.launches, [](const Launch& launch) {
+    return launch.status != Launch::Status::kFailed &&
+           std::ranges::any_of(launch.bursts, [](const Burst& burst) { return !burst.recorded.empty(); });
+  });
+  return std::ssize(data.LaunchLatencies()) < std::min<std::ptrdiff_t>(measured, kMinCleanLaunches);
 }
 
 // Makes the unique names of the runs' devices. Several runs of one device get the name of their folder; runs
@@ -147,7 +145,10 @@ class SectionBuilder {
     if (!row.first) return;
     const ReportExperiment& first = *GetExperiment(row, *row.first);
     const ExperimentData& first_data = *GetData(row, *row.first);
-    const std::vector<double> first_medians = LaunchMediansOfAllRuns(first_data);
+    const std::vector<double> first_medians = first_data.LaunchLatencies();
+    const auto sustained_seconds = [&](std::size_t device) {
+      return GetRun(device).run.schedule.sustained_seconds;
+    };
     for (std::size_t device = *row.first + 1; device < row.cells.size(); ++device) {
       const ReportExperiment* experiment = GetExperiment(row, device);
       if (experiment == nullptr || !experiment->latency.p50) continue;
@@ -162,9 +163,13 @@ class SectionBuilder {
       // Times that include tracing cannot be compared between devices.
       const bool traced = first.latency_from_trace || experiment->latency_from_trace || data.trace_enabled ||
                           first_data.trace_enabled || data.tracer_always_on != first_data.tracer_always_on;
-      if (traced) continue;
+      if (traced || sustained_seconds(device) != sustained_seconds(*row.first)) continue;
+      if (IsContended(data) || IsContended(first_data)) {
+        time_comparison.verdict = stats::Verdict::kContended;
+        continue;
+      }
       time_comparison.estimate = stats::EstimateLaunchesWithDrift(
-          first_medians, LaunchMediansOfAllRuns(data), CompareOptions().confidence, CompareOptions().drift);
+          first_medians, data.LaunchLatencies(), CompareOptions().confidence, CompareOptions().drift);
       if (time_comparison.estimate) {
         time_comparison.verdict =
             stats::DecideVerdict(time_comparison.estimate->log_low, time_comparison.estimate->log_high,
@@ -180,13 +185,24 @@ class SectionBuilder {
       for (std::size_t device = 0; device < row.cells.size(); ++device) {
         const ExperimentData* data = GetData(row, device);
         if (data == nullptr) continue;
-        const std::string value = value_of(*data);
+        std::string value;
+        if constexpr (std::is_invocable_v<decltype(value_of), const RunData&>)
+          value = value_of(GetRun(device).run);
+        else
+          value = value_of(*data);
         values.insert(value);
         text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", value.empty() ? "none" : value,
                             section_.devices[device].name);
       }
       if (values.size() > 1) row.differences.push_back(fmt::format("{}: {}", name, text));
     };
+    add_difference("load (not compared)", [](const RunData& run) {
+      const double seconds = run.schedule.sustained_seconds;
+      return seconds > 0 ? fmt::format("{:.4g} s without a rest", seconds) : std::string("bursts");
+    });
+    add_difference("period", [](const ExperimentData& data) {
+      return data.period > 0 ? FormatExactDuration(data.period) : std::string("back to back");
+    });
     add_difference("features masked", [](const ExperimentData& data) { return data.isa; });
     add_difference("CPUs", [](const ExperimentData& data) { return data.cpus.empty() ? "any" : data.cpus; });
     add_difference("ExecuTorch", [](const ExperimentData& data) {

@@ -175,6 +175,33 @@ TEST(Devices, ReportsOtherDifferences) {
               ElementsAre("features masked: -sme2 on a, -avx2 on b"));
 }
 
+TEST(Devices, DoesNotCompareASustainedRunWithBursts) {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 3)};
+  runs[1].run.schedule.sustained_seconds = 600;
+  const DevicesReport report = AssembleDevices(std::move(runs));
+  const DeviceRow& row = report.models[0].experiments[1];
+  EXPECT_FALSE(row.cells[1].comparison_with_first.estimate.has_value());
+  EXPECT_EQ(row.cells[1].comparison_with_first.verdict, stats::Verdict::kInconclusive);
+  EXPECT_THAT(row.differences, ElementsAre("load (not compared): bursts on a, 600 s without a rest on b"));
+}
+
+TEST(Devices, AContendedRunHasNoRatio) {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 3)};
+  std::vector<Launch>& launches = runs[1].run.experiments[1].launches;
+  for (std::size_t i = 3; i < launches.size(); ++i) {
+    for (Burst& burst : launches[i].bursts) burst.recorded_wait.assign(burst.recorded.size(), 1'000'000);
+  }
+  const TimeComparison contended =
+      AssembleDevices(runs).models[0].experiments[1].cells[1].comparison_with_first;
+  EXPECT_EQ(contended.verdict, stats::Verdict::kContended);
+  EXPECT_FALSE(contended.estimate.has_value());
+  for (std::size_t i = 3; i < 6; ++i) {
+    for (Burst& burst : launches[i].bursts) burst.recorded_wait.clear();
+  }
+  EXPECT_EQ(AssembleDevices(runs).models[0].experiments[1].cells[1].comparison_with_first.verdict,
+            stats::Verdict::kSlower);
+}
+
 TEST(Devices, AcceptsIrregularRuns) {
   EXPECT_THAT(AssembleDevices({}).models, IsEmpty());
   std::vector<Report> runs;

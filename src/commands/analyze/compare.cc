@@ -143,6 +143,8 @@ RunData JoinRuns(const CompareRunsOptions& options) {
       baseline.label += ", method " + a.method;
       candidate.label += ", method " + b.method;
     }
+    baseline.sustained_seconds = a.schedule.sustained_seconds;
+    candidate.sustained_seconds = b.schedule.sustained_seconds;
     RemoveRounds(baseline);
     RemoveRounds(candidate);
     ComparePair pair;

@@ -296,9 +296,11 @@ struct ExperimentData {
   std::optional<protocol::IsaState> isa_state;  // absent for third-party runners
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
   Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
-  std::optional<protocol::TestStep> place;      // the step of a language model that was measured
-  std::string method;                           // empty: RunData::method
-  std::vector<std::string> backends;            // backends of the method's delegates
+  // ScheduleData::sustained_seconds of its run, where experiments of several runs are joined.
+  double sustained_seconds = 0;
+  std::optional<protocol::TestStep> place;  // the step of a language model that was measured
+  std::string method;                       // empty: RunData::method
+  std::vector<std::string> backends;        // backends of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;
   std::string inputs_from;
   std::string inputs_sha256;  // result of HashInputs; empty: not known

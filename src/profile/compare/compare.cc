@@ -99,13 +99,22 @@ std::vector<double> LaunchMedians(const Series& series) {
   return medians;
 }
 
+// Returns whether too few of a variant's launches have clean runs, if its launches are not paired.
+bool HasFewCleanLaunches(const Series& series) {
+  const auto measured = static_cast<std::ptrdiff_t>(series.runs_of_launches.size());
+  const auto clean = std::ranges::count_if(series.runs_of_launches,
+                                           [](const auto& launch) { return !launch.second.empty(); });
+  return clean < std::min<std::ptrdiff_t>(measured, kMinCleanLaunches);
+}
+
 // Returns whether other processes left too few clean runs: some runs were left out, and fewer than
-// kMinCleanLaunches of the launches that both variants have can be compared.
+// kMinCleanLaunches of the launches that both variants have, or of a variant's launches if they were not
+// interleaved, can be compared.
 bool IsContended(const Series& a, const Series& b, const std::optional<stats::RatioEstimate>& estimate) {
   if (a.clean.clean == a.clean.all && b.clean.clean == b.clean.all) return false;
   std::size_t measured = 0;
   for (const int launch : a.launches) measured += b.launches.contains(launch) ? 1U : 0U;
-  if (measured == 0) return !estimate;  // the launches were not interleaved
+  if (measured == 0) return !estimate || HasFewCleanLaunches(a) || HasFewCleanLaunches(b);
   const auto required = std::min<std::size_t>(measured, kMinCleanLaunches);
   return !estimate || static_cast<std::size_t>(estimate->launches) < required;
 }
@@ -136,7 +145,7 @@ class Comparer {
         options_(options),
         is_emulated_(baseline.emulated || candidate.emulated),
         is_refused_(baseline.trace_enabled || candidate.trace_enabled || baseline.has_mixed_runs ||
-                    candidate.has_mixed_runs) {
+                    candidate.has_mixed_runs || baseline.sustained_seconds != candidate.sustained_seconds) {
     if (baseline.profile == nullptr || candidate.profile == nullptr) return;
     a_.emplace(*baseline.profile);
     b_.emplace(*candidate.profile);
@@ -156,6 +165,16 @@ class Comparer {
         result_.warnings.push_back(fmt::format(
             "the runs of {} do different work, so that its times are not compared: trace them apart",
             variant->label));
+    }
+    if (baseline_.sustained_seconds != candidate_.sustained_seconds) {
+      const auto load_text = [](const ComparedVariant& variant) {
+        return variant.sustained_seconds > 0
+                   ? fmt::format("for {:.4g} s without a rest", variant.sustained_seconds)
+                   : std::string("in bursts");
+      };
+      result_.warnings.push_back(
+          fmt::format("{} ran {} and {} ran {}: the heat differs, so their times are not compared",
+                      baseline_.label, load_text(baseline_), candidate_.label, load_text(candidate_)));
     }
     CompareLatency();
     if (a_) CompareProfiles();

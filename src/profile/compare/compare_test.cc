@@ -466,6 +466,40 @@ TEST(Compare, UnpairedLaunchesIncludeDrift) {
   EXPECT_EQ(Compare(a, a).latency.verdict, stats::Verdict::kInconclusive);
 }
 
+// Two stored runs share no rounds, but too few clean launches decide as little as in one run.
+TEST(Compare, UnpairedLaunchesAreContended) {
+  const SimulatedVariant slow = Simulate(10'000, 1);
+  const SimulatedVariant fast = Simulate(4'000, 2);
+  const auto with_clean_launches = [](std::vector<UntracedBurst> bursts, int clean) {
+    for (UntracedBurst& burst : bursts) {
+      burst.round = -1;
+      burst.runs = static_cast<std::int64_t>(burst.latency.size());
+      if (burst.launch >= clean) burst.latency.clear();
+    }
+    return bursts;
+  };
+  const ComparedVariant a{"off", nullptr, with_clean_launches(slow.bursts, 99)};
+  const Comparison comparison = Compare(a, {"on", nullptr, with_clean_launches(fast.bursts, 3)});
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kContended);
+  EXPECT_FALSE(comparison.latency.estimate.has_value());
+  const Comparison enough = Compare(a, {"on", nullptr, with_clean_launches(fast.bursts, kMinCleanLaunches)});
+  EXPECT_EQ(enough.latency.verdict, stats::Verdict::kFaster);
+}
+
+TEST(Compare, ASustainedRunIsNotComparedWithBursts) {
+  const SimulatedVariant slow = Simulate(10'000, 1);
+  const SimulatedVariant fast = Simulate(4'000, 2);
+  ComparedVariant candidate{"on", &fast.profile, fast.bursts};
+  candidate.sustained_seconds = 600;
+  const Comparison comparison = Compare({"off", &slow.profile, slow.bursts}, candidate);
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kInconclusive);
+  EXPECT_FALSE(comparison.latency.estimate.has_value());
+  for (const OperatorMatch& match : comparison.operators) EXPECT_FALSE(match.time_comparison.estimate);
+  EXPECT_THAT(comparison.warnings,
+              testing::Contains("off ran in bursts and on ran for 600 s without a rest: the heat differs, so "
+                                "their times are not compared"));
+}
+
 TEST(Compare, AnEmulatedVariantGivesNoOtherVerdict) {
   const SimulatedVariant slow = Simulate(10'000, 1);
   const SimulatedVariant fast = Simulate(4'000, 2);

@@ -65,6 +65,7 @@ struct ComparedVariant {
   // of later releases.
   bool tracer_added = false;
   std::optional<double> clock_read_ns = {};  // duration of a read of the clock; absent: unknown
+  double sustained_seconds = 0;              // time that it ran without a rest; 0: in bursts
   double waited_share = 0;  // share of the bursts' time in which threads were runnable but had no processor
 };
 

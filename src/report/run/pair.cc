@@ -32,6 +32,7 @@ ComparedVariant MakeComparedVariant(const RunData& run, const ReportExperiment& 
     variant.clock_read_ns =
         std::max(variant.clock_read_ns.value_or(0), static_cast<double>(*launch.clocks->read_ns));
   }
+  variant.sustained_seconds = data.sustained_seconds;
   variant.waited_share = data.WaitedShare();
   variant.emulated = data.emulated;
   variant.trace_enabled = data.trace_enabled;

@@ -135,7 +135,7 @@ Section MakeLatencySection(const DevicesReport& report, const ModelSection& mode
       std::optional<TimeComparison> compared;
       if (row.first && device != *row.first && row.cells[device].comparison_with_first.candidate_ns) {
         compared = row.cells[device].comparison_with_first;
-        first_devices.insert(model.devices[*row.first].name);
+        if (compared->estimate) first_devices.insert(model.devices[*row.first].name);
       }
       table.AddRow(
           RowName(row), ColumnTitle(model.devices[device]), OptionalCell<Time>(experiment->latency.p50),
@@ -303,9 +303,10 @@ std::string UnpairedText(std::size_t distinct_devices) {
   const bool single_device = distinct_devices == 1;
   return fmt::format(
       "Speedups between {} are unpaired: each has its own {}. Their intervals (Welch's t over launches) "
-      "include variation between processes, but not changes of {} temperature or load in between.",
+      "include variation between processes and {:.2g}% of drift, but not larger changes of {} temperature or "
+      "load.",
       single_device ? "runs" : "devices", single_device ? "time and conditions" : "clock and conditions",
-      single_device ? "the device's" : "a device's");
+      100 * stats::kDriftBetweenMeasurements, single_device ? "the device's" : "a device's");
 }
 
 }  // namespace etprof::show
