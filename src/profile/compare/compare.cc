@@ -389,23 +389,24 @@ class Comparer {
 
   // Sets is_contended_ if too few traced runs are clean.
   void FindContention() {
+    if (is_refused_ || is_contended_) return;
     const auto make_series = [](const SteadyRuns& steady) {
       Series series = MakeTotalSeries(steady);
       for (const ProfiledRun& run : steady.profile.runs) {
         const bool is_steady = run.label.phase == Phase::kSteady;
         if (!is_steady && run.label.phase != Phase::kDisturbed) continue;
         if (run.label.round >= 0) series.launches.insert(run.label.launch);
+        series.runs_of_launches.try_emplace(run.label.launch);
         series.clean.clean += is_steady ? 1 : 0;
         ++series.clean.all;
       }
-      if (series.clean.clean == 0) series.bursts.clear();  // the bursts consist of disturbed runs
       return series;
     };
     const Series baseline_series = make_series(*a_), candidate_series = make_series(*b_);
-    const bool has_bursts = !baseline_series.bursts.empty() && !candidate_series.bursts.empty();
-    is_contended_ =
-        is_contended_ || IsContended(baseline_series, candidate_series,
-                                     has_bursts ? Estimate(baseline_series, candidate_series) : std::nullopt);
+    // Without clean runs, the series consist of disturbed runs.
+    const bool has_clean_runs = baseline_series.clean.clean > 0 && candidate_series.clean.clean > 0;
+    is_contended_ = IsContended(baseline_series, candidate_series,
+                                has_clean_runs ? Estimate(baseline_series, candidate_series) : std::nullopt);
   }
 
   // The sum of these operators' self times, run by run.

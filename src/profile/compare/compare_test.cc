@@ -486,15 +486,35 @@ TEST(Compare, UnpairedLaunchesAreContended) {
   EXPECT_EQ(enough.latency.verdict, stats::Verdict::kFaster);
 }
 
+// Operators of two stored runs are contended if too few launches have clean traced runs, not if one run was
+// disturbed.
+TEST(Compare, UnpairedOperatorsAreContendedWithFewCleanLaunches) {
+  for (const int disturbed : {0, 1, 4, 5, 10}) {
+    SimulatedVariant slow = Simulate(10'000, 1, disturbed), fast = Simulate(4'000, 2);
+    for (SimulatedVariant* variant : {&slow, &fast}) {
+      for (UntracedBurst& burst : variant->bursts) burst.round = -1;
+      for (ProfiledRun& run : variant->profile.runs) run.label.round = -1;
+    }
+    const Comparison comparison =
+        Compare({"off", &slow.profile, slow.bursts}, {"on", &fast.profile, fast.bursts});
+    const auto expected = disturbed <= 4 ? stats::Verdict::kFaster : stats::Verdict::kContended;
+    EXPECT_EQ(comparison.latency.verdict, expected) << disturbed;
+    EXPECT_EQ(FindRow(comparison.groups, "Convolution").time_comparison.verdict, expected) << disturbed;
+  }
+}
+
 TEST(Compare, ASustainedRunIsNotComparedWithBursts) {
-  const SimulatedVariant slow = Simulate(10'000, 1);
+  const SimulatedVariant slow = Simulate(10'000, 1, 1);
   const SimulatedVariant fast = Simulate(4'000, 2);
   ComparedVariant candidate{"on", &fast.profile, fast.bursts};
   candidate.sustained_seconds = 600;
   const Comparison comparison = Compare({"off", &slow.profile, slow.bursts}, candidate);
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kInconclusive);
   EXPECT_FALSE(comparison.latency.estimate.has_value());
-  for (const OperatorMatch& match : comparison.operators) EXPECT_FALSE(match.time_comparison.estimate);
+  for (const OperatorMatch& match : comparison.operators) {
+    EXPECT_FALSE(match.time_comparison.estimate);
+    EXPECT_EQ(match.time_comparison.verdict, stats::Verdict::kInconclusive) << "not contended";
+  }
   EXPECT_THAT(comparison.warnings,
               testing::Contains("off ran in bursts and on ran for 600 s without a rest: the heat differs, so "
                                 "their times are not compared"));
