@@ -94,6 +94,36 @@ def test_experiments_of_two_runs_are_compared_as_they_were_measured(tmp_path):
     assert "this is an experiment's folder" in " ".join(completed.stdout.split())
 
 
+def test_comparisons_name_other_conditions(runs, tmp_path):
+    model = program.DATA / "toy_cnn.pte"
+    options = {
+        "threads": ("--threads", 2, "--launches", 2, "--runs", 4),
+        "period": ("--period", "3ms", "--launches", 2, "--runs", 4),
+        "sustained": ("--sustained", "1s"),
+    }
+    for name, arguments in options.items():
+        arguments = (*arguments, "--no-peaks", "--output-root", tmp_path / name)
+        assert program.run("profile", model, *arguments).returncode == 0
+    expected = {
+        "threads": "the two differ in threads (baseline: 1; candidate: 2)",
+        "period": "the two differ in period (baseline: back to back; candidate: 3ms)",
+        "sustained": "as it is (A) ran in bursts and as it is (B) ran for 1 s without a rest: the heat differs, so their "
+        "times are not compared",
+    }
+    for name, warning in expected.items():
+        document = json.loads(program.run("compare", runs / "runs/a", tmp_path / name, "--json").stdout)
+        assert warning in document["warnings"]
+        (comparison,) = document["comparisons"]
+        if name == "sustained":
+            latency = comparison["latency"]
+            assert (latency["verdict"], latency["ratio"]) == ("inconclusive", None)
+    report = program.run("report", runs / "runs/a", tmp_path / "sustained", "--out", "-").stdout
+    assert "load (not compared): bursts on" in report
+    assert "Speedups between" not in report
+    document = json.loads(program.run("compare", runs / "runs/a", runs / "runs/a", "--json").stdout)
+    assert not any("differ in" in warning for warning in document["warnings"])
+
+
 def test_given_names_apply_to_two_variants_of_one_run(tmp_path):
     run = program.measure_two(tmp_path, ("one", "other"), launches=3, runs=4)
     completed = program.run("compare", run / "one", run / "other", "--name1", "before", "--name2", "after")

@@ -96,6 +96,22 @@ RunData OpenInput(const std::string& path) {
   return run;
 }
 
+// Differences of conditions that the labels of the two experiments do not show, unlike models and methods.
+std::vector<std::string> DescribeDifferences(const RunData& a, const RunData& b,
+                                             const std::vector<ExperimentMatch>& matches) {
+  std::vector<std::string> differences;
+  for (const auto& [baseline, candidate] : matches) {
+    for (const Mismatch& mismatch : FindMismatches(a, *baseline, b, *candidate)) {
+      if (mismatch.name == "model" || mismatch.name == "method") continue;
+      if (mismatch.baseline == kUnknownCondition || mismatch.candidate == kUnknownCondition) continue;
+      AppendUnique(fmt::format("the two differ in {} (baseline: {}; candidate: {})", mismatch.name,
+                               mismatch.baseline, mismatch.candidate),
+                   differences);
+    }
+  }
+  return differences;
+}
+
 RunData JoinRuns(const CompareRunsOptions& options) {
   RunData a = OpenInput(options.baseline);
   RunData b = OpenInput(options.candidate);
@@ -117,6 +133,8 @@ RunData JoinRuns(const CompareRunsOptions& options) {
                                                  ExperimentNames(a), options.candidate, ExperimentNames(b)))
         .Remedy("give the folders of two experiments, or of two runs with experiments of the same names");
   }
+  const std::vector<std::string> differences = DescribeDifferences(a, b, matches);
+  run.warnings.insert(run.warnings.begin(), differences.begin(), differences.end());
   for (const auto& [baseline_data, candidate_data] : matches) {
     ExperimentData baseline = *baseline_data;
     ExperimentData candidate = *candidate_data;

@@ -13,8 +13,6 @@
 namespace etprof {
 namespace {
 
-constexpr const char* kUnknown = "not known";
-
 std::string DeviceText(const RunData& run) {
   if (!run.device) return "";
   const DeviceProperties& device = *run.device;
@@ -83,7 +81,7 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
                                      const RunData& candidate_run, const ExperimentData& candidate) {
   std::vector<Mismatch> found;
   const auto add_mismatch = [&](const char* name, const std::string& a, const std::string& b) {
-    found.push_back({name, a.empty() ? kUnknown : a, b.empty() ? kUnknown : b});
+    found.push_back({name, a.empty() ? kUnknownCondition : a, b.empty() ? kUnknownCondition : b});
   };
   // If the value is missing in both runs, it is not known to be equal.
   const auto add_unless_known_equal = [&](const char* name, const std::string& a, const std::string& b) {
@@ -109,15 +107,19 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
     add_unless_known_equal("runner", baseline.executorch_version, candidate.executorch_version);
   }
   add_unless_equal("isa", baseline.isa, candidate.isa, "all features");
-  if (baseline.threads != candidate.threads)
-    add_mismatch("threads", fmt::format("{}", baseline.threads), fmt::format("{}", candidate.threads));
-  if (baseline.period != candidate.period)
-    add_mismatch("period", FormatExactDuration(baseline.period), FormatExactDuration(candidate.period));
+  const auto threads_text = [](const ExperimentData& data) {
+    return data.threads > 0 ? fmt::format("{}", data.threads) : "";
+  };
+  add_unless_equal("threads", threads_text(baseline), threads_text(candidate), kUnknownCondition);
+  const auto period_text = [](const ExperimentData& data) {
+    return data.period > 0 ? FormatExactDuration(data.period) : "";
+  };
+  add_unless_equal("period", period_text(baseline), period_text(candidate), "back to back");
   add_unless_equal("cpus", baseline.cpus, candidate.cpus, "any");
   add_unless_equal("governor", GovernorText(baseline_run.device), GovernorText(candidate_run.device),
-                   kUnknown);
+                   kUnknownCondition);
   add_unless_equal("power", baseline_run.device ? baseline_run.device->power_mode : "",
-                   candidate_run.device ? candidate_run.device->power_mode : "", kUnknown);
+                   candidate_run.device ? candidate_run.device->power_mode : "", kUnknownCondition);
   return found;
 }
 

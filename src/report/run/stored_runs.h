@@ -12,8 +12,9 @@ namespace etprof {
 // A condition that differs between two stored measurements, or that is not known for one of them.
 struct Mismatch {
   std::string name;                 // one of MismatchNames()
-  std::string baseline, candidate;  // texts to print; may be "not known"
+  std::string baseline, candidate;  // texts to print; may be kUnknownCondition
 };
+inline constexpr const char* kUnknownCondition = "not known";
 // All possible names of a Mismatch, in order.
 const std::vector<std::string>& MismatchNames();
 
