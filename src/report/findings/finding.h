@@ -208,7 +208,8 @@ struct OperatorShift {
 using ConfinedOperators = std::vector<OperatorShift>;
 
 // Causes of latency that varied during the measurement, over the medians of bursts, or over runs if there are
-// no bursts. A step is not also reported as a trend and as two levels.
+// no bursts. A step is not also reported as a trend and as two levels. `may_be_processes`: the launches, of
+// which each is at its own level, may show it by chance (memory layout), and no clock explains it.
 struct LatencyStep {
   static constexpr std::string_view kKind = "noise";
   bool uses_bursts = true;
@@ -216,6 +217,7 @@ struct LatencyStep {
   double before_ns = 0, after_ns = 0;
   ConditionChanges conditions = {};
   ConfinedOperators operators = {};
+  bool may_be_processes = false;
 };
 struct LatencyTrend {
   static constexpr std::string_view kKind = "noise";
@@ -224,12 +226,14 @@ struct LatencyTrend {
   double change = 0;      // relative
   ConditionChanges conditions = {};
   ConfinedOperators operators = {};
+  bool may_be_processes = false;
 };
 struct LatencyLevels {
   static constexpr std::string_view kKind = "noise";
   bool uses_bursts = true;
   double low_ns = 0, high_ns = 0, share_high = 0;
   ConditionChanges conditions = {};
+  bool may_be_processes = false;
 };
 
 // Too few runs had a processor whenever they were runnable: Comparison::baseline_clean, candidate_clean.

@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
+#include "core/views.h"
 #include "report/report.h"
 #include "report/run/run_classes.h"
+#include "stats/distribution.h"
+#include "stats/ratio/launches.h"
 #include "stats/stability.h"
 
 namespace etprof {
@@ -22,6 +26,7 @@ struct Series {
   // The burst and the round of each value; the round is null if not known. Empty for a trace without a
   // manifest.
   std::vector<std::pair<const Burst*, const RoundConditions*>> bursts;
+  std::vector<std::size_t> launch_starts;  // the first value of each launch; empty if `uses_bursts` is false
 
   void Push(Nanoseconds time, std::size_t index) {
     ns.push_back(static_cast<double>(time));
@@ -37,6 +42,8 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
     for (const Burst& burst : launch.bursts) {
       if (burst.Median()) series.bursts.emplace_back(&burst, FindConditions(run, launch.index, burst));
     }
+    if (std::ssize(series.bursts) > earlier_bursts)
+      series.launch_starts.push_back(static_cast<std::size_t>(earlier_bursts));
     std::ranges::stable_sort(series.bursts.begin() + earlier_bursts, series.bursts.end(), {},
                              [](const auto& burst) { return burst.first->start; });
   }
@@ -57,6 +64,54 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
       series.Push(experiment.profile->runs[steady].total, steady);
   }
   return series;
+}
+
+bool HaveClocksChanged(const finding::ConditionChanges& changes) {
+  using Condition = ConditionChange::Condition;
+  return std::ranges::any_of(changes, [](const ConditionChange& change) {
+    return change.condition == Condition::kClock || change.condition == Condition::kClockCap ||
+           change.condition == Condition::kCappedRounds;
+  });
+}
+
+// The values of each launch.
+std::vector<std::span<const double>> SplitLaunches(const Series& series) {
+  std::vector<std::span<const double>> launches;
+  for (std::size_t i = 0; i < series.launch_starts.size(); ++i) {
+    const std::size_t end =
+        i + 1 < series.launch_starts.size() ? series.launch_starts[i + 1] : series.ns.size();
+    launches.push_back(std::span(series.ns).subspan(series.launch_starts[i], end - series.launch_starts[i]));
+  }
+  return launches;
+}
+
+// Returns whether the step is where a launch begins, and launches in a random order would have such a step
+// with a probability of more than kTrendLevel.
+bool MayBeStepOfProcesses(const Series& series, std::size_t index) {
+  double orders = 1;  // the number of ways to choose the launches before the step
+  for (std::size_t before = 1; before < series.launch_starts.size(); ++before) {
+    orders *= static_cast<double>(series.launch_starts.size() - before + 1) / static_cast<double>(before);
+    const std::size_t start = series.launch_starts[before];
+    if (std::max(start, index) - std::min(start, index) <= 1) return orders * kTrendLevel < 1;
+  }
+  return false;
+}
+
+// Returns whether the launches as a whole, whose order is random, show no trend.
+bool MayBeTrendOfProcesses(const Series& series) {
+  const std::vector<double> medians =
+      MapEach(SplitLaunches(series), [](std::span<const double> launch) { return *stats::Median(launch); });
+  return medians.size() >= stats::kMinLaunches && !(stats::KendallP(medians) < kTrendLevel);
+}
+
+// Returns whether (almost) no launch has values of both levels.
+bool AreLevelsOfProcesses(const Series& series, double middle) {
+  std::ptrdiff_t misplaced = 0;
+  for (const std::span<const double> launch : SplitLaunches(series)) {
+    const auto high = std::ranges::count_if(launch, [&](double ns) { return ns > middle; });
+    misplaced += std::min(high, std::ssize(launch) - high);
+  }
+  return series.launch_starts.size() >= stats::kMinLaunches && 20 * misplaced <= std::ssize(series.ns);
 }
 
 // Finds conditions whose means over two sets of bursts differ. `is_second(i)`: whether burst i is in the
@@ -116,10 +171,12 @@ Finding MakeStepFinding(const Series& series, const ReportExperiment& experiment
   const auto is_after_step = [&](std::size_t i) { return i >= step.index; };
   const double share =
       static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
-  return {finding::LatencyStep{series.uses_bursts, series.number[step.index], series.number.back(),
-                               step.before, step.after, FindConditionChanges(series, is_after_step),
-                               FindOperatorsConfinedTo(experiment, 1 - share)},
-          std::fabs(step.after - step.before) * (step.after > step.before ? share : 1 - share)};
+  const auto conditions = FindConditionChanges(series, is_after_step);
+  return {
+      finding::LatencyStep{series.uses_bursts, series.number[step.index], series.number.back(), step.before,
+                           step.after, conditions, FindOperatorsConfinedTo(experiment, 1 - share),
+                           !HaveClocksChanged(conditions) && MayBeStepOfProcesses(series, step.index)},
+      std::fabs(step.after - step.before) * (step.after > step.before ? share : 1 - share)};
 }
 
 std::vector<Finding> FindTrendAndLevels(const Series& series, const ReportExperiment& experiment) {
@@ -128,16 +185,20 @@ std::vector<Finding> FindTrendAndLevels(const Series& series, const ReportExperi
   if (const auto trend = stats::FindTrend(series.ns);
       trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kMinTrend) {
     const auto is_in_second_half = [&](std::size_t i) { return 2 * i >= series.ns.size(); };
+    const auto conditions = FindConditionChanges(series, is_in_second_half);
     found.push_back({finding::LatencyTrend{series.uses_bursts, series.ns.size(), trend->relative_change,
-                                           FindConditionChanges(series, is_in_second_half),
-                                           FindOperatorsConfinedTo(experiment, 0.5)},
+                                           conditions, FindOperatorsConfinedTo(experiment, 0.5),
+                                           !HaveClocksChanged(conditions) && MayBeTrendOfProcesses(series)},
                      std::fabs(trend->relative_change) * *stats::Median(series.ns)});
   }
   if (const auto levels = stats::FindTwoLevels(series.ns)) {
-    const auto slow = [&](std::size_t i) { return series.ns[i] > (levels->low + levels->high) / 2; };
-    found.push_back({finding::LatencyLevels{series.uses_bursts, levels->low, levels->high, levels->share_high,
-                                            FindConditionChanges(series, slow)},
-                     (levels->high - levels->low) * levels->share_high});
+    const double middle = (levels->low + levels->high) / 2;
+    const auto slow = [&](std::size_t i) { return series.ns[i] > middle; };
+    const auto conditions = FindConditionChanges(series, slow);
+    found.push_back(
+        {finding::LatencyLevels{series.uses_bursts, levels->low, levels->high, levels->share_high, conditions,
+                                !HaveClocksChanged(conditions) && AreLevelsOfProcesses(series, middle)},
+         (levels->high - levels->low) * levels->share_high});
   }
   return found;
 }

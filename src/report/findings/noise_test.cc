@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
 
 #include "format/etdump/testing.h"
 #include "report/example_run.h"
@@ -31,6 +34,73 @@ TEST(Noise, OrdersLaunchesByIndexNotByClock) {
   ASSERT_NE(found, report.findings.end());
   const auto& step = std::get<finding::LatencyStep>(found->details);
   EXPECT_LT(step.before_ns, step.after_ns);
+}
+
+// Latency of launches with 7 rounds, with 1% of noise between bursts. `launch_factor` and `burst_factor`
+// multiply the times of a launch, and of a burst by its number.
+Report MakeReportOfLaunches(int launches, unsigned seed,
+                            const std::function<double(std::mt19937&)>& launch_factor,
+                            const std::function<double(int)>& burst_factor) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> noise(0, 0.01);
+  RunData run;
+  run.experiments = {example::MakeExperiment("on", 2'000'000)};
+  ExperimentData& data = run.experiments[0];
+  data.launches.resize(static_cast<std::size_t>(launches));
+  int number = 0;
+  for (Launch& launch : data.launches) {
+    const double factor = launch_factor(generator);
+    launch.bursts.resize(7);
+    for (int round = 0; round < 7; ++round) {
+      Burst& burst = launch.bursts[static_cast<std::size_t>(round)];
+      burst.round = round;
+      burst.recorded.assign(
+          3, static_cast<Nanoseconds>(2e6 * factor * burst_factor(number++) * std::exp(noise(generator))));
+    }
+  }
+  return Assemble(std::move(run), std::vector<std::optional<Profile>>(1));
+}
+
+// The number of findings that blame the machine for a change of the latency.
+std::ptrdiff_t CountMachineFindings(const Report& report) {
+  return std::ranges::count_if(report.findings, [](const Finding& finding) {
+    return std::visit(
+        [](const auto& details) {
+          if constexpr (requires { details.may_be_processes; }) return !details.may_be_processes;
+          return false;
+        },
+        finding.details);
+  });
+}
+
+// The memory layout makes every process an effect of its own. In few launches it looks like a step or a
+// drift.
+TEST(Noise, DoesNotBlameTheMachineForEffectsOfProcesses) {
+  const auto process_effect = [](std::mt19937& generator) {
+    return std::exp(std::normal_distribution<double>(0, 0.03)(generator));
+  };
+  std::ptrdiff_t blamed = 0, found = 0;
+  for (const int launches : {2, 3, 5, 10}) {
+    for (unsigned seed = 1; seed <= 50; ++seed) {
+      const Report report = MakeReportOfLaunches(launches, seed, process_effect, [](int) { return 1.0; });
+      blamed += CountMachineFindings(report);
+      found += std::ranges::count(report.findings, finding::LatencyStep::kKind, &Finding::kind);
+    }
+  }
+  EXPECT_GE(found, 20);
+  EXPECT_LE(blamed, 4);  // of 200
+}
+
+TEST(Noise, BlamesTheMachineForStepsWithinALaunch) {
+  const auto same_process = [](std::mt19937&) { return 1.0; };
+  for (const int launches : {3, 5, 10}) {
+    const int middle = launches / 2 * 7 + 3;
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+      const Report report = MakeReportOfLaunches(launches, seed, same_process,
+                                                 [&](int number) { return number < middle ? 1.0 : 1.2; });
+      EXPECT_EQ(CountMachineFindings(report), 1) << launches << ", seed " << seed;
+    }
+  }
 }
 
 // Decode steps of an LLM, in which attention grows with the position, and linear layers by `linear_growth` ns

@@ -391,8 +391,11 @@ class FindingFormatter {
       "A slower machine would slow all operators by similar factors. Likely cause: work that differs between "
       "runs, such as inputs of other sizes.";
   // Causes that the trace contradicts are not named: a slower machine slows all operators by similar factors.
-  Text ChangeCauseText(const finding::ConfinedOperators& operators, bool slower) const {
+  Text ChangeCauseText(const finding::ConfinedOperators& operators, bool slower,
+                       bool may_be_processes) const {
     if (operators.empty() && !experiment_.run_classes.empty()) return kOtherWork;
+    if (operators.empty() && may_be_processes)
+      return "Processes can differ as much, for example by their memory layout. Measure more launches.";
     if (operators.empty()) {
       return slower ? "Likely cause: thermal throttling or another process."
                     : "Likely cause: a rising clock, or another process that ended.";
@@ -421,7 +424,7 @@ class FindingFormatter {
         FormatText("Latency {} by {} at {} {} of {} ({}, previously {}). {}",
                    change > 0 ? "increased" : "decreased", Share{std::fabs(change)},
                    SampleUnit(step.uses_bursts), Count{step.from}, Count{step.last}, Time{step.after_ns},
-                   Time{step.before_ns}, ChangeCauseText(step.operators, change > 0)),
+                   Time{step.before_ns}, ChangeCauseText(step.operators, change > 0, step.may_be_processes)),
         ChangeEvidence(step.operators, step.conditions),
         "the cut in time that leaves the least variance, reported if Ashman's D is 4 or more and the change "
         "is 3% or more; at stake: (high - low) x share of high"};
@@ -430,20 +433,22 @@ class FindingFormatter {
   FindingTexts operator()(const finding::LatencyTrend& trend) const {
     return {FormatText("Latency drifted {} by {} during the measurement ({} {}s). {}",
                        trend.change > 0 ? "up" : "down", Share{std::fabs(trend.change)}, Count{trend.count},
-                       SampleUnit(trend.uses_bursts), ChangeCauseText(trend.operators, trend.change > 0)),
+                       SampleUnit(trend.uses_bursts),
+                       ChangeCauseText(trend.operators, trend.change > 0, trend.may_be_processes)),
             ChangeEvidence(trend.operators, trend.conditions),
             "Theil's slope over 20 stretches in the order of time, reported if Kendall's p < 0.01 and the "
             "change is 3% or more"};
   }
 
   FindingTexts operator()(const finding::LatencyLevels& levels) const {
-    return {
-        FormatText("Latency is bimodal: {} in {} of the {}s, {} in the others. {}", Time{levels.low_ns},
-                   Share{1 - levels.share_high}, SampleUnit(levels.uses_bursts), Time{levels.high_ns},
-                   experiment_.run_classes.empty() ? "Likely cause: two clock frequencies or a shared CPU."
-                                                   : kOtherWork),
-        EvidenceLines(levels.conditions),
-        "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
+    return {FormatText("Latency is bimodal: {} in {} of the {}s, {} in the others. {}", Time{levels.low_ns},
+                       Share{1 - levels.share_high}, SampleUnit(levels.uses_bursts), Time{levels.high_ns},
+                       !experiment_.run_classes.empty() ? kOtherWork
+                       : levels.may_be_processes ? "Each process stays at one level. Likely cause: their "
+                                                   "memory layout, or the cores that they ran on."
+                                                 : "Likely cause: two clock frequencies or a shared CPU."),
+            EvidenceLines(levels.conditions),
+            "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
   }
 
   FindingTexts operator()(const finding::Contended& contended) const {

@@ -503,6 +503,18 @@ Report MakeReportWithConditions() {
   return MakeReportWithBursts(MakeRisingFactors(), conditions);
 }
 
+// Marks changes of the latency as such that processes may show by chance.
+Report OfProcesses(Report report) {
+  for (Finding& finding : report.findings) {
+    std::visit(
+        [](auto& details) {
+          if constexpr (requires { details.may_be_processes; }) details.may_be_processes = true;
+        },
+        finding.details);
+  }
+  return report;
+}
+
 // The same report of runs that do different work.
 Report OfOtherWork(Report report) {
   report.experiments[0].run_classes.resize(2);
@@ -814,6 +826,10 @@ TEST(Findings, TextsNameNumbersCausesAndRemedies) {
   add("latency trend, with conditions", PrintFinding<LatencyTrend>(MakeReportWithConditions()));
   add("latency levels", PrintFinding<LatencyLevels>(MakeReportWithBursts({1, 1, 1.4})));
   add("latency step", PrintFinding<LatencyStep>(MakeReportWithBursts(MakeThrottledFactors())));
+  add("latency step between processes",
+      PrintFinding<LatencyStep>(OfProcesses(MakeReportWithBursts(MakeThrottledFactors()))));
+  add("latency levels of processes",
+      PrintFinding<LatencyLevels>(OfProcesses(MakeReportWithBursts({1, 1, 1.4}))));
   add("latency step down", PrintFinding<LatencyStep>(MakeReportWithBursts(MakeSpedUpFactors())));
   add("latency step in the runs of a process", PrintFinding<LatencyStep>(MakeReportOfOneProcess()));
   add("contention", PrintFinding<Contended>(MakeContendedReport(10)));
