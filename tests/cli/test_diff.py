@@ -29,6 +29,16 @@ def test_a_program_and_itself_have_no_difference(tmp_path: Path):
     assert "No difference" in page.read_text(encoding="utf-8")
 
 
+def test_weights_of_identical_files_are_known_to_be_equal(tmp_path: Path):
+    portable = program.ROOT / "tests/fuzz/corpus/program/portable.pte"  # its weights have no name in the file
+    other = tmp_path / "other.pte"
+    other.write_bytes(portable.read_bytes() + b"\0")
+    for candidate, is_unknown in ((portable, False), (other, True)):
+        completed = program.run("diff", portable, candidate)
+        assert completed.returncode == 0, completed.stderr
+        assert ("it is not known whether the weights" in completed.stdout) == is_unknown, completed.stdout
+
+
 def test_bytes_that_nothing_compares_are_a_difference_all_the_same(tmp_path: Path):
     # The last bytes of the file are weights. Their name in the file remains that of the old weights.
     other = tmp_path / "other.pte"

@@ -176,7 +176,7 @@ Document MakeDiffDocument(const ProgramDiff& diff, const std::string& baseline, 
           {fmt::format("{}: {} the same, in a module with another name or number", method.name,
                        CountedText(method.renamed, "operator is", "operators are"))});
     }
-    if (method.unknown_weights > 0) {
+    if (method.unknown_weights > 0 && !diff.same_bytes) {
       document.notes.push_back(
           {fmt::format("{}: it is not known whether the weights of {} are equal. The files identify only the "
                        "contents of XNNPACK's weights",
