@@ -259,6 +259,14 @@ def test_the_trace_of_a_run_directory_lies_in_it(run_directory):
     assert program.run("validate", run).returncode == 0
 
 
+def test_a_run_directory_takes_no_other_program(run_directory, tmp_path):
+    run, _, _ = run_directory
+    completed = program.run("trace", run, "--model", program.DATA / "toy_cnn.pte", "-o", tmp_path / "out.pftrace")
+    assert completed.returncode == 2
+    assert "`--model` is not used: a results directory names its own programs" in program.one_error(completed.stderr)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_trace_of_an_etdump_replaces_no_other_json(tmp_path):
     etdump, config = tmp_path / "toy.etdump", tmp_path / "toy.json"
     etdump.write_bytes(TOY.read_bytes())

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "commands/analyze/analyze.h"
@@ -60,6 +61,11 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
   written.file =
       options.output.empty() ? DefaultOutput(first, is_folder, written.chrome) : fs::path(options.output);
   if (!options.model.empty()) {
+    if (is_folder && std::ranges::any_of(run.experiments,
+                                         [](const ExperimentData& data) { return !data.model.empty(); })) {
+      throw Error(ExitCode::kUsage, "`--model` is not used: a results directory names its own programs")
+          .Remedy("leave it out");
+    }
     run.model = fs::absolute(options.model);
     for (ExperimentData& data : run.experiments) data.model = run.model;
   }
