@@ -85,6 +85,16 @@ def test_only_one_result_goes_to_the_standard_output(other):
     assert program.run("analyze", program.DATA / "toy_cnn.t1.etdump", "--html", "-", "--quiet").returncode == 0
 
 
+@pytest.mark.parametrize("shown", [["--json"], ["--csv", "operators"], ["--by", "kernel"]])
+def test_nothing_is_shown_with_quiet(shown):
+    for command, file in (("analyze", ETDUMP), ("kernels", program.DATA / "toy_cnn.t1.log")):
+        if command == "kernels" and shown[0] == "--by":
+            continue
+        arguments = ["--csv=operators"] if command == "analyze" and shown[0] == "--csv" else shown
+        message = run_refused(command, file, "--quiet", *arguments)
+        assert "`--quiet`" in message and f"`{shown[0]}`" in message and "do not go together" in message
+
+
 def test_a_table_of_another_command_is_refused_before_a_measurement():
     assert "is not a table that every run has" in run_refused("profile", program.DATA / "toy_cnn.pte", "--csv=ladder")
 
