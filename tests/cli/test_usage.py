@@ -287,6 +287,14 @@ def test_a_graph_for_model_explorer_has_the_name_that_it_opens(tmp_path):
     assert completed.stderr.splitlines()[1] == f"hint: Give `--model-explorer {tmp_path}/graph.json`."
 
 
+def test_the_command_that_opens_a_graph_can_be_pasted(tmp_path):
+    graph = tmp_path / "a graph.json"
+    completed = program.run("inspect", program.DATA / "toy_cnn.pte", "--model-explorer", graph)
+    assert completed.returncode == 0, completed.stderr
+    (command,) = re.findall("^Open it with: (.*)", completed.stderr, re.MULTILINE)
+    assert shlex.split(command) == ["model-explorer", str(graph)]
+
+
 def test_a_report_of_several_runs_shows_all_that_its_screen_leaves_out():
     runs = [program.DATA / "toy_cnn.t1.etdump", program.DATA / "toy_cnn.avx.t1.etdump"]
     shown = program.run("report", *runs, "--all", width=60)

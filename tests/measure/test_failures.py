@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -121,14 +123,20 @@ def test_all_experiments_fail(bench):
 
 
 def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(bench):
+    bench.out = bench.folder / "a run"  # the command that shows it can be pasted into a shell
     with held_worker(bench) as hold:
         config = bench.write([bench.experiment("a", env=hold), bench.experiment("b")], launches=6)
+        config = config.rename(bench.folder / "a config.json")
         process = bench.start("run", config)
         wait_until(lambda: (bench.out / "manifest.json").exists() and len(read_launches(bench, "a")) >= 2)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=240)
     assert process.returncode == INTERRUPTED
     assert "\nInterrupted. Partial results are in " in f"\n{err}"
+    commands = [shlex.split(command) for command in re.findall("^  (?:View|Resume): +(.*)", err, re.MULTILINE)]
+    view, resume = ([pathlib.Path(word).name for word in command] for command in commands)
+    assert view == ["etprof", "analyze", "a run"]
+    assert resume == ["etprof", "run", "a config.json", "--resume"]
     assert bench.manifest()["status"] == "interrupted"
     assert not any(alive(pid) for pid in workers(bench))
     before = read_launches(bench, "a")

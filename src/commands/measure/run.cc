@@ -3,6 +3,7 @@
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal_progress.h"
 #include "core/error.h"
+#include "device/device.h"
 
 namespace etprof {
 namespace {
@@ -14,8 +15,8 @@ struct RunArguments {
 };
 
 std::string ResumeCommand(const RunOptions& options) {
-  std::string command = "etprof run " + options.config;
-  for (const std::string& device : options.devices) command += " --device " + device;
+  std::string command = "etprof run " + ShellQuoted(options.config);
+  for (const std::string& device : options.devices) command += " --device " + ShellQuoted(device);
   return command + " --resume";
 }
 

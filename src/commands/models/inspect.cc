@@ -16,6 +16,7 @@
 #include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/text/text.h"
+#include "device/device.h"
 #include "format/program/read/data_file.h"
 #include "format/program/read/program_reader.h"
 #include "format/program/source/export_notes.h"
@@ -212,8 +213,9 @@ void ExportGraph(const ModelExplorerOptions& options) {
     files.push_back(file.string());
   }
   files.erase(files.begin());
-  PrintMessage("Open it with: model-explorer {}{}\n", options.output.string(),
-               files.empty() ? "" : fmt::format(" --node_data_paths {}", fmt::join(files, ",")));
+  PrintMessage(
+      "Open it with: model-explorer {}{}\n", ShellQuoted(options.output.string()),
+      files.empty() ? "" : " --node_data_paths " + ShellQuoted(fmt::format("{}", fmt::join(files, ","))));
 }
 
 int RunInspect(const InspectArguments& arguments) {

@@ -14,6 +14,7 @@
 #include "core/text/text.h"
 #include "core/units.h"
 #include "core/views.h"
+#include "device/device.h"
 #include "measure/store/run_files.h"
 #include "report/devices.h"
 #include "show/formats.h"
@@ -107,7 +108,7 @@ int ReportPartialResults(const std::vector<std::string>& folders, const char* vi
                          const std::string& resume_command) {
   PrintMessage("Interrupted. Partial results are in {}.\n  View:    etprof {} {}\n",
                fmt::format("{}", fmt::join(folders, ", ")), view_command,
-               fmt::format("{}", fmt::join(folders, " ")));
+               fmt::format("{}", fmt::join(MapEach(folders, ShellQuoted), " ")));
   if (!resume_command.empty()) PrintMessage("  Resume:  {}\n", resume_command);
   return static_cast<int>(ExitCode::kInterrupted);
 }
