@@ -240,6 +240,13 @@ TEST(DocumentCsv, UnknownIntervalHasItsColumns) {
   EXPECT_EQ(RenderCsv(document, "values"), "section,name,speedup,speedup_verdict\none,a,,contended\n");
 }
 
+TEST(DocumentCsv, ColumnThatSectionsAreNamedAfterKeepsItsName) {
+  show::Document document = MakeAllPartsDocument();
+  document.section_kind = "name";
+  EXPECT_EQ(RenderCsv(document, "few"), "section,name\none,first\none,second\none,third\n");
+  EXPECT_THAT(RenderCsv(document, "points"), testing::StartsWith("name,point,"));
+}
+
 TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   const show::Document document = MakeAllPartsDocument();
   EXPECT_THAT(TableIds(document),

@@ -105,7 +105,10 @@ void RenderDocumentCsv(const show::Document& document, const std::string& id, st
   const bool has_titles = std::ranges::any_of(
       show::AllSections(document), [](const show::Section* section) { return !section->title.empty(); });
   std::string section_kind = document.section_kind;
-  if (section_kind.empty() && has_titles) section_kind = "section";
+  // A table that has a column of that kind itself keeps the name for it.
+  if ((section_kind.empty() && has_titles) ||
+      std::ranges::find(columns, section_kind, &show::Table::Column::id) != columns.end())
+    section_kind = "section";
   std::vector<std::string> titles;
   if (!section_kind.empty()) titles.push_back(section_kind);
   for (std::size_t i = 0; i < columns.size(); ++i) {
