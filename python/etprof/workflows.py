@@ -230,9 +230,11 @@ def recover(path: Path_) -> Result:
 
 
 def _do(name: str, progress: Progress | None, options: dict[str, Any], **parameters: Any) -> Result:
-    known = json.loads(_native.options(name))
+    known = [option for option in json.loads(_native.options(name)) if option not in parameters]
     for option in options:
-        if option not in known or option in parameters:
+        if option == "vs" and "vs" in parameters:
+            raise TypeError(f"{name}() takes variants by position: {name}(model, 'threads=2', 'isa=-avx2')")
+        if option not in known:
             raise TypeError(f"{name}() got an unexpected keyword argument {option!r}; it takes {', '.join(known)}")
     if name in ("suite", "quick_test", "doctor"):  # these start Python for exports, or check whether exports work
         os.environ.setdefault("ETPROF_PYTHON", sys.executable)

@@ -214,6 +214,8 @@ def test_other_threads_go_on_and_may_measure(tmp_path):
     ("call", "error", "match"),
     [
         (lambda: etprof.profile(TOY, max_secnds=1), TypeError, "unexpected keyword argument 'max_secnds'"),
+        (lambda: etprof.profile(TOY, max_secnds=1), TypeError, "it takes max_seconds, "),
+        (lambda: etprof.profile(TOY, vs="threads=2"), TypeError, r"^profile\(\) takes variants by position: "),
         (lambda: etprof.profile(TOY, launches=1), ValueError, "launches"),
         (lambda: etprof.profile(TOY, launches="many"), ValueError, "launches"),
         (lambda: etprof.profile(TOY, "speed=2"), ValueError, "speed"),
