@@ -23,7 +23,9 @@ std::string WidthsText(const Report& report) {
     if (pair.half_width) pairs.push_back(&pair);
   }
   if (pairs.empty()) return "";
-  const auto width = [](const ReportComparison* pair) { return "±" + RelativeText(*pair->half_width); };
+  const auto width = [](const ReportComparison* pair) {
+    return *pair->half_width > 1 ? "over ±100%" : "±" + RelativeText(*pair->half_width);
+  };
   if (report.comparisons.size() == 1) return width(pairs.front());
   // A pair is named by its candidate, or by both variants if the candidate is in several pairs.
   const auto name = [&](const ReportComparison* pair) {

@@ -217,6 +217,8 @@ TEST(MakeReportDocument, NotesReportThePrecisionAndTheRuns) {
   report.comparisons[1].comparison.candidate_label = "avx2 on";
   report.comparisons.resize(6, report.comparisons.front());
   add("precision of many pairs", report, "precision");
+  report.comparisons[1].half_width = 269.07;
+  add("precision of many pairs, one of two launches far apart", report, "precision");
   report.noise_floor = 0.012;
   add("precision with a noise floor", report, "precision");
   add("runs of a single trace", example::MakeBareEtdumpReport(), "runs");
