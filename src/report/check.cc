@@ -579,7 +579,7 @@ void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check) {
   for (CheckPair& pair : pairs) {
     check.decision = CombineDecisions(check.decision, pair.decision);
     check.notes.push_back(fmt::format(
-        "{}: model, runner, and settings of both sides are the same, so nothing was measured", pair.name));
+        "{}: model, runner, and settings of both variants are the same, so nothing was measured", pair.name));
     check.pairs.push_back(std::move(pair));
   }
   MakeNamesUnique(check.pairs);
