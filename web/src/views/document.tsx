@@ -3,7 +3,7 @@ import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { type Cell, type Document, type FactList, csvFields, sectionKind, type List, sectionName, type Part, type Row, type Mark, type Section, type Series, sideBySide, makeSlugs, sortValue, type Table, tableNames, tablesOf, columnTitle, splitTail } from "../document";
-import { bytes, digits, escapeHtml, share, time } from "../format";
+import { axisTimesUpTo, bytes, digits, escapeHtml, share } from "../format";
 import type { Report } from "../report";
 import { href } from "../route";
 import { type Column, DataTable } from "../table";
@@ -127,9 +127,13 @@ function FactsPart({ facts }: { facts: FactList["facts"] }) {
   );
 }
 
-// Returns a formatter for the marks of an axis whose values have the unit and kind of `sample`.
-function axisFormatter(sample: Cell | undefined): (value: number) => string {
-  if (sample?.unit === "ns") return (value) => time(value / 1e6);
+// Returns a formatter for the marks of an axis of these values, which have one unit and kind.
+export function axisFormatter(cells: Cell[]): (value: number) => string {
+  const sample = cells.find((cell) => cell.value !== undefined);
+  if (sample?.unit === "ns") {
+    const text = axisTimesUpTo(Math.max(...cells.map((cell) => cell.value ?? 0)) / 1e6);
+    return (value) => text(value / 1e6);
+  }
   if (sample?.unit === "bytes") return bytes;
   if (sample?.kind === "share") return share;
   return (value) => `${digits(value)}${sample?.unit ? ` ${sample.unit}` : ""}`;
@@ -155,8 +159,8 @@ function PlacedChart({ series, points, at, axis }: { series: Series[]; points: s
           return [series[seriesIndex]?.name, `${axis}: ${points[i]}`, series[seriesIndex]?.values[i]?.text].map((line) => escapeHtml(line ?? "")).join("<br>");
         },
       },
-      xAxis: { type: "value", name: axis, nameLocation: "middle", nameGap: 30, max: "dataMax", axisLabel: { formatter: (value: number) => digits(value) } },
-      yAxis: { type: "value", axisLabel: { formatter: axisFormatter(series[0]?.values.find((cell) => cell.value !== undefined)) } },
+      xAxis: { type: "value", name: axis, nameLocation: "middle", nameGap: 30, max: "dataMax", axisLabel: { formatter: (value: number) => `${Number(value.toPrecision(6))}` } },
+      yAxis: { type: "value", axisLabel: { formatter: axisFormatter(series.flatMap((curve) => curve.values)) } },
       series: series.map((curve) => ({ name: curve.name, type: "line", symbolSize: 8, data: curve.values.flatMap((cell, i) => (cell.value === undefined ? [] : [[at[i], cell.value]])) })),
     }),
     [series, points, at, axis],
@@ -189,7 +193,7 @@ function ChartPart({ series, points, marks }: { series: Series[]; points: string
         name: curve.name,
         nameTextStyle: { align: "left" },
         splitNumber: 2,
-        axisLabel: { formatter: axisFormatter(curve.values.find((cell) => cell.value !== undefined)) },
+        axisLabel: { formatter: axisFormatter(curve.values) },
       })),
       series: drawnSeries.map((curve, i) => ({ name: curve.name, type: "line", xAxisIndex: i, yAxisIndex: i, symbolSize: 4, data: curve.values.map((cell) => cell.value ?? null), markLine: i === 0 ? { symbol: "none", silent: true, label: { formatter: ({ name }: { name: string }) => name }, data: marks.map((mark) => ({ name: mark.text, xAxis: mark.at })) } : undefined })),
     }),

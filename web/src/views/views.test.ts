@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import { type Comparison, type Delta, type Experiment, type Layer, variantNames, type Report, type Roofline, showUnsafeCharacters } from "../report";
 import { tickCount } from "../chart";
+import type { Cell } from "../document";
 import { pieces, strength } from "../charts/modules";
 import { baselineMean, stackRows, stepColor, steps } from "../charts/breakdown";
 import { latencyCurve, latencyRange } from "../charts/latencies";
-import { contentsEntries, sectionInView, splitCode } from "./document";
+import { axisFormatter, contentsEntries, sectionInView, splitCode } from "./document";
 import { selfTimeChange, isClipped, makeRows, candidateShare } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
 import { otherVariants, placeByBytes, placeByWork, pointLabels, rate, ceilingLines } from "./roofline";
@@ -19,6 +20,13 @@ const layer = (path: string, parent: number, depth: number, total_ns: number): L
   self_ns: 0,
   total_ns,
   operators: 1,
+});
+
+it("the marks of an axis have the unit of its longest time, also 0", () => {
+  const cell = (value: number | undefined, unit: string) => ({ text: "", kind: "number", value, unit }) as unknown as Cell;
+  const times = axisFormatter([cell(undefined, "ns"), cell(4260, "ns"), cell(11_960, "ns")]);
+  expect([0, 2000, 10_000].map(times)).toEqual(["0 µs", "2 µs", "10 µs"]);
+  expect(axisFormatter([cell(3, "GHz")])(2.5)).toBe("2.50 GHz");
 });
 
 it("modules lie side by side within their parent", () => {
