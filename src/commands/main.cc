@@ -30,6 +30,7 @@
 #include "core/text/escape.h"
 #include "core/text/suggest.h"
 #include "core/text/text.h"
+#include "format/program/static_facts.h"
 #include "history/history_file.h"
 
 namespace etprof {
@@ -89,9 +90,12 @@ std::pair<std::string, std::string> RewriteParserMessage(const std::string& mess
             fmt::format("give {}{}", choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "))};
   }
   if (const auto parts = SplitAround(message, {": Value ", " not in range ", " to "}); !parts.empty()) {
+    const std::string max = DropTrailingZeros(parts[3]);
+    const std::optional<double> share =
+        parts[1].ends_with('%') && max == "1" ? ParsePercent(parts[1]) : std::nullopt;
     return {fmt::format("`{} {}` is not a number from {} to {}", parts[0], parts[1],
-                        DropTrailingZeros(parts[2]), DropTrailingZeros(parts[3])),
-            ""};
+                        DropTrailingZeros(parts[2]), max),
+            share ? fmt::format("give it as a share: `{} {}`", parts[0], *share) : ""};
   }
   if (const auto parts = SplitAround(message, {": File does not exist: "}); !parts.empty())
     return {fmt::format("the file of `{} {}` does not exist", parts[0], parts[1]), "check the path"};

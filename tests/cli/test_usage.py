@@ -110,6 +110,30 @@ def test_nan_is_not_a_number():
         )
 
 
+def test_a_percentage_where_a_share_is_expected():
+    assert run_refused("profile", program.DATA / "toy_cnn.pte", "--precision", "5%") == (
+        "error: `--precision 5%` is not a number from 0.000001 to 1\n"
+        "hint: Give it as a share: `--precision 0.05`. See `etprof profile --help`.\n"
+    )
+    assert run_refused("profile", program.DATA / "toy_cnn.pte", "--wait-minutes", "5%").endswith("--help`.\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--vs", "threads=2", "--vs", "threads=2"], "`--vs threads=2` is given more than once"),
+        (
+            ["--vs", "isa=-avx,threads=2", "--threads", "1,2"],
+            "`--vs isa=-avx,threads=2` and several numbers of `--threads` do not go together",
+        ),
+        (["--inputs", "ones", "--inputs", "random"], "`--inputs ones` is for all inputs of the method"),
+        (["--max-temp-wait", "30"], "`--max-temp-wait` needs `--max-temp`"),
+    ],
+)
+def test_options_of_a_measurement_that_contradict(options, problem):
+    assert run_refused("profile", program.DATA / "toy_cnn.pte", *options).startswith(f"error: {problem}\nhint: ")
+
+
 def test_too_many_arguments():
     assert run_refused("check", "a.pte", "b.pte", "c.pte").startswith(
         "error: `path` takes at most 2 values, and 3 are given\n"

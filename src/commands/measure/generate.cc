@@ -266,7 +266,7 @@ void RequireDefaultMethodAndInputs(const MeasureRequest& request, const std::str
 }
 
 MeasureJobs MakeJobs(const GenerateOptions& options) {
-  for (const std::string& spec : options.vs) ParseVariant(spec);
+  RequireValidVariants(options.vs, options.threads.size());
   RequireValidRequest(options);
   RequireDefaultMethodAndInputs(options, "etprof generate");
   // Report invalid models and tests before a device is opened.

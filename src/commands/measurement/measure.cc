@@ -315,6 +315,23 @@ MeasureJobs MakeSingleDeviceJobs(const Options& options, const std::string& comm
 
 }  // namespace
 
+void RequireValidVariants(const std::vector<std::string>& vs, std::size_t numbers_of_threads) {
+  std::vector<Variant> variants;
+  for (const std::string& spec : vs) {
+    variants.push_back(ParseVariant(spec));
+    const Variant& variant = variants.back();
+    if (std::ranges::count(variants, variant) > 1) {
+      throw Error(ExitCode::kUsage, fmt::format("`--vs {}` is given more than once", spec))
+          .Remedy("leave one out; variants with different labels may be the same otherwise");
+    }
+    if (variant.threads && numbers_of_threads > 1) {
+      throw Error(ExitCode::kUsage,
+                  fmt::format("`--vs {}` and several numbers of `--threads` do not go together", spec))
+          .Remedy("give all numbers as `--threads`, which measures them side by side");
+    }
+  }
+}
+
 std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device,
                                   const fs::path& folder) {
   std::vector<Variant> variants =
@@ -326,7 +343,7 @@ std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const Devi
 MeasureJobs MakeJobs(const ProfileOptions& options) {
   const std::vector<std::string>& devices = options.devices;
   CheckDeviceNames(devices);
-  for (const std::string& spec : options.vs) ParseVariant(spec);
+  RequireValidVariants(options.vs, options.threads.size());
   RequireValidRequest(options);
   MeasureJobs measure_jobs{{}, devices.size() > 1, "profile " + FileStem(options.model)};
   for (const std::string& device_name : devices.empty() ? std::vector<std::string>{"local"} : devices) {

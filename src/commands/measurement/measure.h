@@ -112,6 +112,9 @@ struct VersionsOptions : MeasureRequest {
     DescribeHistory(v);
   }
 };
+// Throws Error (kUsage) if a variant is given twice, or has a number of threads besides several
+// `numbers_of_threads`, and as ParseVariant.
+void RequireValidVariants(const std::vector<std::string>& vs, std::size_t numbers_of_threads);
 // The variants of --vs. By default, a device with SME2 is measured with and without it.
 std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device,
                                   const std::filesystem::path& folder = {});

@@ -25,6 +25,11 @@ std::optional<protocol::InputSpec> ParseInputSpec(const std::vector<std::string>
     inputs.seed = 1;
     return inputs;
   }
+  for (const std::string& text : texts) {
+    if ((text == "ones" || text == "random") && !std::filesystem::exists(text))
+      throw Error(ExitCode::kUsage, fmt::format("`--inputs {}` is for all inputs of the method", text))
+          .Remedy("give ones, random, or one raw file per tensor");
+  }
   inputs.kind = texts.size() == 1 && texts[0].ends_with(".inputs") ? "saved" : "files";
   for (const std::string& text : texts) inputs.paths.push_back(std::filesystem::absolute(text).string());
   return inputs;

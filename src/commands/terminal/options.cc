@@ -196,6 +196,10 @@ CLI::Option* ConfigureOption(std::string_view key, const MemberInfo& info, CLI::
   if (key == "inputs" || info.value == "N,..") option->delimiter(',');
   if (key == "commit" || key == "reference" || key == "device_name")
     option->needs(app.get_option("--history"));
+  // Where there is no configuration, which may have a max_temp, only --max-temp makes a measurement wait.
+  if (key == "max_temp_wait" && app.get_name() != "run" && app.get_name() != "suite" &&
+      app.get_name() != "check")
+    option->needs(app.get_option("--max-temp"));
   return option;
 }
 
