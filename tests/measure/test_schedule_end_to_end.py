@@ -9,7 +9,7 @@ import pytest
 from measure_bench import FAKE_RUNNER, MODEL
 from program import wait_until
 
-DONE, DEVICE, INTERRUPTED = 0, 4, 130
+DONE, USAGE, DEVICE, INTERRUPTED = 0, 2, 4, 130
 
 
 def read_rows(bench, name: str) -> list:
@@ -59,6 +59,16 @@ def test_only_and_dry_run_and_analysis_only(bench):
     before = bench.manifest()
     assert bench.run("run", config, "--analysis-only").returncode == DONE
     assert bench.manifest() == before
+    unknown = bench.run("run", config, "--only", "third")
+    assert unknown.returncode == USAGE
+    assert unknown.stderr.splitlines()[1] == "hint: Give one of a, b."
+
+
+@pytest.mark.parametrize("option", [["--max-seconds", "3"], ["--threads", "2"], ["--resume"], ["--dry-run"]])
+def test_analysis_only_takes_no_option_of_a_measurement(bench, option):
+    refused = bench.run("run", bench.write([bench.experiment("a")]), "--analysis-only", *option)
+    assert refused.returncode == USAGE
+    assert refused.stderr.startswith("error: `--analysis-only` and ") and "do not go together" in refused.stderr
 
 
 @pytest.mark.parametrize("stream", ["stderr", "stdout"])

@@ -53,6 +53,11 @@ std::function<int()> RunCommand(CLI::App& app) {
                    .output_root = "the configuration's",
                    .several_devices = true},
                   app);
+  for (const char* const option :
+       {"--dry-run", "--max-seconds", "--launches", "--runs", "--threads", "--resume", "--keep",
+        "--power-mode", "--max-temp", "--max-temp-wait", "--wait-minutes", "--sustained", "--counters",
+        "--instructions", "--watch", "--values", "--no-peaks"})
+    app.get_option("--analysis-only")->excludes(app.get_option(option));
   AddViewOptions(app, arguments->view, "Show the analysis, or with --dry-run the plan, as JSON", "operators");
   return [arguments] { return RunRun(*arguments); };
 }

@@ -1,6 +1,7 @@
 #include "measure/config/config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -314,9 +315,11 @@ void KeepExperiments(Config& config, const std::vector<std::string>& names) {
   for (const ExperimentConfig& experiment : config.experiments) experiment_names.insert(experiment.name);
   for (const std::string& name : names) {
     if (experiment_names.contains(name)) continue;
+    const std::string suggestion = DidYouMean(name, experiment_names);
     throw Error(ExitCode::kUsage, fmt::format("there is no experiment \"{}\"", name))
         .InFile(config.file.string())
-        .Remedy(DidYouMean(name, experiment_names));
+        .Remedy(suggestion.empty() ? fmt::format("give one of {}", fmt::join(experiment_names, ", "))
+                                   : suggestion);
   }
   const std::set<std::string> selected_names(names.begin(), names.end());
   std::erase_if(config.experiments,
