@@ -88,6 +88,9 @@ def test_etprof_peaks_shows_and_ends(bench):
     document = parse_with_schema("machine_peaks", completed.stdout)
     assert document["device"] == "local" and document["emulated"] is False
     assert {peak["dtype"] for peak in document["compute"]} >= {"fp32", "int8"}
+    crowded = bench.run("peaks", "--threads", "2", "--cpus", "0")
+    assert crowded.returncode == 0
+    assert "warning: 2 threads on 1 CPU (CPU 0): they wait for each other" in crowded.stderr
     assert bench.run("peaks", "--isa=-nosuch").returncode == 3
     assert bench.run("peaks", "--cpus", "999").returncode == 3
     assert bench.run("peaks", "--cpus", "many").returncode == 2

@@ -16,6 +16,8 @@
 #include "device/local/local_properties.h"
 #include "device/open_device.h"
 #include "device/tool.h"
+#include "measure/conditions/check_device.h"
+#include "measure/config/config.h"
 #include "measure/participants/emulation.h"
 #include "measure/participants/participants.h"
 #include "measure/store/peaks.h"
@@ -161,6 +163,12 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   request.isa = options.isa;
   DeviceLock lock(*device, "peaks", progress);
   lock.Acquire();
+  Config config;
+  config.experiments = {experiment};
+  config.experiments[0].threads = {options.threads};
+  config.experiments[0].cpu_affinity = options.cpus;
+  for (const std::string& warning : ThreadWarnings(config, properties))
+    progress.Message("warning: " + warning);
   if (!options.power_mode.empty()) device->SetPowerMode(options.power_mode);
   try {
     return {MeasurePeaksOnDevice(*device, request, interruption, 120), device->Name(),
