@@ -42,6 +42,16 @@ struct Bisection {
   std::size_t CountMeasured() const {
     return static_cast<std::size_t>(std::ranges::count(steps, true, &BisectionStep::measured));
   }
+
+  // The probability of a wrong verdict that the next comparison may have. Those of all comparisons add up to
+  // at most `total`, however many commits stay undecided: half of it is for the first `planned` comparisons,
+  // and 1 / (k (k + 1)) of the other half for the k-th one after these.
+  double NextErrorProbability(double total, std::size_t planned) const {
+    const std::size_t measured = CountMeasured();
+    if (measured < planned) return total / 2 / static_cast<double>(planned);
+    const auto k = static_cast<double>(measured - planned + 1);
+    return total / 2 / (k * (k + 1));
+  }
 };
 
 }  // namespace etprof

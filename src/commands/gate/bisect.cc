@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -27,7 +28,7 @@ using Outcome = BisectionStep::Outcome;
 
 constexpr double kBuildTimeoutSeconds = 24 * 3600;
 constexpr int kMaxNeighbors = 3;            // neighbors to try for a commit that is undecided or not built
-constexpr double kErrorProbability = 0.05;  // probability of a wrong verdict in any step
+constexpr double kErrorProbability = 0.05;  // probability of a wrong verdict in any comparison
 constexpr std::size_t kShortCommitLength = 12;
 constexpr const char* kTemporaryFolder = "etprof-bisect";
 constexpr const char* kCheckout = "checkout";
@@ -218,7 +219,7 @@ class BisectionRun {
           .Remedy("give `--good` an older commit of the same line");
     }
     bisection_.commits = commits_.size();
-    max_steps_ = 1 + static_cast<int>(std::ceil(std::log2(static_cast<double>(commits_.size()))));
+    planned_comparisons_ = 1 + static_cast<std::size_t>(std::bit_width(commits_.size() - 1));
   }
 
   // Moves the last good and the first bad commit together until they are neighbors, or until no commit
@@ -320,7 +321,8 @@ class BisectionRun {
       check.candidate += ",runner=" + version.runner.string();
     }
     check.limits.slowdown = step.limit;
-    check.limits.false_discovery_rate = kErrorProbability / max_steps_;
+    check.limits.false_discovery_rate =
+        bisection_.NextErrorProbability(kErrorProbability, planned_comparisons_);
     const CheckOutcome check_outcome = CheckVariants(check, progress_);
     if (!check_outcome.report) throw Error(ExitCode::kInterrupted, "interrupted");
     const CheckPair& pair = check_outcome.report->pairs.front();
@@ -348,7 +350,7 @@ class BisectionRun {
   std::map<std::string, Outcome> outcomes_;  // keyed by digest of the built files
   BuiltVersion good_;
   double limit_ = 0;
-  int max_steps_ = 1;
+  std::size_t planned_comparisons_ = 1;  // if every one is decided
   std::string build_problem_;
 };
 
