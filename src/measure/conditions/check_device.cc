@@ -111,8 +111,8 @@ std::string ThreadWarning(const ExperimentConfig& experiment, int threads,
   const std::string prefix =
       fmt::format("{} threads on {} (CPU {})", threads, CountedText(cpus.size(), "CPU"), CpusText(cpus));
   if (thread_count > cpus.size())
-    return fmt::format("{}: they wait for each other; use {} or fewer", prefix,
-                       CountedText(cpus.size(), "thread"));
+    return fmt::format("{}: they wait for each other; use {}{}", prefix, CountedText(cpus.size(), "thread"),
+                       cpus.size() > 1 ? " or fewer" : "");
   if (thread_count > cores)
     return fmt::format("{}, which are hyperthreads of {}: two threads share a core", prefix,
                        CountedText(cores, "core"));

@@ -145,7 +145,7 @@ TEST(ThreadWarnings, NameThreadsAndCpus) {
       ThreadWarnings(ConfigWithThreads({64, 64}), two_cpus),
       ElementsAre("64 threads on 2 CPUs (CPU 0-1): they wait for each other; use 2 threads or fewer"));
   EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "1"), two_cpus),
-              ElementsAre(StartsWith("2 threads on 1 CPU (CPU 1): ")));
+              ElementsAre("2 threads on 1 CPU (CPU 1): they wait for each other; use 1 thread"));
   EXPECT_THAT(ThreadWarnings(ConfigWithThreads({1}, "1"), two_cpus), IsEmpty());
   DeviceProperties unknown = two_cpus;
   unknown.cpus.clear();
@@ -156,7 +156,7 @@ TEST(ThreadWarnings, ConsiderAffinityAndCpuset) {
   DeviceProperties two_cpus = MakeX86Device();
   two_cpus.limits.affinity = "1";
   EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}), two_cpus),
-              ElementsAre(StartsWith("2 threads on 1 CPU (CPU 1): ")));
+              ElementsAre("2 threads on 1 CPU (CPU 1): they wait for each other; use 1 thread"));
   // A worker that is pinned to other CPUs leaves etprof's affinity, but never the cpuset.
   EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "0-1"), two_cpus), IsEmpty());
   two_cpus.limits.affinity.clear();

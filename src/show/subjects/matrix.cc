@@ -47,8 +47,8 @@ Table MakeMatrixTable(const Report& report, const Matrix& matrix, const char* id
   table.columns.front().truncation = Table::Truncation::kKeepNameEnds;
   const auto add = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
-    const std::string column = matrix.is_thread_sweep ? fmt::format("threads_{}", *experiment.threads)
-                                                      : fmt::format("experiment_{}", index);
+    const std::string column =
+        matrix.is_thread_sweep ? fmt::format("threads_{}", *experiment.threads) : experiment.label;
     table.columns.push_back(VariantColumn(
         column, matrix.is_thread_sweep ? CountedText(*experiment.threads, "thread") : experiment.label));
     if (index != matrix.baseline) table.columns.push_back(Right(column + "_speedup", ""));

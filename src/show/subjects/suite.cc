@@ -108,8 +108,7 @@ class SuiteDocument {
   // A table of programs by devices; `make_cell` makes the table's cell for a cell of the suite.
   Table MakeProgramsTable(const std::string& id, const auto& make_cell) const {
     Table table{.id = id, .columns = {Left("model").WithDifferenceKept(), Left("dtype", "type")}};
-    for (std::size_t i = 0; i < suite_.devices.size(); ++i)
-      table.columns.push_back(VariantColumn(fmt::format("device_{}", i + 1), suite_.devices[i]));
+    for (const std::string& device : suite_.devices) table.columns.push_back(VariantColumn(device, device));
     for (const auto& program : programs_) {
       Row& row = table.AddRow(program.first, program.second);
       for (const std::string& device : suite_.devices) {

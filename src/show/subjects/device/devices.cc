@@ -209,8 +209,8 @@ Section MakeCategoriesSection(const DevicesReport& report, const ModelSection& m
     const ReportExperiment* experiment = report.FindExperiment(model, row, device);
     if (experiment != nullptr && experiment->MeanExecute().value_or(0) <= 0) experiment = nullptr;
     experiments.push_back(experiment);
-    const std::string id = fmt::format("device_{}", device + 1);
-    table.AddColumns(Right(id, ColumnTitle(model.devices[device])), Right(id + "_share", ""));
+    const std::string title = ColumnTitle(model.devices[device]);
+    table.AddColumns(Right(title), Right(title + "_share", ""));
     if (experiment == nullptr) continue;
     for (const AdditiveRow& group : experiment->groups.rows) {
       if (group.total != 0 && std::ranges::find(groups, group.name) == groups.end())
