@@ -162,7 +162,7 @@ struct ReportExperiment {
 
 // A cost of a process besides its runs: median over launches (ns), or largest peak (bytes).
 struct StartupCost {
-  // With an estimate, the medians over the launches that it is computed from.
+  // With an estimate, the geometric means over the launches that it is computed from, whose ratio it is.
   std::optional<double> baseline, candidate;
   std::optional<stats::RatioEstimate> estimate = {};  // baseline / candidate by launch; absent: not paired
   stats::Verdict verdict = stats::Verdict::kInconclusive;  // kFaster: the candidate needs less

@@ -8,6 +8,7 @@
 
 #include "core/units.h"
 #include "core/views.h"
+#include "stats/compensated_sum.h"
 #include "stats/ratio/launches.h"
 #include "stats/ratio/unpaired.h"
 #include "stats/ratio/verdict.h"
@@ -55,13 +56,13 @@ LaunchValues CollectCosts(const ExperimentData& data, const auto& get_value) {
 void CompareCost(const ExperimentPair& variants, const auto& get_value, StartupCost& cost) {
   const ExperimentData &baseline = variants.BaselineData(), &candidate = variants.CandidateData();
   const LaunchValues all_before = CollectCosts(baseline, get_value);
-  std::vector<double> before, after, effects;  // of the launches that both variants have
+  std::vector<double> before, after, effects;  // logarithms, of the launches that both variants have
   for (const auto& [launch, value] : CollectCosts(candidate, get_value)) {
     const auto baseline_value = all_before.find(launch);
     if (baseline_value == all_before.end()) continue;
-    before.push_back(baseline_value->second);
-    after.push_back(value);
-    effects.push_back(std::log(before.back() / value));
+    before.push_back(std::log(baseline_value->second));
+    after.push_back(std::log(value));
+    effects.push_back(before.back() - after.back());
   }
   // The first process of a launch finds colder caches. The order is random, which needs several launches to
   // even out.
@@ -71,8 +72,8 @@ void CompareCost(const ExperimentPair& variants, const auto& get_value, StartupC
   const CompareOptions options = MakeCompareOptions(variants.run);
   cost.estimate = stats::EstimateRatio(effects, options.confidence);
   if (!cost.estimate) return;
-  cost.baseline = stats::Median(before);
-  cost.candidate = stats::Median(after);
+  cost.baseline = std::exp(stats::CompensatedMean(before));
+  cost.candidate = std::exp(stats::CompensatedMean(after));
   if (emulated) return;
   cost.verdict = stats::DecideVerdict(cost.estimate->log_low, cost.estimate->log_high, options.margin);
 }

@@ -20,12 +20,10 @@ struct CostJson {
 
   static constexpr const char* kSchemaName = kIsMemory ? "cost_bytes" : "cost_ms";
   static void Describe(auto& v) {
-    constexpr std::string_view kMeaning =
-        kIsMemory ? "of a process: the largest of any launch" : "of a process: median over launches";
-    constexpr MemberInfo kCostInfo{.min = 0, .scale = kIsMemory ? 1 : 1e6};
-    v(kIsMemory ? "baseline_bytes" : "baseline_ms", &StartupCost::baseline, kCostInfo.WithMeaning(kMeaning));
-    v(kIsMemory ? "candidate_bytes" : "candidate_ms", &StartupCost::candidate,
-      kCostInfo.WithMeaning(kMeaning));
+    constexpr MemberInfo kCostInfo{
+        .meaning = "of a process, combined over launches", .min = 0, .scale = kIsMemory ? 1 : 1e6};
+    v(kIsMemory ? "baseline_bytes" : "baseline_ms", &StartupCost::baseline, kCostInfo);
+    v(kIsMemory ? "candidate_bytes" : "candidate_ms", &StartupCost::candidate, kCostInfo);
     v("verdict", &StartupCost::verdict, {.meaning = "`faster`: the candidate needs less"});
     v.Flat(&StartupCost::estimate, {.or_null = true});
   }
@@ -210,8 +208,8 @@ struct ComparisonJson {
       {.meaning = "of two ExecuTorch releases whose exports differ: what the exporter and what the runtime "
                   "changes; null: it is none"});
     v("load", [](J json) { return TimeCostJson{json.pair.costs.load}; },
-      {.meaning = "medians over launches; with an estimate (from five interleaved launches on), over the "
-                  "launches in which both variants have a value"});
+      {.meaning = "medians over launches; with an estimate (from five interleaved launches on), geometric "
+                  "means over the launches in which both variants have a value"});
     v("first_run", [](J json) { return TimeCostJson{json.pair.costs.first_run}; },
       {.meaning = "of a process; as `load`"});
     v("peak_memory", [](J json) { return MemoryCostJson{json.pair.costs.peak_memory}; },
