@@ -23,7 +23,7 @@ bool IsContended(const ExperimentData& data) {
     return launch.status != Launch::Status::kFailed &&
            std::ranges::any_of(launch.bursts, [](const Burst& burst) { return !burst.recorded.empty(); });
   });
-  return std::ssize(data.LaunchLatencies()) < std::min<std::ptrdiff_t>(measured, kMinCleanLaunches);
+  return AreTooFewClean(data.LaunchLatencies().size(), static_cast<std::size_t>(measured));
 }
 
 // Makes the unique names of the runs' devices. Several runs of one device get the name of their folder; runs

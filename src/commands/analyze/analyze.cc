@@ -520,10 +520,7 @@ std::function<int()> AnalyzeCommand(CLI::App& app) {
       ->check(CLI::ExistingFile);
   AddViewOptions(app, view, "Show the report as JSON", "operators", ByOption::kYes);
   AddTimeScaleOption(app, options.read.etdump);
-  app.add_flag("-q,--quiet", view.quiet, "Write the files without showing anything")
-      ->excludes(app.get_option("--json"))
-      ->excludes(app.get_option("--csv"))
-      ->excludes(app.get_option("--by"));
+  AddQuietOption(app, view);
   return [arguments] { return RunAnalyze(*arguments); };
 }
 

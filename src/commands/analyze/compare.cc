@@ -104,9 +104,7 @@ std::vector<std::string> DescribeDifferences(const RunData& a, const RunData& b,
     for (const Mismatch& mismatch : FindMismatches(a, *baseline, b, *candidate)) {
       if (mismatch.name == "model" || mismatch.name == "method") continue;
       if (mismatch.baseline == kUnknownCondition || mismatch.candidate == kUnknownCondition) continue;
-      AppendUnique(fmt::format("the two differ in {} (baseline: {}; candidate: {})", mismatch.name,
-                               mismatch.baseline, mismatch.candidate),
-                   differences);
+      AppendUnique("the two " + DifferenceText(mismatch), differences);
     }
   }
   return differences;

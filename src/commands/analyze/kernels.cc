@@ -236,9 +236,7 @@ std::function<int()> KernelsCommand(CLI::App& app) {
   app.add_option("--filter-op", options.filter, "Show only this operation, such as GEMM, igemm, or vadd");
   app.add_option("--title", options.title, "Title of kernel_view.md");
   AddDocumentOptions(app, view, "Show everything as JSON");
-  app.add_flag("-q,--quiet", view.quiet, "Write the files without showing anything")
-      ->excludes(app.get_option("--json"))
-      ->excludes(app.get_option("--csv"));
+  AddQuietOption(app, view);
   return [arguments] { return RunKernels(*arguments); };
 }
 

@@ -242,9 +242,7 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
                                                    joined.experiments[pair.candidate])) {
       const auto& [name, baseline_value, candidate_value] = mismatch;
       const bool is_unknown = baseline_value == candidate_value;
-      const std::string text = is_unknown ? "says its " + name
-                                          : fmt::format("differ in {} (baseline: {}; candidate: {})", name,
-                                                        baseline_value, candidate_value);
+      const std::string text = is_unknown ? "says its " + name : DifferenceText(mismatch);
       if (std::ranges::find(allowed, name) != allowed.end()) {
         AppendUnique(fmt::format("accepted: {} {}", is_unknown ? "neither run" : "the two runs", text),
                      joined.warnings);

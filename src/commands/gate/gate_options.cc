@@ -72,15 +72,6 @@ void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options) {
             "Check the limits in this file (docs/guides/ci.md)");
 }
 
-void ExcludeOtherOptions(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& allowed_names) {
-  for (CLI::Option* option : app.get_options()) {
-    const bool is_allowed =
-        option == flag ||
-        std::ranges::any_of(allowed_names, [&](const std::string& name) { return option->check_name(name); });
-    if (!is_allowed) flag->excludes(option);
-  }
-}
-
 double ParsePositivePercentage(const char* option, const std::string& text) {
   const std::optional<double> value = ReadPercentage(option, text.empty() ? "0%" : text);
   if (*value > 0) return *value;

@@ -28,9 +28,6 @@ void AddGateFileOptions(CLI::App& app, CheckOutputs& files);
 
 void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options);
 
-// Makes `flag` exclude all options of `app` except those in `allowed_names`.
-void ExcludeOtherOptions(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& allowed_names);
-
 // Parses the value of an option that is a relative change above 0: "2%" is 0.02. Throws Error (kUsage).
 double ParsePositivePercentage(const char* option, const std::string& text);
 

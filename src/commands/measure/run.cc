@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "commands/terminal/options.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal_progress.h"
 #include "core/error.h"
@@ -43,8 +44,8 @@ std::function<int()> RunCommand(CLI::App& app) {
       AddOption(app, "config CONFIG.json", options.config, "Configuration file (docs/reference/config.md)")
           ->required());
   AddOption(app, "--only EXP", options.only_experiments, "Measure only these experiments")->expected(1, -1);
-  app.add_flag("--analysis-only", arguments->analysis_only,
-               "Analyze what was measured before, and measure nothing");
+  CLI::Option* const analysis_only = app.add_flag("--analysis-only", arguments->analysis_only,
+                                                  "Analyze what was measured before, and measure nothing");
   app.add_flag("--dry-run", arguments->dry_run,
                "Check the configuration and show what would be measured, and for how long");
   AddDescribedOptions(app, options);
@@ -53,11 +54,9 @@ std::function<int()> RunCommand(CLI::App& app) {
                    .output_root = "the configuration's",
                    .several_devices = true},
                   app);
-  for (const char* const option :
-       {"--dry-run", "--max-seconds", "--launches", "--runs", "--threads", "--resume", "--keep",
-        "--power-mode", "--max-temp", "--max-temp-wait", "--wait-minutes", "--sustained", "--counters",
-        "--instructions", "--watch", "--values", "--no-peaks"})
-    app.get_option("--analysis-only")->excludes(app.get_option(option));
+  ExcludeOtherOptions(app, analysis_only,
+                      {"config", "--config", "--only", "--output-root", "--device", "--wait-for-device",
+                       "--history", "--commit", "--reference", "--device-name", "--help"});
   AddViewOptions(app, arguments->view, "Show the analysis, or with --dry-run the plan, as JSON", "operators");
   return [arguments] { return RunRun(*arguments); };
 }

@@ -111,6 +111,14 @@ void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
   AddFileOptions(app, view);
 }
 
+void AddQuietOption(CLI::App& app, View& view) {
+  CLI::Option* const quiet =
+      app.add_flag("-q,--quiet", view.quiet, "Write the files without showing anything");
+  for (const char* const name : {"--json", "--csv", "--by"}) {
+    if (CLI::Option* const option = app.get_option_no_throw(name)) quiet->excludes(option);
+  }
+}
+
 bool IsDocumentFile(std::string_view option) {
   return std::ranges::any_of(kDocumentFormats, [&](const DocumentFormat& format) {
     return option == fmt::format("--{}", format.name);
@@ -121,6 +129,15 @@ std::vector<std::string> ViewOptionNames() {
   std::vector<std::string> names = {"--json", "--csv", "--all"};
   for (const DocumentFormat& format : kDocumentFormats) names.push_back(fmt::format("--{}", format.name));
   return names;
+}
+
+void ExcludeOtherOptions(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& allowed_names) {
+  for (CLI::Option* option : app.get_options()) {
+    const bool is_allowed =
+        option == flag ||
+        std::ranges::any_of(allowed_names, [&](const std::string& name) { return option->check_name(name); });
+    if (!is_allowed) flag->excludes(option);
+  }
 }
 
 void RefuseMeasurementOptions(const CLI::App& app, const std::string& run,

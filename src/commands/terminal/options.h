@@ -25,6 +25,9 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name_and_value, Value& 
   return option;
 }
 
+// Makes `flag` exclude all options of `app` except those in `allowed_names`.
+void ExcludeOtherOptions(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& allowed_names);
+
 // Refuses options of a measurement for a command that shows `run`, which was measured before. `shown` and
 // those of ViewOptionNames are allowed.
 void RefuseMeasurementOptions(const CLI::App& app, const std::string& run,
@@ -74,6 +77,8 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
 // none, the tables depend on the result.
 void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
                         const std::vector<show::Document>& empty_results = {});
+// Adds --quiet, which excludes those of the options above that select what is shown.
+void AddQuietOption(CLI::App& app, View& view);
 // The names of the options above: "--json", "--html", ..., "--csv", "--all".
 std::vector<std::string> ViewOptionNames();
 // True if the option names a file for a document: "--html".

@@ -101,10 +101,9 @@ std::vector<double> LaunchMedians(const Series& series) {
 
 // Returns whether too few of a variant's launches have clean runs, if its launches are not paired.
 bool HasFewCleanLaunches(const Series& series) {
-  const auto measured = static_cast<std::ptrdiff_t>(series.runs_of_launches.size());
   const auto clean = std::ranges::count_if(series.runs_of_launches,
                                            [](const auto& launch) { return !launch.second.empty(); });
-  return clean < std::min<std::ptrdiff_t>(measured, kMinCleanLaunches);
+  return AreTooFewClean(static_cast<std::size_t>(clean), series.runs_of_launches.size());
 }
 
 // Returns whether other processes left too few clean runs: some runs were left out, and fewer than
@@ -115,8 +114,7 @@ bool IsContended(const Series& a, const Series& b, const std::optional<stats::Ra
   std::size_t measured = 0;
   for (const int launch : a.launches) measured += b.launches.contains(launch) ? 1U : 0U;
   if (measured == 0) return !estimate || HasFewCleanLaunches(a) || HasFewCleanLaunches(b);
-  const auto required = std::min<std::size_t>(measured, kMinCleanLaunches);
-  return !estimate || static_cast<std::size_t>(estimate->launches) < required;
+  return !estimate || AreTooFewClean(static_cast<std::size_t>(estimate->launches), measured);
 }
 
 // The bursts of both variants by launch. A round that one variant lacks is NaN there.

@@ -29,6 +29,10 @@ struct UntracedBurst {
 // clean runs; with fewer the verdict is "contended". (With five launches, an interval is twice as wide as
 // with ten.)
 inline constexpr int kMinCleanLaunches = 6;
+// Returns whether fewer launches are clean than a comparison of `measured` launches needs.
+constexpr bool AreTooFewClean(std::size_t clean, std::size_t measured) {
+  return clean < std::min<std::size_t>(measured, kMinCleanLaunches);
+}
 
 // The bias of a ratio that was measured while threads waited for a processor. Clean runs on a busy machine
 // differ slightly from runs on a quiet machine: other processes leave caches and clocks in another state, and

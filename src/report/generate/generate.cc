@@ -84,7 +84,7 @@ TimeComparison CompareLaunchValues(const Report& report, std::size_t a, std::siz
       std::min(PlaceData(report, a).launches.size(), PlaceData(report, b).launches.size());
   time_comparison.estimate =
       EstimateLaunches(baseline, candidate, paired, report.run.schedule.IntervalConfidence(), options.drift);
-  if (!time_comparison.estimate || (paired && common < std::min<std::size_t>(launches, kMinCleanLaunches))) {
+  if (!time_comparison.estimate || (paired && AreTooFewClean(common, launches))) {
     time_comparison.estimate.reset();
     time_comparison.verdict = common < launches ? stats::Verdict::kContended : stats::Verdict::kInconclusive;
     return time_comparison;

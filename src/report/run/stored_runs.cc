@@ -77,6 +77,11 @@ const std::vector<std::string>& MismatchNames() {
   return kNames;
 }
 
+std::string DifferenceText(const Mismatch& mismatch) {
+  return fmt::format("differ in {} (baseline: {}; candidate: {})", mismatch.name, mismatch.baseline,
+                     mismatch.candidate);
+}
+
 std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const ExperimentData& baseline,
                                      const RunData& candidate_run, const ExperimentData& candidate) {
   std::vector<Mismatch> found;

@@ -15,6 +15,8 @@ struct Mismatch {
   std::string baseline, candidate;  // texts to print; may be kUnknownCondition
 };
 inline constexpr const char* kUnknownCondition = "not known";
+// "differ in runner (baseline: 1.5; candidate: 1.6)"
+std::string DifferenceText(const Mismatch& mismatch);
 // All possible names of a Mismatch, in order.
 const std::vector<std::string>& MismatchNames();
 
