@@ -138,22 +138,12 @@ std::vector<double> PositiveValues(std::span<const double> runs) {
   return usable;
 }
 
-// The degrees of freedom of the difference of two means with these squared standard errors.
-double WelchDegreesOfFreedom(double variance_a, double degrees_of_freedom_a, double variance_b,
-                             double degrees_of_freedom_b) {
-  const double spread =
-      variance_a * variance_a / degrees_of_freedom_a + variance_b * variance_b / degrees_of_freedom_b;
-  const double variance = variance_a + variance_b;
-  return spread > 0 ? variance * variance / spread : degrees_of_freedom_a + degrees_of_freedom_b;
-}
-
 RatioEstimate CompareTimes(const LogTime& baseline, const LogTime& candidate, double confidence) {
   RatioEstimate estimate;
   estimate.log_ratio = baseline.value - candidate.value;
   estimate.log_middle = (baseline.value + candidate.value) / 2;
   estimate.standard_error = std::sqrt(baseline.variance + candidate.variance);
-  estimate.degrees_of_freedom = WelchDegreesOfFreedom(baseline.variance, baseline.degrees_of_freedom,
-                                                      candidate.variance, candidate.degrees_of_freedom);
+  estimate.degrees_of_freedom = std::min(baseline.degrees_of_freedom, candidate.degrees_of_freedom);
   return AddInterval(estimate, confidence);
 }
 
@@ -234,11 +224,10 @@ RatioEstimate WithDrift(const RatioEstimate& estimate, double drift) {
   const double launch_variance = estimate.standard_error * estimate.standard_error;
   const double variance = launch_variance + 2 * drift * drift;
   result.standard_error = std::sqrt(variance);
-  // Welch's formula, where the known drift has infinitely many degrees of freedom.
   result.degrees_of_freedom =
-      std::min(kMaxDegreesOfFreedom, launch_variance > 0 ? estimate.degrees_of_freedom * variance * variance /
-                                                               (launch_variance * launch_variance)
-                                                         : kMaxDegreesOfFreedom);
+      launch_variance > 0
+          ? std::min(kMaxDegreesOfFreedom, estimate.degrees_of_freedom * variance / launch_variance)
+          : kMaxDegreesOfFreedom;
   return AddInterval(result, estimate.confidence);
 }
 

@@ -37,7 +37,8 @@ std::size_t BatchLength(std::span<const double> runs);
 // baseline / median of the candidate). The standard error is that of a bootstrap over whole batches of
 // BatchLength consecutive runs (Carlstein, "The Use of Subseries Values for Estimating the Variance of a
 // General Statistic from a Stationary Sequence", Annals of Statistics 14, 1986), with 1000 resamples per
-// series. Interval and p-value are those of Student's t with Welch's degrees of freedom, counted in batches.
+// series. Interval and p-value are those of Student's t with the degrees of freedom of the series with fewer
+// batches.
 // The same seed gives the same numbers on every platform.
 //
 // In a short series with strong autocorrelation, batches are not independent, and there are few of them. So
@@ -57,12 +58,14 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
                                               std::uint64_t seed);
 
 // Compares two series with one value per launch (latency, load time or peak memory, in any unit) of unpaired
-// launches: log(geometric mean of the baseline / of the candidate) with interval and p-value of Welch's t
-// (Welch, "The Generalization of Student's Problem when Several Different Population Variances are Involved",
-// Biometrika 34, 1947); the same as scipy.stats.ttest_ind(equal_var=False) of the logarithms. The interval
-// includes the effect of each process, but not drift between the two series (WithDrift adds it). `launches`
-// and `rounds` are 0. Values that are not finite and positive are left out; absent if one of the series then
-// has fewer than 2. Throws std::invalid_argument for a confidence outside (0, 1].
+// launches: log(geometric mean of the baseline / of the candidate), with its standard error as for Welch's t,
+// and interval and p-value of Student's t with the degrees of freedom of the series with fewer launches. Such
+// intervals cover the truth in at least `confidence` of all cases, whatever the two variances are (Mickey &
+// Brown, "Bounds on the Distribution Functions of the Behrens-Fisher Statistic", Annals of Mathematical
+// Statistics 37, 1966). Welch's own degrees of freedom make up to 12% of comparisons of two launches with ten
+// miss it. The interval includes the effect of each process, but not drift between the two series (WithDrift
+// adds it). `launches` and `rounds` are 0. Values that are not finite and positive are left out; absent if
+// one of the series then has fewer than 2. Throws std::invalid_argument for a confidence outside (0, 1].
 std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> baseline,
                                                       std::span<const double> candidate, double confidence);
 // EstimateUnpairedLaunches followed by WithDrift.
@@ -78,7 +81,8 @@ inline constexpr double kDriftBetweenMeasurements = 0.015;
 
 // A copy for variants that were measured at different times. The variance grows by that of `drift`, the
 // standard deviation of one measurement's logarithm, for each variant (a random effect of the measurement
-// with known variance).
+// with known variance). The degrees of freedom grow by the same factor as the variance. Welch's formula,
+// which squares the factor, misses the truth in up to 12% of all comparisons if two launches happen to agree.
 RatioEstimate WithDrift(const RatioEstimate& estimate, double drift);
 
 }  // namespace etprof::stats

@@ -157,6 +157,34 @@ TEST(EstimateUnpairedLaunches, CoversTheTruthWithLaunchEffects) {
   EXPECT_LT(covered, 0.965 * kCases);
 }
 
+// Two launches that happen to agree say little about the spread of processes.
+TEST(EstimateLaunchesWithDrift, IsSeldomWrongWithFewLaunches) {
+  constexpr double kDrift = 0.015;
+  struct Spreads {
+    double baseline, candidate;
+  };
+  for (const int launches : {2, 3, 5}) {
+    for (const Spreads spreads :
+         {Spreads{0.01, 0.01}, Spreads{0.03, 0.03}, Spreads{0.1, 0.1}, Spreads{0.03, 0.1}}) {
+      std::mt19937_64 random(14);
+      std::normal_distribution<double> normal;
+      const auto measure = [&](int count, double spread) {
+        const double drift = kDrift * normal(random);
+        std::vector<double> values;
+        for (int i = 0; i < count; ++i) values.push_back(1e6 * std::exp(drift + spread * normal(random)));
+        return values;
+      };
+      int wrong = 0;
+      constexpr int kCases = 4000;
+      for (int i = 0; i < kCases; ++i) {
+        const std::vector<double> few = measure(launches, spreads.baseline);
+        wrong += !Covers(*EstimateLaunchesWithDrift(few, measure(20, spreads.candidate), 0.95, kDrift), 0);
+      }
+      EXPECT_LT(wrong, 0.06 * kCases) << launches << " " << spreads.baseline << " " << spreads.candidate;
+    }
+  }
+}
+
 TEST(EstimateUnpairedLaunches, IsAbsentForTooFewLaunches) {
   EXPECT_FALSE(EstimateUnpairedLaunches(std::vector{1.0}, std::vector{1.0, 2.0}, 0.95));
   EXPECT_FALSE(EstimateUnpairedLaunches(std::vector{1.0, 0.0}, std::vector{1.0, 2.0}, 0.95));
