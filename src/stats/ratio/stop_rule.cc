@@ -12,13 +12,10 @@
 namespace etprof::stats {
 namespace {
 
-StopDecision Stop(StopCause cause, std::string reason, int launches) {
-  return {.stop = true, .cause = cause, .reason = std::move(reason), .next_launches = launches};
-}
+StopDecision Stop(std::string reason, int launches) { return {true, std::move(reason), launches}; }
 
 StopDecision Continue(std::string reason, int next_launches) {
-  return {
-      .stop = false, .cause = StopCause::kNone, .reason = std::move(reason), .next_launches = next_launches};
+  return {false, std::move(reason), next_launches};
 }
 
 }  // namespace
@@ -42,13 +39,11 @@ StopDecision DecideStop(const StopRule& rule, int launches, const std::optional<
       std::binary_search(rule.interim_launches.begin(), rule.interim_launches.end(), launches);
   if (is_interim_analysis && estimate && estimate->half_width() <= precision) {
     return Stop(
-        StopCause::kPrecision,
         fmt::format("half-width {:.3g}% is within {:.3g}%", 100 * estimate->half_width(), 100 * precision),
         launches);
   }
   if (next == rule.interim_launches.end()) {
-    return Stop(StopCause::kLastAnalysis,
-                fmt::format("{} launches are the most that are measured", rule.interim_launches.back()),
+    return Stop(fmt::format("{} launches are the most that are measured", rule.interim_launches.back()),
                 launches);
   }
   if (seconds_per_launch <= 0) return Continue("the time that a launch takes is not known yet", launches + 1);
@@ -59,8 +54,7 @@ StopDecision DecideStop(const StopRule& rule, int launches, const std::optional<
     return Continue(fmt::format("looking again at {} launches", *next), *next);
   }
   if (launches >= rule.interim_launches.front() || (launches >= kMinLaunches && affordable <= launches)) {
-    return Stop(StopCause::kTime,
-                fmt::format("{} launches would take longer than {:.3g} s", *next, max_seconds), launches);
+    return Stop(fmt::format("{} launches would take longer than {:.3g} s", *next, max_seconds), launches);
   }
   const int affordable_launches = std::max(kMinLaunches, static_cast<int>(affordable));
   return Continue(fmt::format("{} launches are what {:.3g} s allow", affordable_launches, max_seconds),

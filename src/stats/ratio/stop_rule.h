@@ -31,16 +31,8 @@ struct StopRule {
 // std::invalid_argument for a confidence outside [0.5, 0.999].
 StopRule MakeStopRule(double confidence = 0.95);
 
-enum class StopCause {
-  kNone,          // continue
-  kPrecision,     // the half-width is within the requested precision
-  kTime,          // the next interim analysis would exceed the time limit
-  kLastAnalysis,  // the last interim analysis is done
-};
-
 struct StopDecision {
   bool stop = false;
-  StopCause cause = StopCause::kNone;
   std::string reason;     // one clause to print, e.g. "half-width 0.42% is within 0.5%"
   int next_launches = 0;  // total launches at the next call; if `stop`, the current number
 };
