@@ -5,20 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
 #include "stats/ratio/launches.h"
 
 namespace etprof::stats {
-namespace {
-
-StopDecision Stop(std::string reason, int launches) { return {true, std::move(reason), launches}; }
-
-StopDecision Continue(std::string reason, int next_launches) {
-  return {false, std::move(reason), next_launches};
-}
-
-}  // namespace
 
 StopRule MakeStopRule(double confidence) {
   if (!(confidence >= 0.5 && confidence <= 0.999)) {
@@ -38,27 +28,24 @@ StopDecision DecideStop(const StopRule& rule, int launches, const std::optional<
   const bool is_interim_analysis =
       std::binary_search(rule.interim_launches.begin(), rule.interim_launches.end(), launches);
   if (is_interim_analysis && estimate && estimate->half_width() <= precision) {
-    return Stop(
+    return {
+        true,
         fmt::format("half-width {:.3g}% is within {:.3g}%", 100 * estimate->half_width(), 100 * precision),
-        launches);
+        launches};
   }
   if (next == rule.interim_launches.end()) {
-    return Stop(fmt::format("{} launches are the most that are measured", rule.interim_launches.back()),
-                launches);
+    return {true, fmt::format("{} launches are the most that are measured", rule.interim_launches.back()),
+            launches};
   }
-  if (seconds_per_launch <= 0) return Continue("the time that a launch takes is not known yet", launches + 1);
+  if (seconds_per_launch <= 0) return {.next_launches = launches + 1};
 
   const double seconds_left = std::max(0.0, max_seconds - seconds_used);
   const double affordable = launches + std::floor(seconds_left / seconds_per_launch);
-  if (affordable >= *next) {
-    return Continue(fmt::format("looking again at {} launches", *next), *next);
-  }
+  if (affordable >= *next) return {.next_launches = *next};
   if (launches >= rule.interim_launches.front() || (launches >= kMinLaunches && affordable <= launches)) {
-    return Stop(fmt::format("{} launches would take longer than {:.3g} s", *next, max_seconds), launches);
+    return {true, fmt::format("{} launches would take longer than {:.3g} s", *next, max_seconds), launches};
   }
-  const int affordable_launches = std::max(kMinLaunches, static_cast<int>(affordable));
-  return Continue(fmt::format("{} launches are what {:.3g} s allow", affordable_launches, max_seconds),
-                  affordable_launches);
+  return {.next_launches = std::max(kMinLaunches, static_cast<int>(affordable))};
 }
 
 }  // namespace etprof::stats

@@ -33,8 +33,8 @@ StopRule MakeStopRule(double confidence = 0.95);
 
 struct StopDecision {
   bool stop = false;
-  std::string reason;     // one clause to print, e.g. "half-width 0.42% is within 0.5%"
-  int next_launches = 0;  // total launches at the next call; if `stop`, the current number
+  std::string reason = {};  // why to stop, as a clause: "half-width 0.42% is within 0.5%"; "" to continue
+  int next_launches = 0;    // total launches at the next call; if `stop`, the current number
 };
 
 // Decides how to continue after `launches` launches of each variant. `estimate` is the result so far at
