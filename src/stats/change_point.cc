@@ -130,7 +130,7 @@ class Finder {
     std::vector<double> steps;
     for (std::size_t i = 1; i < values_.size(); ++i)
       steps.push_back(std::abs(values_[i].log - values_[i - 1].log));
-    const double spread = 1.4826 * *Median(steps) / std::sqrt(2.0);
+    const double spread = kNormalSdPerMad * *Median(steps) / std::sqrt(2.0);
     const double launch_variance =
         std::accumulate(variances.begin(), variances.end(), 0.0) / static_cast<double>(variances.size());
     double mean_launch_variance = 0;
