@@ -256,10 +256,10 @@ class Finder {
     gains = Gains(values, from, 1);
     const double best = *std::ranges::max_element(gains);
     change.earliest = change.latest = change.first_run;
-    change.log_size = StepSize(from, change.first_run, to);
-    WidenSize(change, from, change.first_run,
-              to);  // Simulate a step at each possible place: add it to the permuted residuals of the runs.
+    change.log_size = change.log_low = change.log_high = StepSize(from, change.first_run, to);
+    WidenSize(change, from, change.first_run, to);
 
+    // Simulate a step at each possible place: add it to the permuted residuals of the runs.
     std::vector<RunValue> residuals(values.begin(), values.end());
     const double left = ComputeMean(from, change.first_run), right = ComputeMean(change.first_run, to);
     const auto count = static_cast<double>(values.size());
@@ -311,9 +311,8 @@ class Finder {
                                     1 / ComputeWeightedMean(runs.subspan(middle - from)).weights));
     const double half_width = error == 0 ? 0 : CriticalValue(options_.confidence, degrees_of_freedom) * error;
     const double size = StepSize(from, middle, to);
-    const bool is_first = change.log_low == 0 && change.log_high == 0;
-    change.log_low = is_first ? size - half_width : std::min(change.log_low, size - half_width);
-    change.log_high = is_first ? size + half_width : std::max(change.log_high, size + half_width);
+    change.log_low = std::min(change.log_low, size - half_width);
+    change.log_high = std::max(change.log_high, size + half_width);
   }
 
   void SetSpread(ChangePoints& change_points) const {
