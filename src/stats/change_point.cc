@@ -116,7 +116,7 @@ class Finder {
     for (; split.draws < draws && (split.draws_with_gain < min_draws_with_gain || split.draws < min_draws);
          ++split.draws) {
       random_.Shuffle(std::span(split.shuffled));
-      const double gain = LargestGain(split.shuffled, mean, split.from, kMinSegmentRuns);
+      const double gain = LargestGain(split.shuffled, mean, split.from);
       split.draws_with_gain += gain >= split.gain * (1 - 1e-9) ? 1 : 0;
       visit(gain);
     }
@@ -185,10 +185,9 @@ class Finder {
                 [&](std::size_t k, double gain) { gains[k] = gain; });
     return gains;
   }
-  double LargestGain(std::span<const RunValue> values, const WeightedMean& mean, std::size_t from,
-                     std::size_t min_segment_runs) const {
+  double LargestGain(std::span<const RunValue> values, const WeightedMean& mean, std::size_t from) const {
     double largest = 0;
-    ForEachGain(values, mean, from, min_segment_runs,
+    ForEachGain(values, mean, from, kMinSegmentRuns,
                 [&](std::size_t, double gain) { largest = std::max(largest, gain); });
     return largest;
   }
