@@ -7,6 +7,7 @@
 
 #include "core/parallel.h"
 #include "core/random.h"
+#include "stats/compensated_sum.h"
 #include "stats/distribution.h"
 #include "stats/drift.h"
 #include "stats/ratio/multiple.h"
@@ -361,9 +362,7 @@ InterquartileMean ComputeInterquartileMean(std::span<const double> logs) {
   const double low = middle.front(), high = middle.back();
   for (double& log : sorted) log = std::clamp(log, low, high);
   const auto count = static_cast<double>(sorted.size());
-  const double center = std::accumulate(sorted.begin(), sorted.end(), 0.0) / count;
-  double squares = 0;
-  for (const double log : sorted) squares += (log - center) * (log - center);
+  const double squares = SquaredDeviations(sorted, CompensatedMean(sorted));
   mean.standard_error = std::sqrt(squares / (count - 1) / count) / (middle_count / count);
   mean.degrees_of_freedom = middle_count - 1;
   return mean;

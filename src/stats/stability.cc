@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/views.h"
+#include "stats/compensated_sum.h"
 #include "stats/distribution.h"
 
 namespace etprof::stats {
@@ -36,15 +37,9 @@ std::vector<double> StretchMedians(std::span<const double> series) {
   return medians;
 }
 
-struct Moments {
-  double mean = 0, variance = 0;
-};
-Moments ComputeMoments(std::span<const double> values) {
-  Moments moments;
-  for (const double value : values) moments.mean += value / static_cast<double>(values.size());
-  for (const double value : values)
-    moments.variance += (value - moments.mean) * (value - moments.mean) / static_cast<double>(values.size());
-  return moments;
+// The standard deviation of all values, not an estimate for a larger population.
+double PopulationSd(std::span<const double> values, double mean) {
+  return std::sqrt(SquaredDeviations(values, mean) / static_cast<double>(values.size()));
 }
 
 // Replaces each value by the median of itself and its two neighbors.
@@ -186,13 +181,13 @@ std::optional<TwoLevels> FindTwoLevels(std::span<const double> values) {
   const std::size_t split = BestSplit(sorted, 1);
   const std::span<const double> low(sorted.data(), split);
   const std::span<const double> high(sorted.data() + split, sorted.size() - split);
-  const Moments below_split = ComputeMoments(low), above_split = ComputeMoments(high);
+  const double mean_low = CompensatedMean(low), mean_high = CompensatedMean(high);
   TwoLevels levels;
   levels.low = *Median(low);
   levels.high = *Median(high);
   levels.share_high = static_cast<double>(high.size()) / static_cast<double>(sorted.size());
-  levels.separation = AshmansD(below_split.mean, above_split.mean, std::sqrt(below_split.variance),
-                               std::sqrt(above_split.variance));
+  levels.separation =
+      AshmansD(mean_low, mean_high, PopulationSd(low, mean_low), PopulationSd(high, mean_high));
   const bool has_two_levels = levels.separation >= kMinLevelsSeparation && levels.share_high >= kMinShare &&
                               levels.share_high <= 1 - kMinShare && levels.low > 0 &&
                               levels.high >= (1 + kMinRelativeGap) * levels.low;
