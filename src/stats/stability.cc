@@ -159,9 +159,8 @@ std::optional<Step> FindStep(std::span<const double> series) {
   step.before = *Median(early);
   step.after = *Median(late);
   const double low = std::min(step.before, step.after), high = std::max(step.before, step.after);
-  step.separation = AshmansD(low, high, RobustSd(early, step.before), RobustSd(late, step.after));
-  if (low <= 0 || high < (1 + kMinRelativeGap) * low || step.separation < kMinStepSeparation)
-    return std::nullopt;
+  const double separation = AshmansD(low, high, RobustSd(early, step.before), RobustSd(late, step.after));
+  if (low <= 0 || high < (1 + kMinRelativeGap) * low || separation < kMinStepSeparation) return std::nullopt;
   const double middle = low + (high - low) / 2;
   const auto misplaced_share = [&](std::span<const double> values, double level) {
     const auto count = std::ranges::count_if(
@@ -186,9 +185,9 @@ std::optional<TwoLevels> FindTwoLevels(std::span<const double> values) {
   levels.low = *Median(low);
   levels.high = *Median(high);
   levels.share_high = static_cast<double>(high.size()) / static_cast<double>(sorted.size());
-  levels.separation =
+  const double separation =
       AshmansD(mean_low, mean_high, PopulationSd(low, mean_low), PopulationSd(high, mean_high));
-  const bool has_two_levels = levels.separation >= kMinLevelsSeparation && levels.share_high >= kMinShare &&
+  const bool has_two_levels = separation >= kMinLevelsSeparation && levels.share_high >= kMinShare &&
                               levels.share_high <= 1 - kMinShare && levels.low > 0 &&
                               levels.high >= (1 + kMinRelativeGap) * levels.low;
   if (!has_two_levels) return std::nullopt;
