@@ -30,7 +30,7 @@ struct ChangePointOptions {
 
 struct LevelChange {
   std::size_t first_run = 0;             // the first run of the new level
-  std::size_t earliest = 0, latest = 0;  // 95% interval of `first_run`, both ends included
+  std::size_t earliest = 0, latest = 0;  // interval of `first_run`, both ends included
   double log_size = 0;                   // new level - old level
   double log_low = 0, log_high = 0;
   double p_value = 1;  // p-value of the split that found this change

@@ -54,8 +54,8 @@ struct Distribution {
 };
 
 // Computes the distribution of `values`, in any order. Values that are not finite are left out and not
-// counted in `n`. Two passes over deviations from the first value with compensated sums (Neumaier 1974):
-// times of 1e9 ns that differ in the last digit keep their variance.
+// counted in `n`. Deviations from a middle value and then from the mean are summed, with compensation
+// (Neumaier 1974), so that times of 1e9 ns that differ in the last digit keep their variance.
 Distribution Summarize(std::vector<double> values);
 // Computes the distribution of finite values in ascending order; `are_integers` is the result of Sort.
 Distribution SummarizeSorted(std::span<const double> sorted, bool are_integers);

@@ -77,8 +77,8 @@ std::vector<EcdfPoint> MakeEcdf(std::span<const double> values, std::size_t max_
   max_points = std::max<std::size_t>(2, max_points);
   if (points.size() <= max_points) return points;
   std::vector<EcdfPoint> thinned = {points.front()};
+  const double step = 1.0 / static_cast<double>(max_points - 1);
   for (const EcdfPoint& point : points) {
-    const double step = 1.0 / static_cast<double>(max_points - 1);
     if (point.share >= thinned.back().share + step) thinned.push_back(point);
   }
   if (thinned.back().value != points.back().value) thinned.push_back(points.back());

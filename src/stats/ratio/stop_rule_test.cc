@@ -138,15 +138,15 @@ TEST_P(CoverageOfStopRule, IsNominalHoweverItStops) {
 
   const Outcome at_once = Measure(rule, Noise(noise_ratio), 5 * typical, kNoTimeLimit, kMeasurements);
   EXPECT_LT(at_once.mean_launches, 10.5);
-  expect_nominal(at_once.coverage, "at the first look");
+  expect_nominal(at_once.coverage, "at the first interim analysis");
 
   const Outcome soon = Measure(rule, Noise(noise_ratio), 0.8 * typical, kNoTimeLimit, kMeasurements);
   EXPECT_GT(soon.mean_launches, 11);
-  expect_nominal(soon.coverage, "at one of the first looks");
+  expect_nominal(soon.coverage, "at one of the first interim analyses");
 
   const Outcome late = Measure(rule, Noise(noise_ratio), 0.5 * typical, kNoTimeLimit, kMeasurements / 2);
   EXPECT_GT(late.mean_launches, 28);
-  expect_nominal(late.coverage, "after many looks");
+  expect_nominal(late.coverage, "after many interim analyses");
 
   const Outcome end = Measure(rule, Noise(noise_ratio), 0, 30, kMeasurements);
   EXPECT_EQ(end.mean_launches, 28);
@@ -154,7 +154,7 @@ TEST_P(CoverageOfStopRule, IsNominalHoweverItStops) {
 
   const Outcome slow_model = Measure(rule, Noise(noise_ratio), 0, 4, kMeasurements);
   EXPECT_EQ(slow_model.mean_launches, 4);
-  expect_nominal(slow_model.coverage, "before the first look");
+  expect_nominal(slow_model.coverage, "before the first interim analysis");
 }
 
 INSTANTIATE_TEST_SUITE_P(NoiseRatios, CoverageOfStopRule, ::testing::Values(0.0, 0.5, 1.0, 2.0));
