@@ -63,7 +63,6 @@ std::string TimeScale::FormatUnits(std::int64_t units, double ns) const {
   return units != 0 || ns == 0 ? FormatUnits(units) : (ns < 0 ? ">−" : "<") + FormatUnits(1);
 }
 std::string TimeScale::Text(double ns) const { return Number(ns) + ' ' + unit; }
-std::string TimeScale::Text(const std::optional<double>& ns) const { return ns ? Text(*ns) : kUndefined; }
 
 TimeScale ScaleFor(double smallest, double largest) {
   TimeScale scale;

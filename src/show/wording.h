@@ -23,9 +23,8 @@ struct TimeScale {
   std::string Number(double ns) const;                // "7.92"; never rounds a nonzero time to 0: "<0.01"
   std::string FormatUnits(std::int64_t units) const;  // units of the last digit: 792 -> "7.92"
   std::string FormatUnits(std::int64_t units,
-                          double ns) const;                 // `units` are the rounded `ns`; if 0: "<0.01"
-  std::string Text(double ns) const;                        // "7.92 ms"
-  std::string Text(const std::optional<double>& ns) const;  // "—" if absent
+                          double ns) const;  // `units` are the rounded `ns`; if 0: "<0.01"
+  std::string Text(double ns) const;         // "7.92 ms"
 };
 // The scale for times up to `largest` and totals down to `smallest` (ns): milliseconds, or microseconds if
 // `smallest` is below a millisecond. The number of decimals depends on `largest` in that unit: three below

@@ -143,7 +143,6 @@ TEST(Scale, KeepsFourDigitsOfTheLargest) {
   EXPECT_EQ(text(857'600'000), "857.6 ms");
   EXPECT_EQ(text(345'678), "345.7 µs");
   EXPECT_EQ(text(51), "0.051 µs");
-  EXPECT_EQ(TimeScale{}.Text(std::optional<double>()), kUndefined);
 }
 
 TEST(Numbers, HaveSensibleDigits) {
