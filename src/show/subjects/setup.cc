@@ -83,11 +83,10 @@ Document MakeDoctorDocument(const DoctorReport& doctor) {
 }
 
 Document MakeQuickTestDocument(const QuickTestResult& result) {
-  Document document{.title = "etprof quick-test",
-                    .answers = {TestAnswer(result)},
-                    .answers_last = true,
-                    .sections = {{"", {MakeTestStepsTable(result)}}}};
-  return document;
+  return {.title = "etprof quick-test",
+          .answers = {TestAnswer(result)},
+          .answers_last = true,
+          .sections = {{"", {MakeTestStepsTable(result)}}}};
 }
 
 }  // namespace etprof::show

@@ -144,8 +144,7 @@ std::string LargestGroup(const ReportExperiment& experiment) {
 std::string FactorText(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
 
 Document MakeViewDocument(std::vector<Section> sections, const Report& report) {
-  Document document{.sections = std::move(sections), .time_range = LatencyRange(report)};
-  return document;
+  return {.sections = std::move(sections), .time_range = LatencyRange(report)};
 }
 
 template <BreakdownBy by>
