@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -22,18 +24,16 @@ using stats::Distribution;
 std::vector<std::size_t> OperatorsByDecreasingTime(const Profile& profile) {
   std::vector<std::size_t> order(profile.operators.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return profile.statistics[a].total_self > profile.statistics[b].total_self;
-  });
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](std::size_t op) { return profile.statistics[op].total_self; });
   return order;
 }
 
 // Returns total / n, rounded to the nearest nanosecond by integer arithmetic. Absent if there are no runs.
 std::optional<Nanoseconds> NearestMean(Nanoseconds total, std::int64_t n) {
   if (n <= 0) return std::nullopt;
-  const Nanoseconds remainder = total % n;  // has the sign of `total`, and is smaller than n
-  const std::int64_t rounding =
-      (remainder < 0 ? -remainder : remainder) >= n - (remainder < 0 ? -remainder : remainder) ? 1 : 0;
+  const Nanoseconds remainder = std::abs(total % n);
+  const std::int64_t rounding = remainder >= n - remainder ? 1 : 0;
   return total / n + (total < 0 ? -rounding : rounding);
 }
 
@@ -481,11 +481,8 @@ void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& 
   CsvWriter<CategoryRow> table(out);
   std::vector<AdditiveRow> rows = categories.rows;
   if (rows.empty()) return;
-  const AdditiveRow clipped = rows.back();
-  rows.pop_back();
-  std::ranges::stable_sort(rows,
-                           [](const AdditiveRow& a, const AdditiveRow& b) { return a.total > b.total; });
-  if (clipped.total != 0) rows.push_back(clipped);
+  std::ranges::stable_sort(rows.begin(), rows.end() - 1, std::greater(), &AdditiveRow::total);
+  if (rows.back().total == 0) rows.pop_back();  // truncated time
   for (const AdditiveRow& row : rows) table.Row({categories, row});
 }
 
