@@ -1,6 +1,5 @@
 #include "show/formats/export/history_export.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
@@ -60,9 +59,9 @@ void RenderHud(const HistoryReport& history, std::ostream& out) {
   out << JsonText(records, 2) << '\n';
 }
 
-constexpr std::array<HistoryFormat, 2> kHistoryFormats = {
-    {{"bmf", "Bencher's metric format, of the newest runs", RenderBmf},
-     {"hud", "PyTorch HUD's benchmark records, of all runs shown", RenderHud}}};
+constexpr HistoryFormat kHistoryFormats[] = {
+    {"bmf", "Bencher's metric format, of the newest runs", RenderBmf},
+    {"hud", "PyTorch HUD's benchmark records, of all runs shown", RenderHud}};
 
 }  // namespace
 
