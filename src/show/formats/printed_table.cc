@@ -50,18 +50,17 @@ std::vector<std::string> FormatSummedTimes(const show::Table& table, std::size_t
   std::size_t part = 0;
   for (const show::Row& row : table.rows) {
     const auto* time = GetTime(row.cells[column]);
-    std::string text;
+    std::optional<std::int64_t> printed;
     if (row.role == Role::kPart) {
-      sum += units[part];
-      if (row.visibility > show::Visibility::kDefault) rest += units[part];
-      text = scale.FormatUnits(units[part], time != nullptr ? *time : 0);
-      ++part;
+      printed = units[part++];
+      sum += *printed;
+      if (row.visibility > show::Visibility::kDefault) rest += *printed;
     } else if (row.role == Role::kSum) {
-      text = scale.FormatUnits(sum, time != nullptr ? *time : 0);
-    } else if (row.role == Role::kScreenOnly && time != nullptr) {
-      text = scale.FormatUnits(rest, *time);
+      printed = sum;
+    } else if (row.role == Role::kScreenOnly) {
+      printed = rest;
     }
-    texts.push_back(time != nullptr ? text : "");
+    texts.push_back(time != nullptr && printed ? scale.FormatUnits(*printed, *time) : "");
   }
   return texts;
 }
