@@ -349,8 +349,7 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
       experiment.backends = file_data.backends;
       if (methods > 1) {
         experiment.name = fmt::format("{}_method_{}", experiment.name, method + 1);
-        experiment.label = fmt::format(
-            "{} method {}", experiment.label.empty() ? files[file].name : experiment.label, method + 1);
+        experiment.label = fmt::format("{} method {}", files[file].LabelOrName(), method + 1);
       }
       profiles.back() = std::move(file_data.methods[method]);
       SetBackend(experiment, *profiles.back());

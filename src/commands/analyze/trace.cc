@@ -96,7 +96,7 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
   for (const ExperimentData& data : run.experiments) {
     for (const std::string& warning : data.warnings) {
       if (data.etdump.empty()) continue;
-      progress.Message(fmt::format("warning: {}: {}", data.label.empty() ? data.name : data.label, warning));
+      progress.Message(fmt::format("warning: {}: {}", data.LabelOrName(), warning));
     }
   }
   return written;

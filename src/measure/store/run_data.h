@@ -323,6 +323,7 @@ struct ExperimentData {
   std::string error;
   std::vector<std::string> warnings;
 
+  const std::string& LabelOrName() const { return label.empty() ? name : label; }
   // The settings as text, which is equal for experiments that differ only in the model.
   std::string Settings() const;
   // "<stem><suffix>" in the folder of the log; empty: there is no log.

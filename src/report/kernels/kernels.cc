@@ -190,10 +190,7 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
 KernelReport MakeKernelReport(const RunData& run, const std::vector<std::optional<Profile>>& profiles) {
   KernelReport report;
   report.model_id = run.model_id;
-  const auto label = [&](std::size_t i) {
-    const ExperimentData& data = run.experiments[i];
-    return data.label.empty() ? data.name : data.label;
-  };
+  const auto label = [&](std::size_t i) { return run.experiments[i].LabelOrName(); };
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
     const ExperimentData& data = run.experiments[i];
     // A trace of several methods forms several experiments with one log.

@@ -218,7 +218,7 @@ ReportExperiment MakeReportExperiment(const RunData& run, std::size_t index, std
   const ExperimentData& data = run.experiments[index];
   ReportExperiment out;
   out.index = index;
-  out.label = data.label.empty() ? data.name : data.label;
+  out.label = data.LabelOrName();
   if (data.threads > 0) out.threads = data.threads;
   out.etdump_name = data.etdump.filename().string();
   out.tracer_always_on = data.tracer_always_on;

@@ -187,7 +187,7 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
     ComparePair pair;
     pair.baseline = run.experiments.size();
     pair.candidate = pair.baseline + 1;
-    pair.label = b->place ? b->place->variant : b->label.empty() ? b->name : b->label;
+    pair.label = b->place ? b->place->variant : b->LabelOrName();
     const std::string model_a = ExperimentModel(baseline, *a);
     const std::string model_b = ExperimentModel(candidate, *b);
     if (model_a != model_b && !model_a.empty() &&

@@ -57,7 +57,7 @@ class ExperimentWriter {
       : run_(run), data_(data), trace_(trace), profile_(profile), writer_(writer) {
     on_arm_ = RanOnArm(profile, data.isa_state);
     if (!HasClocks(run)) origin_ = EarliestTime();
-    process_ = writer.AddProcess(data.label.empty() ? data.name : data.label);
+    process_ = writer.AddProcess(data.LabelOrName());
   }
 
   std::size_t Write(const TraceSelection& selection, const std::function<void()>& before_each_run) {
@@ -104,10 +104,9 @@ class ExperimentWriter {
         break;
       case TraceSelection::Runs::kSingle:
         if (selection.index >= profile_.runs.size()) {
-          throw Error(
-              ExitCode::kUsage,
-              fmt::format("run {} is not in the trace of {}, which has {} (counted from 0)", selection.index,
-                          data_.label.empty() ? data_.name : data_.label, profile_.runs.size()));
+          throw Error(ExitCode::kUsage,
+                      fmt::format("run {} is not in the trace of {}, which has {} (counted from 0)",
+                                  selection.index, data_.LabelOrName(), profile_.runs.size()));
         }
         runs.push_back(selection.index);
     }
@@ -233,8 +232,7 @@ class ExperimentWriter {
                                : AddOperatorKind(found->second);
       return kind_ids.emplace(op_index, kind_id).first->second;
     };
-    const TrackId process =
-        writer_.AddProcess((data_.label.empty() ? data_.name : data_.label) + ", watched");
+    const TrackId process = writer_.AddProcess(data_.LabelOrName() + ", watched");
     const TrackId method_thread = writer_.AddThread(process, watch.method);
     const auto to_time = [&](Nanoseconds offset) { return RelativeTime(timeline.begin_ns + offset); };
     const WatchSpans placed(timeline);
@@ -284,7 +282,7 @@ void WriteTraceAttributes(const RunData& run, const std::string& etprof_version,
     AddIfKnown(attributes, "virtualization", run.device->virtualization);
   }
   for (const ExperimentData& data : run.experiments) {
-    const std::string name = data.label.empty() ? data.name : data.label;
+    const std::string& name = data.LabelOrName();
     if (data.threads > 0) attributes.push_back({name + ".threads", std::int64_t{data.threads}});
     AddIfKnown(attributes, name + ".isa", data.isa);
     AddIfKnown(attributes, name + ".cpus", data.cpus);
