@@ -46,8 +46,7 @@ std::optional<fs::path> FindModel(const RunData& run, const ExperimentData& data
 
 // Finds the method that the profile's runs executed: by its name, or the only method of the program.
 const Method* FindMethod(const Program& program, const Profile& profile) {
-  const std::string name = profile.operators.empty() ? "" : profile.operators.front().key.method;
-  if (const Method* const named = FindMethod(program, name)) return named;
+  if (const Method* const named = FindMethod(program, profile.MethodName())) return named;
   return program.methods.size() == 1 ? &program.methods.front() : nullptr;
 }
 

@@ -190,6 +190,8 @@ struct Profile {
   std::optional<ProgramJoin> program;  // result of JoinProgram (join.h); absent: the .pte is not known
   SampledRuns sampled;                 // result of SampleRuns; empty: not requested
 
+  // The method whose runs these are; "" without operators.
+  std::string MethodName() const { return operators.empty() ? "" : operators.front().key.method; }
   std::span<const Nanoseconds> Self(std::size_t op) const {
     return {self.data() + op * runs.size(), runs.size()};
   }

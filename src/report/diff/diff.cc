@@ -112,9 +112,7 @@ class NodeTimes {
  public:
   NodeTimes(const std::vector<const Profile*>& profiles, const std::string& method) {
     for (const Profile* profile : profiles) {
-      if (profile == nullptr || !profile->program || profile->operators.empty() ||
-          profile->operators.front().key.method != method)
-        continue;
+      if (profile == nullptr || !profile->program || profile->MethodName() != method) continue;
       runs_ = static_cast<double>(profile->CommonSet().size());
       if (runs_ == 0) continue;
       Add(*profile);

@@ -34,14 +34,12 @@ struct ProgramJoinJson {
 struct TracedJson {
   const Profile& source;
 
-  std::string OwnMethod() const {
-    return source.operators.empty() ? "" : source.operators.front().key.method;
-  }
-  // Keeps the rows of the experiment's own method: the files of a program with several methods contain the
-  // rows of all of them.
+  // Keeps the rows of the experiment's method: the files of a program with several methods contain the rows
+  // of all of them.
   template <typename Row>
-  std::vector<Row> FilterOwnMethod(std::vector<Row> rows) const {
-    std::erase_if(rows, [&](const Row& row) { return !row.key.starts_with(OwnMethod() + "/"); });
+  std::vector<Row> SelectMethodRows(std::vector<Row> rows) const {
+    const std::string prefix = source.MethodName() + "/";
+    std::erase_if(rows, [&](const Row& row) { return !row.key.starts_with(prefix); });
     return rows;
   }
 
@@ -83,21 +81,20 @@ struct TracedJson {
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
                   "is no Arm one"});
     v("counters",
-      [](J json, E experiment, R report) { return json.FilterOwnMethod(experiment.Data(report).counters); },
+      [](J json, E experiment, R report) { return json.SelectMethodRows(experiment.Data(report).counters); },
       {.meaning = "of the method, its delegate calls and operators (docs/guides/bottlenecks.md); empty: none "
                   "were read"});
     v("instructions",
       [](J json, E experiment, R report) {
-        return json.FilterOwnMethod(experiment.Data(report).instructions);
+        return json.SelectMethodRows(experiment.Data(report).instructions);
       },
       {.meaning = "of the method and its operators, counted (docs/guides/instructions.md)",
        .omit_if_empty = true});
     v("watched",
       [](J json, E experiment, R report) {
         const ExperimentData& data = experiment.Data(report);
-        const bool is_own_method = data.watch != nullptr && data.watch->method == json.OwnMethod();
-        const auto rows =
-            is_own_method ? FindWatchedRows(report.watched, data) : std::span<const WatchedRow>();
+        const bool has_method = data.watch != nullptr && data.watch->method == json.source.MethodName();
+        const auto rows = has_method ? FindWatchedRows(report.watched, data) : std::span<const WatchedRow>();
         return std::vector<WatchedRow>(rows.begin(), rows.end());
       },
       {.meaning =

@@ -178,9 +178,7 @@ Document MakeNoiseDocument(const Report& report) {
     const ExperimentData& data = report.run.experiments[experiment.index];
     if (!experiment.noise || !seen_programs.insert(experiment.noise->pte_sha256 + data.label).second)
       continue;
-    const std::string method = experiment.profile && !experiment.profile->operators.empty()
-                                   ? experiment.profile->operators.front().key.method
-                                   : "";
+    const std::string method = experiment.profile ? experiment.profile->MethodName() : "";
     for (const OutputBudget& budget : experiment.noise->budgets) {
       if (!method.empty() && budget.method != method) continue;
       std::string title = experiment.label;
