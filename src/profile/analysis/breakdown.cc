@@ -22,7 +22,7 @@ Breakdown SumRows(const Profile& profile, const std::vector<std::size_t>& runs, 
     row.total += get_self(op);
     ++row.operators;
   }
-  AdditiveRow clipped{"Clipped", 0, 0};
+  AdditiveRow clipped{kClipped, 0, 0};
   for (const std::size_t run : runs) {
     breakdown.total += profile.runs[run].total;
     clipped.total += profile.runs[run].clipped;
@@ -102,6 +102,11 @@ bool IsOverhead(const Operator& op) {
 }
 
 }  // namespace
+
+bool IsOverheadRow(const std::string& name) {
+  return name == OperatorGroupName(OperatorGroup::kFrameworkOverhead) ||
+         name == OperatorGroupName(OperatorGroup::kDelegateOverhead) || name == kClipped;
+}
 
 Breakdown ByNameInOrder(const Profile& profile, OperatorNameFunction get_name) {
   std::map<std::string, std::size_t> index;

@@ -233,6 +233,10 @@ void ComputeStatistics(Profile& profile, std::size_t threads);
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options);
 
 struct Breakdown;
+// The last row of a Breakdown: time that spans claimed outside of their parent, or twice.
+inline constexpr const char* kClipped = "Clipped";
+// True for the rows of a Breakdown whose time is of no operator: overheads, and kClipped.
+bool IsOverheadRow(const std::string& name);
 // A row of a Breakdown.
 struct AdditiveRow {
   std::string name;

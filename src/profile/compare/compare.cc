@@ -486,7 +486,7 @@ class Comparer {
     }
     std::vector<DeltaRow> rows = MakeRows(sets);
     // The last row of every breakdown is "Clipped".
-    rows.push_back({"Clipped", rows_a.rows.back().total, rows_b.rows.back().total, {}});
+    rows.push_back({kClipped, rows_a.rows.back().total, rows_b.rows.back().total, {}});
     return rows;
   }
 

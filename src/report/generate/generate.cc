@@ -303,7 +303,7 @@ MeansByLaunch MeanSelfTimes(const Profile& profile, PartNameFunction part_name) 
   for (const std::size_t run : profile.SteadyOrCommonRuns()) {
     const ProfiledRun& profiled_run = profile.runs[run];
     ++runs[profiled_run.label.launch];
-    sums[profiled_run.label.launch]["Clipped"] += static_cast<double>(profiled_run.clipped);
+    sums[profiled_run.label.launch][kClipped] += static_cast<double>(profiled_run.clipped);
   }
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     const std::string part = part_name(profile, op);

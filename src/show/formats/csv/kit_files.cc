@@ -65,9 +65,9 @@ struct OperatorStatisticsRow : OperatorOrClipped {
   static void Describe(auto& v) {
     using Record = const OperatorStatisticsRow&;
     v("model_id", [](Record record) { return record.profile.model_id; }, {.meaning = kModelId});
-    v("name", OperatorText([](Record record) { return record.op().name; }, "Clipped"),
+    v("name", OperatorText([](Record record) { return record.op().name; }, kClipped),
       {.meaning = kNameInInspector});
-    v("type", OperatorText([](Record record) { return record.op().type; }, "Clipped"),
+    v("type", OperatorText([](Record record) { return record.op().type; }, kClipped),
       {.meaning = kOperatorType});
     v("delegate_backend", OperatorText([](Record record) { return record.op().backend; }, ""),
       kOperatorBackend);
@@ -88,7 +88,7 @@ struct OperatorStatisticsRow : OperatorOrClipped {
     v("category", OperatorText([](Record record) { return record.op().category.name; }, "framework"),
       {.meaning = kOperatorCategory});
     v("group",
-      OperatorText([](Record record) { return OperatorGroupName(record.op().category.group); }, "Clipped"),
+      OperatorText([](Record record) { return OperatorGroupName(record.op().category.group); }, kClipped),
       {.meaning = kOperatorGroup});
     v("self_total_ms", &OperatorStatisticsRow::self,
       {.meaning = "self time over the common set; the column adds up to all `Method::execute`",
@@ -115,7 +115,7 @@ struct OperatorDetailsRow : OperatorOrClipped {
 
   static void Describe(auto& v) {
     using Record = const OperatorDetailsRow&;
-    v("operator", OperatorText([](Record record) { return record.op().name; }, "Clipped"),
+    v("operator", OperatorText([](Record record) { return record.op().name; }, kClipped),
       {.meaning = kNameInInspector});
     v("category", OperatorText([](Record record) { return record.op().category.name; }, "framework"),
       {.meaning = kOperatorCategory});
@@ -128,12 +128,12 @@ struct OperatorDetailsRow : OperatorOrClipped {
       {.meaning = kRunsOfOperator});
     v("key", OperatorText([](Record record) { return KeyText(record.op().key); }, "clipped"),
       {.meaning = kKeyAsNodeId});
-    v("type", OperatorText([](Record record) { return record.op().type; }, "Clipped"),
+    v("type", OperatorText([](Record record) { return record.op().type; }, kClipped),
       {.meaning = kOperatorType});
     v("delegate_backend", OperatorText([](Record record) { return record.op().backend; }, ""),
       kOperatorBackend);
     v("group",
-      OperatorText([](Record record) { return OperatorGroupName(record.op().category.group); }, "Clipped"),
+      OperatorText([](Record record) { return OperatorGroupName(record.op().category.group); }, kClipped),
       {.meaning = kOperatorGroup});
     v("runs", [](Record record) { return record.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
     v("median_ms", SelfTimeStatistic(&Distribution::p50), kMs.WithMeaning(kSelfMedian));
@@ -348,8 +348,7 @@ struct ComparisonRow {
     estimate("p_value", &E::p_value, "two-sided, of the claim that there is no difference");
     v("verdict",
       [](Record record) {
-        return record.row.name == "Clipped" ? std::nullopt
-                                            : std::optional(record.row.time_comparison.verdict);
+        return record.row.name == kClipped ? std::nullopt : std::optional(record.row.time_comparison.verdict);
       },
       {.meaning = kVerdict});
   }
@@ -540,7 +539,7 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
   }
   CsvWriter<ComparisonRow> table(out, columns);
   for (const DeltaRow& row : comparison.categories) {
-    if (row.name == "Clipped" && row.baseline_total == 0 && row.candidate_total == 0) continue;
+    if (row.name == kClipped && row.baseline_total == 0 && row.candidate_total == 0) continue;
     table.Row({comparison, row, QuotientIfDefined(row.baseline_total, comparison.baseline_runs),
                QuotientIfDefined(row.candidate_total, comparison.candidate_runs)});
   }

@@ -362,7 +362,7 @@ void WriteComparisons(const Report& report, std::ostream& out) {
       TimeComparison time_comparison = row.time_comparison;
       time_comparison.baseline_ns = QuotientIfDefined(row.baseline_total, comparison.baseline_runs);
       time_comparison.candidate_ns = QuotientIfDefined(row.candidate_total, comparison.candidate_runs);
-      rows.Row({report, pair, subject, row.name, "", "", time_comparison, row.name != "Clipped"});
+      rows.Row({report, pair, subject, row.name, "", "", time_comparison, row.name != kClipped});
     };
     rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
     TimeComparison execute;
@@ -389,7 +389,7 @@ void WriteComparisons(const Report& report, std::ostream& out) {
                 match.time_comparison});
     }
     if (execute.baseline_ns && execute.candidate_ns)
-      add("operator", {"Clipped", comparison.baseline_clipped, comparison.candidate_clipped, {}});
+      add("operator", {kClipped, comparison.baseline_clipped, comparison.candidate_clipped, {}});
   }
 }
 

@@ -259,10 +259,7 @@ class GraphRenderer {
       for (const OperatorRow& row : experiment.operators) operators += row.mean_self_ns;
       attributes[label + "operators"] = MsText(operators);
       for (const AdditiveRow& row : experiment.groups.rows) {
-        const bool is_overhead = row.name == OperatorGroupName(OperatorGroup::kFrameworkOverhead) ||
-                                 row.name == OperatorGroupName(OperatorGroup::kDelegateOverhead) ||
-                                 row.name == "Clipped";
-        if (is_overhead && row.total != 0)
+        if (IsOverheadRow(row.name) && row.total != 0)
           attributes[label + row.name] = MsText(static_cast<double>(row.total) / runs);
       }
     }

@@ -156,7 +156,7 @@ struct ComparisonJson {
           (operators.candidate != nullptr ? operators.candidate : operators.baseline)->name;
       rows.push_back({{name, match.baseline_total, match.candidate_total, match.time_comparison}, operators});
     }
-    rows.push_back({{"Clipped", source.baseline_clipped, source.candidate_clipped, {}}, std::nullopt});
+    rows.push_back({{kClipped, source.baseline_clipped, source.candidate_clipped, {}}, std::nullopt});
     return rows;
   }
 
