@@ -483,6 +483,18 @@ TEST(MakeReportDocument, ExplainsFp16NextToTheVerdict) {
   EXPECT_EQ(count(Visibility::kPage), 0);
 }
 
+// The number of runs comes from a file that may be damaged.
+TEST(MakeThreadSections, AcceptsAnOperatorWithoutRuns) {
+  WatchedExperiment experiment;
+  ThreadUsage& usage = experiment.rows.emplace_back().threads;
+  usage.regions = 1;
+  usage.threads.resize(2);
+  usage.threads[0].tasks = 3;
+  const std::vector<Section> sections = MakeThreadSections({experiment});
+  const auto& table = std::get<Table>(sections.at(0).parts.at(0));
+  EXPECT_EQ(ToText(table.rows.at(0).cells.at(2)), "3");
+}
+
 // The second factor is better, worse, or the same use of the peak; if the peaks are equal, it is the only
 // one.
 TEST(FactorsText, NamesBothFactors) {

@@ -97,15 +97,16 @@ std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& ex
                             Left("cause", "why threads do not help").WithVisibility(Visibility::kPage)}};
     for (const WatchedRow* const row : rows) {
       const ThreadUsage& usage = row->threads;
-      const auto runs = static_cast<double>(std::max<std::int64_t>(usage.runs, 1));
+      const std::int64_t runs = std::max<std::int64_t>(usage.runs, 1);  // a damaged file may have no runs
       const double total_thread_ns =
           static_cast<double>(usage.time_ns) * static_cast<double>(usage.threads.size());
-      table.AddRow(
-          row->name, Time{static_cast<double>(usage.time_ns) / runs}, Count{usage.Tasks() / usage.runs},
-          OptionalCell<Share>(usage.Efficiency()), OptionalCell<Share>(usage.BusiestShare()),
-          total_thread_ns > 0 ? Cell(Share{1 - static_cast<double>(usage.BusyNs()) / total_thread_ns})
-                              : Cell(),
-          CauseText(usage));
+      table.AddRow(row->name, Time{static_cast<double>(usage.time_ns) / static_cast<double>(runs)},
+                   Count{usage.Tasks() / runs}, OptionalCell<Share>(usage.Efficiency()),
+                   OptionalCell<Share>(usage.BusiestShare()),
+                   total_thread_ns > 0
+                       ? Cell(Share{1 - static_cast<double>(usage.BusyNs()) / total_thread_ns})
+                       : Cell(),
+                   CauseText(usage));
     }
     table.screen_rows = kScreenWatched;
     table.hidden_rows_hint = "in its `_watch.json`";
