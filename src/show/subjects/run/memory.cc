@@ -129,7 +129,7 @@ std::string FileAndPackedText(const MemoryReport& memory) {
   const protocol::MemorySnapshot& last = memory.snapshots.back();
   const std::int64_t file = last.ResidentBytes(MemoryOwner::kProgram),
                      packed = last.ResidentBytes(MemoryOwner::kWeights);
-  if (file < packed / 10) return "";  // ExecuTorch released the packed part of the file
+  if (packed == 0 || file < packed / 10) return "";  // ExecuTorch released the packed part of the file
   return fmt::format(
       "{} of the program's file are in memory next to {} of packed weights. The system can take the file's "
       "pages back, not the packed ones.",

@@ -495,6 +495,24 @@ TEST(MakeThreadSections, AcceptsAnOperatorWithoutRuns) {
   EXPECT_EQ(ToText(table.rows.at(0).cells.at(2)), "3");
 }
 
+TEST(MakeMemorySections, ComparesTheFileWithPackedWeightsOnlyIfThereAreAny) {
+  const auto has_note = [](std::int64_t packed) {
+    Report report;
+    WatchedExperiment& watched = report.watched.emplace_back();
+    protocol::MemorySnapshot& steady = watched.memory.emplace().snapshots.emplace_back();
+    steady.moment = "steady";
+    steady.parts = {{protocol::MemoryOwner::kProgram, 5'000'000, 5'000'000},
+                    {protocol::MemoryOwner::kWeights, packed, packed}};
+    const std::vector<Part> parts = MakeMemorySections(report).at(0).parts;
+    return std::ranges::any_of(parts, [](const Part& part) {
+      const auto* const paragraph = std::get_if<Paragraph>(&part);
+      return paragraph != nullptr && ToText(paragraph->text, {}).starts_with("5.00 MB of the program's file");
+    });
+  };
+  EXPECT_TRUE(has_note(4'000'000));
+  EXPECT_FALSE(has_note(0));
+}
+
 // The second factor is better, worse, or the same use of the peak; if the peaks are equal, it is the only
 // one.
 TEST(FactorsText, NamesBothFactors) {
