@@ -164,6 +164,7 @@ Text NoiseSummary(const OutputBudget& budget) {
   Text text = budget.sqnr_db ? FormatText("{}", Number{*budget.sqnr_db, "dB"}) : Text("No noise");
   text += FormatText(" on {} {}inputs", Count(budget.inputs), budget.held_out ? "held-out " : "");
   if (budget.device_sqnr_db) text += FormatText(" (the .pte: {})", Number{*budget.device_sqnr_db, "dB"});
+  if (!budget.sqnr_db) return text + ".";
   text += FormatText(". Half of the noise is in {} of {} values: {}.", Count(budget.values_with_half_noise),
                      Count(budget.values.size()), budget.concentrated ? "concentrated" : "diffuse");
   return text;

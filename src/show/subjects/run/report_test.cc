@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "core/golden_testing.h"
 #include "report/example_run.h"
@@ -511,6 +512,25 @@ TEST(MakeMemorySections, ComparesTheFileWithPackedWeightsOnlyIfThereAreAny) {
   };
   EXPECT_TRUE(has_note(4'000'000));
   EXPECT_FALSE(has_note(0));
+}
+
+TEST(MakeNoiseDocument, LocatesNoiseOnlyIfThereIsAny) {
+  Report report;
+  report.run.experiments.emplace_back();
+  NoiseBudget noise;
+  OutputBudget& output = noise.budgets.emplace_back();
+  output.inputs = 8;
+  output.values.resize(3);
+  const auto summary = [&] {
+    report.experiments.resize(1);
+    report.experiments[0].noise = std::make_shared<NoiseBudget>(noise);
+    const Document document = MakeNoiseDocument(report);
+    return ToText(std::get<Paragraph>(document.sections.at(0).parts.at(0)).text, {});
+  };
+  EXPECT_EQ(summary(), "No noise on 8 inputs.");
+  output.sqnr_db = 30;
+  output.values_with_half_noise = 1;
+  EXPECT_THAT(summary(), HasSubstr("Half of the noise is in 1 of 3 values"));
 }
 
 // The second factor is better, worse, or the same use of the peak; if the peaks are equal, it is the only
