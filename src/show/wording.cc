@@ -101,6 +101,7 @@ std::string PercentText(double share) {
   const double percent = share * 100;
   if (!std::isfinite(percent)) return kUndefined;
   if (percent > 0 && percent < 0.05) return "<0.1%";
+  if (percent < 0 && percent > -0.05) return ">−0.1%";
   if (percent >= 99.5 && percent < 100) return ">99%";
   const double size = std::fabs(percent);
   return fmt::format("{}{:.{}f}%", percent < 0 ? "−" : "", size, size >= 9.95 || size == 0 ? 0 : 1);

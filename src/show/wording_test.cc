@@ -154,6 +154,7 @@ TEST(Numbers, HaveSensibleDigits) {
   EXPECT_EQ(PercentText(0), "0%");
   EXPECT_EQ(PercentText(-0.1), "−10%");
   EXPECT_EQ(PercentText(-0.012), "−1.2%");
+  EXPECT_EQ(PercentText(-0.0001), ">−0.1%");
   EXPECT_EQ(PercentText(NAN), kUndefined);
   EXPECT_EQ(RatioText(1.837), "1.84x");
   EXPECT_EQ(RatioText(12.34), "12.34x");

@@ -54,6 +54,7 @@ describe("numbers", () => {
     expect(share(0.59)).toBe("59%");
     expect([share(0.994), share(0.996), share(1)]).toEqual(["99%", ">99%", "100%"]);
     expect(share(-0.059)).toBe("−5.9%");
+    expect(share(-0.0004)).toBe(">−0.1%");
   });
 });
 

@@ -51,6 +51,7 @@ export function share(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   const percent = value * 100;
   if (percent > 0 && percent < 0.05) return "<0.1%";
+  if (percent < 0 && percent > -0.05) return ">−0.1%";
   if (percent === 0) return "0%";
   if (percent >= 99.5 && percent < 100) return ">99%";
   return `${percent.toFixed(Math.abs(percent) >= 9.95 ? 0 : 1).replace("-", "−")}%`;
