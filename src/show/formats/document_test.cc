@@ -575,6 +575,23 @@ TEST(Documents, EmptyResultsHaveEveryTable) {
   EXPECT_EQ(ids({show::MakeValidationDocument({{Validation()}})}), ids({example::MakeValidationsDocument()}));
 }
 
+// If no run has several launches, it is not known what more launches would change.
+TEST(MakeHistoryDocument, RecommendsMoreLaunchesOnlyIfTheirEffectIsKnown) {
+  HistoryReport history;
+  Trend& trend = history.trends.emplace_back();
+  for (const char* const commit : {"a", "b", "c"}) trend.data.points.emplace_back().commit = commit;
+  trend.runs.resize(3);
+  TrendChange& change = trend.changes.emplace_back();
+  change.before = 0;
+  change.first_run = change.after = 2;
+  change.growth = 0.1;
+  trend.run_sd = 0.1;
+  const std::string recommendation = "as many launches would narrow this down";
+  EXPECT_THAT(RenderPage(show::MakeHistoryDocument(history, "")), Not(HasSubstr(recommendation)));
+  trend.between_sd = 0.001;
+  EXPECT_THAT(RenderPage(show::MakeHistoryDocument(history, "")), HasSubstr(recommendation));
+}
+
 TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {
   show::Row folded{"folded"};
   folded.visibility = show::Visibility::kFolded;

@@ -50,8 +50,9 @@ std::string ChangePlaceText(const Trend& trend, const TrendChange& change, std::
   // launches explain.
   const double fixed_variance = std::pow(trend.between_sd.value_or(0), 2);
   const double wanted_variance = std::pow(std::log1p(change.growth) / 5, 2) - fixed_variance;
-  const double factor =
-      run_sd && wanted_variance > 0 ? (*run_sd * *run_sd - fixed_variance) / wanted_variance : 0;
+  const double factor = run_sd && trend.between_sd && wanted_variance > 0
+                            ? (*run_sd * *run_sd - fixed_variance) / wanted_variance
+                            : 0;
   if (factor > 1)
     text += fmt::format(" (measurements with {} times as many launches would narrow this down)",
                         std::ceil(factor));
