@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 
 #include "core/units.h"
@@ -21,7 +22,6 @@ namespace {
 
 constexpr std::size_t kScreenSteps = 20;
 constexpr std::size_t kScreenTensors = 8;  // maximum number of inputs, and of outputs
-
 constexpr std::size_t kScreenMissing = 8;
 constexpr std::size_t kScreenPlaces = 5;
 
@@ -251,10 +251,8 @@ Table MakePlannedPeakTable(const Method& method, const PlannedPeak& peak) {
 }
 
 Section MakeMethodSection(const Method& method, const Program& program, const SourceMap* map) {
-  const auto found = map == nullptr ? std::map<std::string, MethodSources>::const_iterator()
-                                    : map->methods.find(method.name);
-  const bool has_sources = map != nullptr && found != map->methods.end();
-  const MethodSources sources = has_sources ? found->second : MethodSources();
+  const MethodSources sources =
+      map != nullptr && map->methods.contains(method.name) ? map->methods.at(method.name) : MethodSources();
   const MethodSummary summary = Summarize(method, program);
   std::string macs = ToText(OptionalCell<Amount>(summary.facts.macs.Total()));
   if (const auto share = summary.facts.macs.ExactShare())
@@ -317,12 +315,16 @@ Table MakeMethodMetadataTable(const Program& program) {
   return table;
 }
 
-// States how many names the program expects in a .ptd, and whether `data` has them.
-std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
+// The number of names that the program expects in a .ptd, and those of them that `data` lacks.
+std::vector<Part> MakeExternalParts(const std::vector<std::string>& names, const DataFile* data) {
+  if (names.empty()) return {};
   const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
-  if (data == nullptr) return expected + " (--data FILE.ptd checks whether they are there)";
-  const std::size_t missing = FindMissing(*data, names).size();
-  return expected + (missing == 0 ? ": all are there" : fmt::format(": {} are missing", missing));
+  if (data == nullptr) return {Paragraph{expected + " (--data FILE.ptd checks whether they are there)"}};
+  const std::vector<std::string> missing = FindMissing(*data, names);
+  if (missing.empty()) return {Paragraph{expected + ": all are there"}};
+  return {
+      Paragraph{fmt::format("{}: {} are missing", expected, missing.size())},
+      List{.title = "missing", .items = {missing.begin(), missing.end()}, .screen_items = kScreenMissing}};
 }
 
 Document MakeFileDocument(const std::string& file, Bytes bytes,
@@ -346,15 +348,8 @@ Document MakeInspectDocument(const Program& program, const std::string& file, co
                                         {"delegates' named data", NamedDataBytes(program)},
                                         {"other constants", program.constant_bytes + program.mutable_bytes}});
   Section& section = document.sections.front();
-  if (const std::vector<std::string> names = ExternalTensorKeys(program); !names.empty()) {
-    section.parts.insert(section.parts.begin(), Paragraph{ExternalText(names, data)});
-    const auto missing = data == nullptr ? std::vector<std::string>() : FindMissing(*data, names);
-    if (!missing.empty()) {
-      section.parts.insert(section.parts.begin() + 1, List{.title = "missing",
-                                                           .items = {missing.begin(), missing.end()},
-                                                           .screen_items = kScreenMissing});
-    }
-  }
+  std::ranges::move(MakeExternalParts(ExternalTensorKeys(program), data),
+                    std::inserter(section.parts, section.parts.begin()));
   for (const Program::TestCases& tests : program.test_cases) {
     section.AddText(fmt::format(
         "Bundled program: {} of {}.{}", CountedText(tests.count, "test case"), tests.method,
