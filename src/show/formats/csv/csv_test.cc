@@ -8,16 +8,10 @@
 #include "core/text/escape.h"
 #include "report/example_run.h"
 #include "show/formats/csv/kit_files.h"
+#include "show/formats/formats_testing.h"
 
 namespace etprof {
 namespace {
-
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 // Maps the columns of `header` to the fields of `line`.
 std::map<std::string, std::string> FieldsOfLine(const std::string& header, const std::string& line) {
@@ -38,7 +32,7 @@ std::vector<std::string> Timeline(const Trace& trace, std::optional<std::size_t>
   options.model_id = "net";
   std::ostringstream out;
   RenderTimelineCsv(trace, Attribute(trace, options), run, out);
-  return Lines(out.str());
+  return read::Lines(out.str());
 }
 
 TEST(TimelineCsv, HasOneRowPerEventWithExactTimes) {
@@ -89,7 +83,7 @@ TEST(OperatorStatisticsCsv, AddsUpToTheWhole) {
   std::ostringstream out;
   const Profile profile = example::MakeProfile("off", 4'000'000);
   RenderOperatorStatisticsCsv(profile, out);
-  const std::vector<std::string> lines = Lines(out.str());
+  const std::vector<std::string> lines = read::Lines(out.str());
   ASSERT_EQ(lines.size(), 1 + profile.operators.size());
   const auto fields = FieldsOfLine(lines[0], lines[1]);
   EXPECT_EQ(fields.at("model_id"), "net");

@@ -10,6 +10,7 @@
 #include "report/example_run.h"
 #include "show/formats/csv/csv_table.h"
 #include "show/formats/csv/table_csv.h"
+#include "show/formats/formats_testing.h"
 
 namespace etprof {
 namespace {
@@ -18,36 +19,21 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Parses CSV without quotes: no example name has a quote in the tested columns.
-std::vector<std::vector<std::string>> ParseCsvRows(const std::string& text) {
-  std::vector<std::vector<std::string>> rows;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) {
-    rows.emplace_back();
-    std::string cell;
-    bool quoted = false;
-    for (const char c : line + ",") {
-      if (c == '"') {
-        quoted = !quoted;
-      } else if (c == ',' && !quoted) {
-        rows.back().push_back(cell);
-        cell.clear();
-      } else {
-        cell += c;
-      }
-    }
-  }
-  return rows;
+// Parses CSV into rows, of which the first is the header.
+read::Rows ParseCsvRows(const std::string& text) {
+  read::ParsedTable table = read::ParseCsv(text);
+  table.rows.insert(table.rows.begin(), table.header);
+  return table.rows;
 }
 
 template <typename Render, typename... Values>
-std::vector<std::vector<std::string>> RenderCsvRows(const Render& render, const Values&... values) {
+read::Rows RenderCsvRows(const Render& render, const Values&... values) {
   std::ostringstream out;
   render(values..., out);
   return ParseCsvRows(out.str());
 }
 
-double Sum(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
+double Sum(const read::Rows& rows, std::size_t column) {
   double sum = 0;
   for (std::size_t i = 1; i < rows.size(); ++i) sum += std::stod(rows[i][column]);
   return sum;
