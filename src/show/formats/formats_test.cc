@@ -71,7 +71,7 @@ std::optional<double> NsFromMs(const Json& ms) {
   return ms.is_null() ? std::nullopt : std::optional(ms.get<double>() * 1e6);
 }
 
-TimeComparison ParseQuantity(const Json& json) {
+TimeComparison ParseTimeComparison(const Json& json) {
   TimeComparison time_comparison;
   time_comparison.verdict = ParseEnum<stats::Verdict>(json["verdict"].get<std::string>()).value();
   if (!json["ratio"].is_null()) {
@@ -208,7 +208,7 @@ void ExpectDocument(const Json& truth, const show::Document& document) {
     EXPECT_TRUE(seen_ids.contains(id)) << id;
   EXPECT_EQ(seen_ids.contains("compared_operators"), !truth["comparisons"].empty());
   if (truth["comparisons"].empty()) return;
-  const VerdictTexts texts = MakeVerdictTexts(ParseQuantity(truth["comparisons"][0]["latency"]));
+  const VerdictTexts texts = MakeVerdictTexts(ParseTimeComparison(truth["comparisons"][0]["latency"]));
   EXPECT_THAT(ToText(document.answers.at(0).text, {}), testing::HasSubstr(texts.verdict));
   EXPECT_EQ(ToText(document.answers.at(0).precision, {}), "95% CI " + texts.interval);
 }
@@ -312,8 +312,8 @@ void ExpectLadder(const Json& truth, const Formats& formats) {
         std::vector<std::string>{ladder["levels"][i]["name"], scale.Number(NsFromMs(cell["ms"]).value())});
     for (const char* const speedup : {"over_below", "over_lowest"}) {
       const bool has_speedup = !cell[speedup].is_null();
-      row.push_back(has_speedup ? SpeedupOrDash(ParseQuantity(cell[speedup])) : "");
-      row.push_back(has_speedup ? IntervalText(ParseQuantity(cell[speedup])) : "");
+      row.push_back(has_speedup ? SpeedupOrDash(ParseTimeComparison(cell[speedup])) : "");
+      row.push_back(has_speedup ? IntervalText(ParseTimeComparison(cell[speedup])) : "");
     }
     screen.push_back(row);
     std::erase(screen.back(), "");

@@ -109,7 +109,7 @@ Report MakeTimedReport(const std::vector<double>& ns) {
     report.run.experiments.emplace_back();
     ReportExperiment experiment;
     experiment.index = report.experiments.size();
-    experiment.label = "side " + std::to_string(experiment.index);
+    experiment.label = "variant " + std::to_string(experiment.index);
     experiment.profile.emplace();
     Operator op;
     op.key.method = "forward";
@@ -150,7 +150,7 @@ TEST(ModelExplorer, EmulationIsStated) {
   report.run.experiments[0].emulated = true;
   const ExplorerModel model = MakeTimedModel(report, {1000});
   const Json data = RenderAndParse([&](std::ostream& out) { RenderExplorerTimes(model, 0, out); });
-  EXPECT_EQ(data["forward"]["name"], "side 0: mean self time, ms (emulated: means nothing)");
+  EXPECT_EQ(data["forward"]["name"], "variant 0: mean self time, ms (emulated: means nothing)");
   const Json graphs = RenderAndParse([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
   EXPECT_TRUE(graphs["graphs"][0]["groupNodeAttributes"][""].contains("emulated"));
 }
@@ -178,9 +178,9 @@ TEST(ModelExplorer, RatiosHaveTheColorOfTheVerdict) {
   EXPECT_DOUBLE_EQ(result()["value"].get<double>(), 3);
   EXPECT_EQ(result()["bgColor"], "#8fd19e");
   const Json graphs = RenderAndParse([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
-  EXPECT_NE(Attribute(graphs["graphs"][0]["nodes"][1], "side 1 against side 0").find("faster"),
+  EXPECT_NE(Attribute(graphs["graphs"][0]["nodes"][1], "variant 1 against variant 0").find("faster"),
             std::string::npos);
-  EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "side 1: time"), "0.0010 ms");
+  EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "variant 1: time"), "0.0010 ms");
   // Several operators together have no verdict.
   model.graphs[0].nodes[1].times[1].operators = {0, 0};
   EXPECT_EQ(result()["bgColor"], "#e0e0e0");
