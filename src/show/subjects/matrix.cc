@@ -20,8 +20,7 @@ List OperatorsWithoutSpeedup(const Report& report, const Matrix& matrix) {
   List list{.title = "No faster with more threads", .screen_items = kScreenMatrixOperators};
   if (!matrix.is_thread_sweep || !baseline.profile || matrix.candidates.empty()) return list;
   const ReportExperiment& most_threads = report.experiments[matrix.candidates.back()];
-  const std::span<const WatchedRow> watched =
-      FindWatchedRows(report.watched, report.run.experiments[most_threads.index]);
+  const std::span<const WatchedRow> watched = FindWatchedRows(report.watched, most_threads.Data(report));
   const OperatorNames names(*baseline.profile);
   for (const MatrixRow& row : matrix.operators) {
     if (!row.op || row.cells.empty()) continue;
@@ -81,9 +80,9 @@ void AddCosts(const Matrix& matrix, const char* name, StartupCost StartupCosts::
 
 Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
   const ReportExperiment& baseline = report.experiments[matrix.baseline];
-  Section section{matrix.is_thread_sweep ? "Threads: " + report.run.experiments[baseline.index].name
-                                         : "Compared with " + baseline.label,
-                  Visibility::kDefault};
+  Section section{
+      matrix.is_thread_sweep ? "Threads: " + baseline.Data(report).name : "Compared with " + baseline.label,
+      Visibility::kDefault};
   if (!matrix.interleaved) section.AddText(kNotInterleaved);
   section.AddText(
       matrix.is_thread_sweep

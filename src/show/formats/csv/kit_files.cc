@@ -191,7 +191,7 @@ struct E2eLatencyRow {
       {.meaning = "divided by `num_runs`", .scale = 1e6});
     v("min_ms", &E2eLatencyRow::min, kMs.WithMeaning("shortest `Method::execute` of these runs"));
     v("max_ms", &E2eLatencyRow::max, kMs.WithMeaning("longest `Method::execute` of these runs"));
-    v("experiment", [](Record record) { return record.report.run.experiments[record.experiment.index].name; },
+    v("experiment", [](Record record) { return record.experiment.Data(record.report).name; },
       {.meaning = kExperimentName});
     v("threads", [](Record record) { return record.experiment.threads; }, kThreadsOfPool);
     v("latency_from", [](Record record) { return record.experiment.LatencySource(); }, kLatencySource);
@@ -300,7 +300,7 @@ struct RobustStatsJson {
     v("mad_ms", all(&Distribution::mad),
       kMs.WithMeaning("median of the distances from the median, not scaled"));
     v("latency_from", [](J json) { return json.experiment.LatencySource(); }, kLatencySource);
-    v("experiment", [](J json) { return json.report.run.experiments[json.experiment.index].name; },
+    v("experiment", [](J json) { return json.experiment.Data(json.report).name; },
       {.meaning = kExperimentName});
     v("threads", [](J json) { return json.experiment.threads; }, kThreadsOfPool);
   }

@@ -36,7 +36,7 @@ struct ExperimentCsvRow {
         return profile && !profile->model_id.empty() ? profile->model_id : record.report.model_id;
       },
       {.meaning = kModelId});
-    v("experiment", [](Record record) { return record.report.run.experiments[record.experiment.index].name; },
+    v("experiment", [](Record record) { return record.experiment.Data(record.report).name; },
       {.meaning = kExperimentName});
     v("label", [](Record record) { return record.experiment.label; }, {.meaning = kExperimentLabel});
     v("threads", [](Record record) { return record.experiment.threads; }, kThreadsOfPool);

@@ -247,7 +247,7 @@ class GraphRenderer {
         graph_.grouping == ModelGraph::Grouping::kLayer ? "modules of the model" : "delegates";
     for (const std::size_t index : graph_.experiments) {
       const ReportExperiment& experiment = Experiment(index);
-      const ExperimentData& data = model_.report->run.experiments[experiment.index];
+      const ExperimentData& data = experiment.Data(*model_.report);
       const std::string label = EscapeToOneLine(Prefix(index));
       if (graph_.experiments.size() == 1) attributes["experiment"] = EscapeToOneLine(experiment.label);
       if (data.emulated) attributes[label + "emulated"] = kEmulatedRemark;
@@ -309,7 +309,7 @@ void RenderExplorerTimes(const ExplorerModel& model, std::size_t experiment, std
   const Json gradient =
       Json::array({{{"stop", 0}, {"bgColor", "#ffffff"}}, {{"stop", 1}, {"bgColor", "#f4734e"}}});
   const ReportExperiment& measured = model.report->experiments[experiment];
-  const bool emulated = model.report->run.experiments[measured.index].emulated;
+  const bool emulated = measured.Data(*model.report).emulated;
   WriteNodeData(
       model, measured.label + ": mean self time, ms" + (emulated ? " (emulated: means nothing)" : ""),
       gradient,

@@ -104,9 +104,7 @@ struct CellJson {
   std::size_t device;
   const ReportExperiment& experiment;
 
-  const ExperimentData& Data() const {
-    return report.runs[model.devices[device].run].run.experiments[experiment.index];
-  }
+  const ExperimentData& Data() const { return experiment.Data(report.runs[model.devices[device].run]); }
   // One end of the interval of the median over launches; absent if it is not meaningful.
   OptionalNumber End(double LatencyInterval::*end) const {
     const bool meaningful = experiment.interval && !Data().emulated && !experiment.latency_from_trace;

@@ -170,8 +170,7 @@ struct TimelineJson {
             return TimelineOperatorJson{KeyText(op.key), op.name, SpanKindName(op.key.kind), op.category.name,
                                         OperatorGroupName(op.category.group)};
           });
-          auto watched =
-              MakeWatchedRun(profile, report.run.experiments[experiment.index].watch.get(), operators);
+          auto watched = MakeWatchedRun(profile, experiment.Data(report).watch.get(), operators);
           return ExperimentTimelineJson{experiment, profile, std::move(operators), std::move(watched)};
         });
   }

@@ -137,12 +137,12 @@ Section MakeLatencySection(const DevicesReport& report, const ModelSection& mode
         compared = row.cells[device].comparison_with_first;
         if (compared->estimate) first_devices.insert(model.devices[*row.first].name);
       }
-      table.AddRow(
-          RowName(row), ColumnTitle(model.devices[device]), OptionalCell<Time>(experiment->latency.p50),
-          MedianBounds(GetRun(report, model, device).run.experiments[experiment->index], *experiment),
-          compared ? Cell(ColumnTitle(model.devices[*row.first])) : Cell(""), CellOrBlank<Speedup>(compared),
-          CellOrBlank<Interval>(compared),
-          experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell());
+      table.AddRow(RowName(row), ColumnTitle(model.devices[device]),
+                   OptionalCell<Time>(experiment->latency.p50),
+                   MedianBounds(experiment->Data(GetRun(report, model, device)), *experiment),
+                   compared ? Cell(ColumnTitle(model.devices[*row.first])) : Cell(""),
+                   CellOrBlank<Speedup>(compared), CellOrBlank<Interval>(compared),
+                   experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell());
     }
     for (const std::string& difference : row.differences)
       differences.items.emplace_back(RowName(row) + ": " + difference);

@@ -207,7 +207,7 @@ std::vector<Section> MakeMemorySections(const Report& report) {
     const ProgramJoin* join = nullptr;
     for (const ReportExperiment& experiment : report.experiments) {
       if (experiment.profile && experiment.profile->program &&
-          FindWatched(report.watched, report.run.experiments[experiment.index]) == &watched)
+          FindWatched(report.watched, experiment.Data(report)) == &watched)
         join = &*experiment.profile->program;
     }
     Section section{watched.label, {MakeOwnersTable(*watched.memory, join)}};
@@ -222,7 +222,7 @@ std::vector<Section> MakeMemorySections(const Report& report) {
   }
   for (const ReportComparison& pair : report.comparisons) {
     const auto find_memory = [&](std::size_t experiment) -> const MemoryReport* {
-      const auto& data = report.run.experiments[report.experiments[experiment].index];
+      const auto& data = report.experiments[experiment].Data(report);
       const WatchedExperiment* const watched = FindWatched(report.watched, data);
       return watched != nullptr && watched->memory ? &*watched->memory : nullptr;
     };

@@ -176,7 +176,7 @@ Document MakeNoiseDocument(const Report& report) {
   Document document{.title = "Noise", .section_kind = "experiment"};
   std::set<std::string> seen_programs;
   for (const ReportExperiment& experiment : report.experiments) {
-    const ExperimentData& data = report.run.experiments[experiment.index];
+    const ExperimentData& data = experiment.Data(report);
     if (!experiment.noise || !seen_programs.insert(experiment.noise->pte_sha256 + data.label).second)
       continue;
     const std::string method = experiment.profile ? experiment.profile->MethodName() : "";

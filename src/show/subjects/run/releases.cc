@@ -15,7 +15,7 @@ constexpr double kMaxRounding = 1e-5;
 
 std::string OutputsText(const Report& report, const ReportComparison& pair) {
   const auto output_digests = [&](std::size_t experiment) -> const std::vector<protocol::OutputDigest>& {
-    return report.run.experiments[report.experiments[experiment].index].output_digests;
+    return report.experiments[experiment].Data(report).output_digests;
   };
   if (!pair.outputs || output_digests(pair.baseline).empty() || output_digests(pair.candidate).empty())
     return "";
@@ -128,9 +128,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
        {Right("load"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.release.load); }},
        {Right("load_change", ""), cost_change(&StartupCosts::load)},
        {Right("peak_memory", "memory"),
-        [&](const ReleaseRow& row) {
-          return OptionalCell<Size>(report.run.experiments[row.release.index].PeakSinceLoad());
-        }},
+        [&](const ReleaseRow& row) { return OptionalCell<Size>(row.release.Data(report).PeakSinceLoad()); }},
        {Right("memory_change", ""), cost_change(&StartupCosts::peak_memory)},
        {Left("outputs").NeverDropped(),
         pair_cell([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},

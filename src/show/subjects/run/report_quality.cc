@@ -193,7 +193,7 @@ Table MakeExperimentsTable(const Report& report) {
                           Left("operator_clock", "operator clock").WithDropPriority(4)}};
   bool has_conditions = false;
   for (const ReportExperiment& experiment : report.experiments) {
-    const ExperimentData& data = report.run.experiments[experiment.index];
+    const ExperimentData& data = experiment.Data(report);
     has_conditions =
         has_conditions || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
     table.AddRow(experiment.label, OptionalCell<Count>(experiment.threads), KnownTextCell(data.isa),
@@ -289,7 +289,7 @@ Facts RunFacts(const Report& report) {
 }
 
 Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment) {
-  const ExperimentData& data = report.run.experiments[experiment.index];
+  const ExperimentData& data = experiment.Data(report);
   Facts facts{"experiment_conditions", ""};
   if (experiment.threads) facts.Add("Threads", std::to_string(*experiment.threads));
   facts.Add("Disabled CPU features", data.isa);
