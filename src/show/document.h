@@ -116,8 +116,8 @@ struct Row {
 
 struct Table {
   // The part of a long text that stays if the text is truncated: the beginning, the end ("….py:86"), both
-  // ends of an operator's name
-  // ("Convolution (NHWC… IGEMM #2"), or the differing part of the names of variants ("…fp16", "…int8").
+  // ends of an operator's name ("Convolution (NHWC… IGEMM #2"), or the differing part of the names of
+  // variants ("…fp16", "…int8").
   enum class Truncation { kKeepBeginning, kKeepEnd, kKeepNameEnds, kKeepDifference };
   struct Column {
     std::string id;     // stable: the column's name in CSV, in snake_case

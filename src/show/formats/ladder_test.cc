@@ -92,7 +92,6 @@ Report MakeLevelSpeedupsReport(Nanoseconds on_at_four) {
 // have no effect, or whose effect is inconclusive with a tiny margin; the level that speeds up inference at
 // one number of threads and slows it down at another; and the number of threads from which a level no longer
 // speeds up inference.
-
 TEST(MakeLadderSections, PageHasTheEffectOfEveryLevel) {
   const Report thread_dependent = MakeLadder(MakeSme2Points());
   EXPECT_FALSE(thread_dependent.ladder->thread_dependent_levels.empty());
@@ -196,7 +195,7 @@ TEST(RenderLadder, FitsTheScreen) {
 // Each level has its speedup and a bar, and operators that only some levels execute are named. A level that
 // does not run has its error instead, without control characters. An emulated CPU has times, but neither
 // speedups nor bars.
-TEST(RenderLadder, ShowsLevelsGainsAndBars) {
+TEST(RenderLadder, ShowsLevelsSpeedupsAndBars) {
   const std::string unsupported = RenderLadderScreen(MakeLadderWithUnsupportedLevel());
   EXPECT_THAT(unsupported, Not(HasSubstr("\x1b")));
   const std::string emulated = RenderLadderScreen(MakeEmulatedLadder());

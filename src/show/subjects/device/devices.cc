@@ -70,10 +70,8 @@ std::string MakeTitle(const DevicesReport& report) {
   // Bare ETDumps do not say on how many devices they were recorded.
   const bool known =
       std::ranges::any_of(report.runs, [](const Report& run) { return run.run.device.has_value(); });
-  const bool has_one_run_per_device =
-      known &&
-      report.distinct_devices == report.runs.size();  // The titles are separated by semicolons, since a title
-                                                      // with a method contains a comma.
+  const bool has_one_run_per_device = known && report.distinct_devices == report.runs.size();
+  // The titles are separated by semicolons, since a title with a method contains a comma.
   return fmt::format("{}{}{}", fmt::join(models, "; "), has_one_run_per_device ? " on " : ": ",
                      known ? CountText(report.runs.size(), report.distinct_devices)
                            : CountedText(report.runs.size(), "run"));

@@ -98,7 +98,6 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
   return times;
 }
 
-// The columns for a pair are time, share, time, saved, speedup, interval, share.
 Table MakeSelfTimesTable(const Report& report, const Variants& variants, const std::vector<SelfTime>& times) {
   const bool pair = variants.candidate != nullptr;
   const auto baseline = [](const SelfTime& time) { return Time{time.baseline}; };
