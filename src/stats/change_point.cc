@@ -412,8 +412,8 @@ std::vector<double> ChangePValues(std::span<const std::vector<RunLaunches>> seri
 std::optional<std::size_t> RunsToDetect(const ChangePoints& change_points, double log_size, double level,
                                         std::size_t max_runs) {
   if (!change_points.run_sd || change_points.last_runs < kMinSegmentRuns) return std::nullopt;
-  constexpr double kPower = 1.2816;  // 90% quantile of the normal distribution
-  const double critical_t_with_power = change_points.critical_t.value_or(3.5) + kPower;
+  constexpr double kNormalQuantile90 = 1.2816;
+  const double critical_t_with_power = change_points.critical_t.value_or(3.5) + kNormalQuantile90;
   const auto before = static_cast<double>(change_points.last_runs);
   double log_orders = 0;
   for (std::size_t new_runs = 1; new_runs <= max_runs; ++new_runs) {

@@ -12,7 +12,7 @@
 namespace etprof::show {
 namespace {
 
-constexpr std::size_t kMatrixOperators = 15, kScreenMatrixOperators = 5;
+constexpr std::size_t kScreenMatrixOperators = 5, kPageMatrixOperators = 15;
 
 // For a thread sweep: the operators that the most threads do not speed up, and why, if that was watched.
 List OperatorsWithoutSpeedup(const Report& report, const Matrix& matrix) {
@@ -100,7 +100,7 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
   section.parts.emplace_back(std::move(table));
 
   Table operators = MakeMatrixTable(report, matrix, "_operators", "operator");
-  operators.screen_rows = kMatrixOperators;
+  operators.screen_rows = kPageMatrixOperators;
   operators.hidden_rows_hint = "operators in analysis_summary.json";
   const auto names = baseline.profile ? std::optional<OperatorNames>(*baseline.profile) : std::nullopt;
   for (const MatrixRow& row : matrix.operators) {

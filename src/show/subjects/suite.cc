@@ -297,7 +297,7 @@ class SuiteDocument {
     return std::isinf(*db) ? Cell("equal") : Cell(Number{*db, ""});
   }
 
-  static Cell PlaceCell(const SuiteSetting& setting) {
+  static Cell FrontierCell(const SuiteSetting& setting) {
     if (setting.frontier_status == FrontierStatus::kExcluded) return "";
     return Cell(etprof::GetName(setting.frontier_status),
                 setting.frontier_status == FrontierStatus::kFrontier  ? Tone::kGood
@@ -336,7 +336,7 @@ class SuiteDocument {
           [](const CellSetting& row) { return OptionalCell<Time>(row.setting.load_ns); }},
          {Right("load_interval", "interval").WithDropPriority(1).WithVisibility(Visibility::kPage),
           [](const CellSetting& row) { return IntervalCell(row.setting.load_interval); }},
-         {Left("frontier").NeverDropped(), [](const CellSetting& row) { return PlaceCell(row.setting); }},
+         {Left("frontier").NeverDropped(), [](const CellSetting& row) { return FrontierCell(row.setting); }},
          {Left("dominated_by", "dominated by").WithDropPriority(1).WithVisibility(Visibility::kPage),
           [](const CellSetting& row) { return Cell(row.setting.dominated_by); }}},
         all);

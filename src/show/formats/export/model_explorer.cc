@@ -23,7 +23,7 @@ using NodeKind = ModelNode::Kind;
 
 constexpr const char* kFastColor = "#8fd19e";
 constexpr const char* kSlowColor = "#f4a582";
-constexpr const char* kNoVerdict = "#e0e0e0";
+constexpr const char* kNoVerdictColor = "#e0e0e0";
 
 // Milliseconds rounded to a thousandth of a nanosecond: further digits only come from the division.
 double Ms(double ns) { return std::round(ns * 1e3) / 1e9; }
@@ -334,7 +334,7 @@ void RenderExplorerRatios(const ExplorerModel& model, std::size_t index, std::os
             found->time_comparison ? found->time_comparison->verdict : stats::Verdict::kInconclusive;
         const char* color = verdict == stats::Verdict::kFaster   ? kFastColor
                             : verdict == stats::Verdict::kSlower ? kSlowColor
-                                                                 : kNoVerdict;
+                                                                 : kNoVerdictColor;
         return {{"value", *found->ratio}, {"bgColor", color}};
       },
       out);

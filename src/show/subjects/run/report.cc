@@ -14,9 +14,9 @@
 namespace etprof::show {
 namespace {
 
-constexpr std::size_t kMaxFindings = 3;
-constexpr std::size_t kMaxLadderFindings = 1;  // fewer, since a ladder's answer needs the room
-constexpr std::size_t kMaxWarnings = 3;
+constexpr std::size_t kScreenFindings = 3;
+constexpr std::size_t kScreenLadderFindings = 1;  // fewer, since a ladder's answer needs the room
+constexpr std::size_t kScreenNotes = 3;
 
 void Append(std::vector<Section> new_sections, std::vector<Section>& sections) {
   std::move(new_sections.begin(), new_sections.end(), std::back_inserter(sections));
@@ -105,7 +105,7 @@ std::vector<Section> MakeFindingSections(const Report& report) {
   if (report.findings.empty()) return {};
   // Screens have few lines: warnings about the measurement replace the last finding.
   const std::size_t screen_findings =
-      report.ladder ? kMaxLadderFindings : kMaxFindings - (report.warnings.size() > 1 ? 1 : 0);
+      report.ladder ? kScreenLadderFindings : kScreenFindings - (report.warnings.size() > 1 ? 1 : 0);
   List list{.title = "", .screen_items = screen_findings, .numbered = true};
   for (const Finding& finding : report.findings) {
     auto [text, details, formula] = MakeFindingTexts(report, finding);
@@ -263,7 +263,7 @@ Document MakeReportDocument(const Report& report) {
   document.notes_title = "Measurement quality";
   document.notes = MakeValueNotes(report);
   std::ranges::move(MakeQualityNotes(report), std::back_inserter(document.notes));
-  document.screen_notes = kMaxWarnings;
+  document.screen_notes = kScreenNotes;
   document.hint = "Use --all for every operator, finding, and note.";
   if (const std::string legend = UndefinedText(report); !legend.empty())
     document.hint = legend + " " + document.hint;
