@@ -66,15 +66,15 @@ Table MakeGenerationTestsTable(const GenerationReport& generation) {
       if (!test.IsEncoder()) AppendUnique(test.name, names);
   }
   for (const std::string& name : names) {
-    for (std::size_t s = 0; s < generation.variants.size(); ++s) {
-      const GenerationVariant& variant = generation.variants[s];
+    for (std::size_t v = 0; v < generation.variants.size(); ++v) {
+      const GenerationVariant& variant = generation.variants[v];
       const auto test = std::ranges::find(variant.tests, name, &GenerationTest::name);
       if (test == variant.tests.end()) continue;
       Row& row = table.AddRow(name);
       if (several) row.Add(VariantName(variant, generation));
       row.Add(OptionalNumberCell(test->Rate(test->ns)), OptionalNumberCell(test->Rate(test->high)),
               OptionalNumberCell(test->Rate(test->low)), OptionalCell<Time>(test->TimePerToken()));
-      AddSpeedup(generation, s, name, row);
+      AddSpeedup(generation, v, name, row);
     }
   }
   return table;
@@ -86,13 +86,13 @@ Table MakeEncodersTable(const GenerationReport& generation) {
               .columns = {Left("encoder"), Left("variant"), Right("time"),
                           Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2)}};
   AddSpeedupColumns(generation, table);
-  for (std::size_t s = 0; s < generation.variants.size(); ++s) {
-    for (const GenerationTest& test : generation.variants[s].tests) {
+  for (std::size_t v = 0; v < generation.variants.size(); ++v) {
+    for (const GenerationTest& test : generation.variants[v].tests) {
       if (!test.IsEncoder()) continue;
-      Row& row = table.AddRow(test.name, VariantName(generation.variants[s], generation),
+      Row& row = table.AddRow(test.name, VariantName(generation.variants[v], generation),
                               OptionalCell<Time>(test.ns), OptionalCell<Time>(test.low),
                               OptionalCell<Time>(test.high));
-      AddSpeedup(generation, s, test.name, row);
+      AddSpeedup(generation, v, test.name, row);
     }
   }
   return table;
@@ -112,21 +112,21 @@ Table MakeFirstTokenTable(const GenerationReport& generation) {
   if (has_encoders) table.AddColumns(Right("encode", "encoders"));
   table.AddColumns(Right("prefill"), Right("inputs"), Right("argmax"), Right("between"));
   AddSpeedupColumns(generation, table);
-  for (std::size_t s = 0; s < generation.variants.size(); ++s) {
+  for (std::size_t v = 0; v < generation.variants.size(); ++v) {
     const auto add = [&](const std::optional<FirstToken>& first, const char* process,
                          const std::string& test) {
       if (!first) return;
       const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
       Row& row =
-          table.AddRow(VariantName(generation.variants[s], generation) + ", " + process, Count{first->prompt},
+          table.AddRow(VariantName(generation.variants[v], generation) + ", " + process, Count{first->prompt},
                        time(first->total), OptionalCell<Time>(first->low), OptionalCell<Time>(first->high),
                        first->load > 0 ? time(first->load) : Cell(""));
       if (has_encoders) row.Add(time(first->encode));
       row.Add(time(first->prefill), time(first->inputs), time(first->argmax), time(first->between_steps));
-      AddSpeedup(generation, s, test, row);
+      AddSpeedup(generation, v, test, row);
     };
-    add(generation.variants[s].first_token, "warm", kFirstTokenTest);
-    add(generation.variants[s].cold_first_token, "cold", "");
+    add(generation.variants[v].first_token, "warm", kFirstTokenTest);
+    add(generation.variants[v].cold_first_token, "cold", "");
   }
   return table;
 }
@@ -319,7 +319,7 @@ std::string TextDifferenceText(const GenerationReport& generation, const Generat
                      CountedText(*pair.first_difference, "token"));
 }
 
-// "pp512 is 1.71x faster; tg128 is same"
+// "2 threads over 1 thread: pp512 1.71x faster, tg128 same"
 Answer MakeGenerationAnswer(const GenerationReport& generation, const GenerationPair& pair) {
   std::string text;
   Tone tone = Tone::kPlain;
