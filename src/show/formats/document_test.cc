@@ -305,6 +305,25 @@ TEST(MakeCountersDocument, EmptyForNoCounters) {
   EXPECT_TRUE(show::MakeCountersDocument(example::MakeRunWithCounters("a", {})).sections.empty());
 }
 
+TEST(MakeInstructionsDocument, HasSharesOnlyOfAKnownWhole) {
+  RunData run;
+  ExperimentData& data = run.experiments.emplace_back();
+  data.instructions.resize(2);
+  data.instructions[0].key = "forward/0/backend/0";
+  data.instructions[0].instructions = 300;
+  data.instructions[1].key = "forward/0/backend/1";
+  data.instructions[1].instructions = 100;
+  const auto share = [&](std::size_t row) {
+    const show::Document document = show::MakeInstructionsDocument(run);
+    return show::ToText(std::get<show::Table>(document.sections.at(0).parts.at(0)).rows.at(row).cells.at(2));
+  };
+  EXPECT_EQ(share(0), "—");
+  data.instructions.emplace_back().key = "forward/-1/method/0";
+  data.instructions.back().instructions = 600;
+  EXPECT_EQ(share(0), "100%");
+  EXPECT_EQ(share(1), "50%");
+}
+
 // --- Every format has every value of every table of every subject -----------------------------------------
 
 using read::Rows;

@@ -134,10 +134,10 @@ Table MakeInstructionsTable(const std::vector<InstructionsRow>& counted) {
   const std::vector<InstructionsRow> rows = OrderRows(counted);
   Table table{.id = "instructions",
               .columns = {Left("operator"), Right("instructions"), Right("share", "% of all")}};
-  const double method_instructions = rows.empty() ? 0 : rows.front().instructions;
+  const InstructionsRow* const method = MethodInstructions(counted);
+  const double total = method != nullptr ? method->instructions : 0;
   for (const InstructionsRow& row : rows)
-    table.AddRow(row.name, Amount(row.instructions),
-                 Share{method_instructions > 0 ? row.instructions / method_instructions : 0});
+    table.AddRow(row.name, Amount(row.instructions), ShareCell(row.instructions, total));
   int drop_priority = static_cast<int>(std::size(kKinds));
   for (const KindColumn& kind : kKinds) {
     const auto count = [&](const InstructionsRow& row) { return row.CountOfKind(kind.counter).value_or(0); };
