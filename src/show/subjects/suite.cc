@@ -176,7 +176,7 @@ class SuiteDocument {
       time_comparison.estimate = variant.estimate;
       time_comparison.verdict = variant.verdict;
       table.AddRow(PairName(variant), variant.device.empty() ? "all" : variant.device,
-                   variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
+                   OptionalCell<Ratio>(variant.ratio),
                    variant.estimate ? Cell(Interval{time_comparison}) : Cell(),
                    variant.estimate ? etprof::GetName(variant.verdict) : "needs two models",
                    Count{variant.models}, Count{variant.ratios});
@@ -282,8 +282,7 @@ class SuiteDocument {
         table.AddRow(
             cell.model, cell.device, setting.label,
             setting.latency_ns ? Cell(Time{*setting.latency_ns}) : VerdictCell(stats::Verdict::kContended),
-            latency != nullptr ? Cell(Speedup{*latency}) : Cell(""),
-            latency != nullptr ? Cell(Interval{*latency}) : Cell(""),
+            CellOrBlank<Speedup>(latency), CellOrBlank<Interval>(latency),
             latency != nullptr ? etprof::GetName(latency->verdict) : "", SqnrCell(setting),
             OptionalCell<Size>(setting.peak_memory), OptionalCell<Time>(setting.load_ns));
       }

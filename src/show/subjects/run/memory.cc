@@ -88,8 +88,7 @@ constexpr NamedValue<protocol::LoadPart> kLoadPartNames[] = {
 Table MakeLoadTable(const protocol::LoadTimes& load) {
   Table table{.id = "load_time", .columns = {Left("part", "load time"), Right("time"), Right("share")}};
   const auto add = [&](std::string_view name, std::int64_t ns, Row::Role role) {
-    const auto total = static_cast<double>(load.total_ns), part = static_cast<double>(ns);
-    table.AddRow(std::string(name), Time{part}, total > 0 ? Cell(Share{part / total}) : Cell()).role = role;
+    table.AddRow(std::string(name), Time{ns}, ShareCell(ns, load.total_ns)).role = role;
   };
   for (const protocol::LoadTime& part : load.parts) {
     if (part.part == protocol::LoadPart::kPack && part.ns == 0) continue;  // 0 on CPUs without KleidiAI

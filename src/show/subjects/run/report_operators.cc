@@ -219,9 +219,8 @@ Table MakePlacesTable(const ReportExperiment& experiment, const std::string& suf
   const Breakdown& places = experiment.places;
   for (const AdditiveRow& row : places.rows) {
     if (row.total == 0 && row.operators == 0) continue;
-    const double share =
-        places.total > 0 ? static_cast<double>(row.total) / static_cast<double>(places.total) : 0;
-    table.AddRow(row.name, Count{row.operators}, Time{MeanPerRun(row.total, places.runs)}, Share{share});
+    table.AddRow(row.name, Count{row.operators}, Time{MeanPerRun(row.total, places.runs)},
+                 ShareCell(row.total, places.total));
   }
   return table;
 }
