@@ -13,6 +13,7 @@
 #include "report/suite/example_suite.h"
 #include "show/formats.h"
 #include "show/formats/export/test_suite.h"
+#include "show/formats/formats_testing.h"
 #include "show/gates.h"
 
 namespace etprof {
@@ -26,15 +27,14 @@ using testing::StartsWith;
 using example::MakeCheck;
 using example::MakeCheckPair;
 
-template <typename Render>
-std::string RenderCheck(const Render& render) {
-  std::ostringstream out;
-  render(out);
-  return out.str();
-}
-
 std::string RenderCheckJunit(const CheckReport& check) {
-  return RenderCheck([&](std::ostream& out) { RenderJunit(show::MakeTestSuite(check), out); });
+  return read::RenderToString(RenderJunit, show::MakeTestSuite(check));
+}
+std::string RenderCheckJson(const CheckReport& check) {
+  return read::RenderToString([&](std::ostream& out) { WriteJson(check, 2, out); });
+}
+std::string RenderCheckScreen(const TerminalOptions& options) {
+  return read::RenderScreen(show::MakeCheckDocument(MakeCheck()), options);
 }
 
 pugi::xml_document RenderAndParseJunit(const CheckReport& check) {
@@ -126,8 +126,7 @@ TEST(CheckJunit, RequireConclusiveTurnsSkippedIntoFailure) {
 }
 
 TEST(CheckJson, ContainsEverything) {
-  const auto json =
-      nlohmann::json::parse(RenderCheck([](std::ostream& out) { WriteJson(MakeCheck(), 2, out); }));
+  const auto json = nlohmann::json::parse(RenderCheckJson(MakeCheck()));
   EXPECT_EQ(json.at("result"), "fail");
   EXPECT_EQ(json.at("pairs").size(), 4U);
   EXPECT_EQ(json.at("pairs").at(3).at("result"), "error");
@@ -136,40 +135,26 @@ TEST(CheckJson, ContainsEverything) {
   EXPECT_NEAR(json.at("pairs").at(1).at("moved_operators").at(0).at("growth").get<double>(), 3, 1e-12);
   CheckReport infinite = MakeCheck();
   infinite.pairs[0].items[0].verdict.high = std::numeric_limits<double>::infinity();
-  const auto infinite_json =
-      nlohmann::json::parse(RenderCheck([&](std::ostream& out) { WriteJson(infinite, 2, out); }));
+  const auto infinite_json = nlohmann::json::parse(RenderCheckJson(infinite));
   EXPECT_TRUE(infinite_json.at("pairs").at(0).at("checks").at(0).at("growth_high").is_null());
 }
 
 TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
-  const std::string text = RenderCheck([](std::ostream& out) {
-    RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.report_path = "here"}, out);
-  });
+  const std::string text = RenderCheckScreen({.report_path = "here"});
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("Softmax")));  // operators that pass are counted, not listed
-  EXPECT_THAT(RenderCheck([](std::ostream& out) {
-                RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()),
-                                       {.colors = true, .report_path = ""}, out);
-              }),
-              HasSubstr("\x1b[31mFAIL"));
-  const std::string all_text = RenderCheck([](std::ostream& out) {
-    RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.all = true, .report_path = ""}, out);
-  });
+  EXPECT_THAT(RenderCheckScreen({.colors = true, .report_path = ""}), HasSubstr("\x1b[31mFAIL"));
+  const std::string all_text = RenderCheckScreen({.all = true, .report_path = ""});
   EXPECT_THAT(all_text, HasSubstr("Softmax"));
   EXPECT_THAT(all_text, Not(HasSubstr("--all")));
   ExpectGolden("show/check_screen",
                GoldenState("short form", text) + GoldenState("long form (--all)", all_text));
-  for (const int width : {60, 80, 120}) {
-    std::istringstream lines(RenderCheck([&](std::ostream& out) {
-      RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()),
-                             {.width = width, .all = true, .report_path = ""}, out);
-    }));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
-  }
+  for (const int width : {60, 80, 120})
+    read::ExpectWidth(RenderCheckScreen({.width = width, .all = true, .report_path = ""}), width);
 }
 
 TEST(CheckMarkdown, EveryRowHasAsManyCellsAsTheHeading) {
-  const std::string text = RenderCheck(
+  const std::string text = read::RenderToString(
       [](std::ostream& out) { RenderDocumentMarkdown(show::MakeCheckDocument(MakeCheck()), 2, out); });
   ExpectGolden("show/check_page", text);  // names are escaped, and operators that pass are folded
   std::istringstream lines(text);

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/golden_testing.h"
 #include "core/text/escape.h"
 #include "report/example_devices.h"
 #include "show/formats.h"
+#include "show/formats/formats_testing.h"
 #include "show/formats/json/json.h"
 #include "show/subjects.h"
 
@@ -20,22 +20,14 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string RenderDevicesMarkdownText(const DevicesReport& report) {
-  std::ostringstream out;
-  RenderDocumentMarkdown(show::MakeDeviceComparisonDocument(report), 1, out);
-  return out.str();
+  return read::RenderPage(show::MakeDeviceComparisonDocument(report));
 }
 std::string RenderDevicesTerminalText(const DevicesReport& report, int width = 80) {
-  std::ostringstream out;
-  TerminalOptions options;
-  options.width = width;
-  options.report_path = "runs/devices_report.md";
-  RenderDocumentTerminal(show::MakeDeviceComparisonDocument(report), options, out);
-  return out.str();
+  return read::RenderScreen(show::MakeDeviceComparisonDocument(report),
+                            {.width = width, .report_path = "runs/devices_report.md"});
 }
 nlohmann::json RenderDevicesJsonValue(const DevicesReport& report) {
-  std::ostringstream out;
-  RenderDevicesJson(report, out);
-  return nlohmann::json::parse(out.str());
+  return nlohmann::json::parse(read::RenderToString(RenderDevicesJson, report));
 }
 
 DevicesReport MakeTwoRunsOfOneDevice() {
@@ -154,10 +146,8 @@ TEST(DevicesTerminal, ShowsEachDeviceThenAllSideBySide) {
 }
 
 TEST(DevicesTerminal, KeepsToTheWidth) {
-  for (const int width : {60, 80, 120}) {
-    std::istringstream lines(RenderDevicesTerminalText(example::MakeDevices(), width));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
-  }
+  for (const int width : {60, 80, 120})
+    read::ExpectWidth(RenderDevicesTerminalText(example::MakeDevices(), width), width);
 }
 
 TEST(DevicesTerminal, ControlCharactersInNamesAreRemoved) {
@@ -195,9 +185,8 @@ TEST(DevicesJson, MatchesTheReport) {
 // A value and its interval share an id. Where the interval is missing, a text says why.
 TEST(DevicesCsv, ColumnsHaveDistinctNames) {
   const auto header = [](const DevicesReport& report) {
-    std::ostringstream out;
-    RenderDocumentCsv(show::MakeDeviceComparisonDocument(report), "latency", out);
-    return out.str().substr(0, out.str().find('\n'));
+    return read::Lines(
+        read::RenderToString(RenderDocumentCsv, show::MakeDeviceComparisonDocument(report), "latency"))[0];
   };
   EXPECT_EQ(header(example::MakeDevices()),
             "section,experiment,device,median,median_unit,median_low,median_high,median_note,against,speedup,"

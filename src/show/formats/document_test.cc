@@ -32,22 +32,15 @@ using testing::Not;
 
 using example::MakeAllPartsDocument;
 using example::MakeCountersRow;
+using read::RenderPage;
+using read::RenderScreen;
 using Json = nlohmann::json;
 
-std::string RenderScreen(const show::Document& document, const TerminalOptions& options) {
-  std::ostringstream out;
-  RenderDocumentTerminal(document, options, out);
-  return out.str();
-}
-std::string RenderPage(const show::Document& document) {
-  std::ostringstream out;
-  RenderDocumentMarkdown(document, 1, out);
-  return out.str();
-}
 std::string RenderCsv(const show::Document& document, const std::string& table) {
-  std::ostringstream out;
-  RenderDocumentCsv(document, table, out);
-  return out.str();
+  return read::RenderToString(RenderDocumentCsv, document, table);
+}
+Json RenderJson(const show::Document& document) {
+  return Json::parse(read::RenderToString(RenderDocumentJson, document));
 }
 
 // The short form counts the rows, items, and lines that it leaves out, and has nothing of the parts for
@@ -117,10 +110,8 @@ TEST(DocumentTerminal, KeepsToItsWidth) {
   show::Document document = MakeAllPartsDocument();
   auto& table = std::get<show::Table>(document.sections[0].parts[3]);
   table.rows.push_back({std::string(90, 'n'), show::Cell(), std::string(90, 'x')});
-  for (const int width : {60, 80, 120}) {
-    std::istringstream lines(RenderScreen(document, {.width = width, .all = true, .report_path = ""}));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
-  }
+  for (const int width : {60, 80, 120})
+    read::ExpectWidth(RenderScreen(document, {.width = width, .all = true, .report_path = ""}), width);
 }
 
 // Parts without a hint where the rest is are complete; tables with a hint are cut, and charts are left out.
@@ -142,9 +133,7 @@ TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
 // Only JSON keeps the values in texts separate; the other formats write them in the unit and with the digits
 // of the document.
 TEST(DocumentTexts, EveryFormatWritesValuesInTexts) {
-  std::ostringstream page;
-  RenderDocumentJson(MakeAllPartsDocument(), page);
-  const Json json = Json::parse(page.str());
+  const Json json = RenderJson(MakeAllPartsDocument());
   const Json& parts = json["sections"][0]["parts"];
   const Json& paragraph = parts[parts.size() - 2]["paragraph"];
   const Json& item = parts.back()["list"]["items"][0];
@@ -336,16 +325,9 @@ struct ExampleTable {
   std::vector<std::string> titles;
 };
 
-Json RenderJson(const show::Document& document) {
-  std::ostringstream out;
-  RenderDocumentJson(document, out);
-  return Json::parse(out.str());
-}
-
 Json ExtractDocumentJson(const show::Document& document) {
-  std::ostringstream out;
-  RenderDocumentHtml(document, out);
-  return Json::parse(read::ExtractPageJson(out.str(), "etprof-document"));
+  return Json::parse(
+      read::ExtractPageJson(read::RenderToString(RenderDocumentHtml, document), "etprof-document"));
 }
 
 Rows CellTexts(const show::Table& text) {

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "core/units.h"
 #include "report/example_run.h"
@@ -30,12 +28,6 @@ namespace {
 using Json = nlohmann::json;
 using read::Rows;
 
-std::string RenderToString(const std::function<void(std::ostream&)>& render) {
-  std::ostringstream out;
-  render(out);
-  return out.str();
-}
-
 struct Formats {
   std::string json, html, markdown, screen;
   std::map<std::string, std::string> csv;  // keyed by the table's name
@@ -43,15 +35,14 @@ struct Formats {
 
 Formats RenderAll(const Report& report) {
   Formats formats;
-  formats.json = RenderToString([&](std::ostream& out) { RenderAnalysisJson(report, out); });
-  formats.html = RenderToString([&](std::ostream& out) { RenderHtml(report, out); });
-  formats.markdown = RenderToString([&](std::ostream& out) { RenderMarkdown(report, out); });
+  formats.json = read::RenderToString(RenderAnalysisJson, report);
+  formats.html = read::RenderToString(RenderHtml, report);
+  formats.markdown = read::RenderToString(RenderMarkdown, report);
   TerminalOptions options;
   options.width = 400;  // wide enough for every column
-  formats.screen = RenderToString([&](std::ostream& out) { RenderTerminal(report, options, out); });
-  for (const std::string& name : ReportTableNames()) {
-    formats.csv[name] = RenderToString([&](std::ostream& out) { RenderReportTableCsv(report, name, out); });
-  }
+  formats.screen = read::RenderToString(RenderTerminal, report, options);
+  for (const std::string& name : ReportTableNames())
+    formats.csv[name] = read::RenderToString(RenderReportTableCsv, report, name);
   return formats;
 }
 

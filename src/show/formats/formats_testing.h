@@ -1,5 +1,6 @@
 #pragma once
 
+#include <gtest/gtest.h>
 #include <zlib.h>
 
 #include <boost/archive/iterators/binary_from_base64.hpp>
@@ -11,12 +12,34 @@
 #include <vector>
 
 #include "core/text/csv_reader.h"
+#include "core/text/escape.h"
+#include "show/formats.h"
 
-// Parses a report's formats back into tables of cells, for the tests that compare the formats with each
-// other.
+// Renders documents, and parses them back into tables of cells, for the tests that compare the formats with
+// each other.
 namespace etprof::read {
 
 using Rows = std::vector<std::vector<std::string>>;
+
+// Returns what `render` writes to the stream, which it takes after `values`.
+template <typename Render, typename... Values>
+std::string RenderToString(const Render& render, const Values&... values) {
+  std::ostringstream out;
+  render(values..., out);
+  return out.str();
+}
+inline std::string RenderScreen(const show::Document& document, const TerminalOptions& options = {}) {
+  return RenderToString(RenderDocumentTerminal, document, options);
+}
+inline std::string RenderPage(const show::Document& document) {
+  return RenderToString([&](std::ostream& out) { RenderDocumentMarkdown(document, 1, out); });
+}
+
+// Expects that no line is wider than `width` columns.
+inline void ExpectWidth(const std::string& text, int width) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+}
 
 // A table and the cells of its heading.
 struct ParsedTable {

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "core/golden_testing.h"
 #include "core/text/escape.h"
 #include "format/program/source/source_map.h"
 #include "show/formats.h"
+#include "show/formats/formats_testing.h"
 #include "show/subjects.h"
 
 namespace etprof {
@@ -50,9 +50,7 @@ Program MakeProgram(int steps, std::size_t inputs) {
 }
 
 std::string RenderProgramScreen(const Program& program, const TerminalOptions& options) {
-  std::ostringstream out;
-  RenderDocumentTerminal(show::MakeInspectDocument(program, "folder/net.pte", nullptr), options, out);
-  return out.str();
+  return read::RenderScreen(show::MakeInspectDocument(program, "folder/net.pte", nullptr), options);
 }
 
 // Sources of MakeProgram(8, 2), as the .etrecord and the .pte.json describe them.
@@ -83,20 +81,19 @@ TEST(InspectTerminal, FitsOneScreenOrShowsAllAndUsesNamesOfTheExport) {
   EXPECT_THAT(RenderProgramScreen(MakeProgram(20, 8), {}), Not(HasSubstr("--all")));
   const Program small = MakeProgram(8, 2);
   const SourceMap sources = MakeSources();
-  std::ostringstream named;
-  RenderDocumentTerminal(show::MakeInspectDocument(small, "net.pte", nullptr, &sources), {}, named);
+  const std::string named =
+      read::RenderScreen(show::MakeInspectDocument(small, "net.pte", nullptr, &sources));
   ExpectGolden("show/inspect_screen", GoldenState("51 steps and 12 inputs", short_text) +
                                           GoldenState("51 steps and 12 inputs with --all", full_text) +
                                           GoldenState("8 steps", RenderProgramScreen(small, {})) +
-                                          GoldenState("8 steps with the names of the export", named.str()));
+                                          GoldenState("8 steps with the names of the export", named));
 }
 
 TEST(InspectTerminal, KeepsToTheWidthAndToAscii) {
   for (const int width : {60, 80, 120}) {
     TerminalOptions options;
     options.width = width;
-    std::istringstream lines(RenderProgramScreen(MakeProgram(9, 3), options));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+    read::ExpectWidth(RenderProgramScreen(MakeProgram(9, 3), options), width);
   }
   TerminalOptions options;
   options.ascii = true;

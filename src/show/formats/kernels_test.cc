@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/golden_testing.h"
 #include "core/json/json_members.h"
 #include "core/text/csv_reader.h"
 #include "show/formats.h"
 #include "show/formats/csv/table_csv.h"
+#include "show/formats/formats_testing.h"
 #include "show/subjects.h"
 
 namespace etprof {
@@ -24,20 +24,15 @@ KernelReport MakeKernelReport() {
   return report;
 }
 
-std::string RenderKernelText(void (*render)(const KernelReport&, std::ostream&), const KernelReport& report) {
-  std::ostringstream out;
-  render(report, out);
-  return out.str();
+std::string RenderKernelsPage(const KernelReport& report) {
+  return read::RenderPage(show::MakeKernelsDocument(report));
 }
-
-void Markdown(const KernelReport& report, std::ostream& out) {
-  RenderDocumentMarkdown(show::MakeKernelsDocument(report), 1, out);
+std::string RenderKernelsScreen(const KernelReport& report, const TerminalOptions& options = {}) {
+  return read::RenderScreen(show::MakeKernelsDocument(report), options);
 }
 
 TEST(RenderKernelsCsv, HasTheKitsColumnsFirst) {
-  std::ostringstream out;
-  RenderKernelsCsv(MakeKernelReport().views[0], out);
-  const std::string text = out.str();
+  const std::string text = read::RenderToString(RenderKernelsCsv, MakeKernelReport().views[0]);
   EXPECT_THAT(text, testing::StartsWith(
                         "model_id,kernel_name,category,count,dtype,xnn_op,variant,ukernel_shape,arch_chain,"
                         "has_sme,has_sme2,status,"));
@@ -52,11 +47,11 @@ TEST(RenderKernelsCsv, HasTheKitsColumnsFirst) {
 // An operator has its kernel if the log proves it, else the number of kernels that are possible. Superseded
 // kernels are folded. A filter leaves out the operators and kernels without the text, such as "dwconv".
 TEST(RenderKernelsMarkdown, SeparatesProvenFromUnproven) {
-  const std::string text = RenderKernelText(Markdown, MakeKernelReport());
+  const std::string text = RenderKernelsPage(MakeKernelReport());
   KernelReport report = MakeKernelReport();
   report.title = "Mine";
   FilterKernels("GEMM", report);
-  const std::string filtered = RenderKernelText(Markdown, report);
+  const std::string filtered = RenderKernelsPage(report);
   EXPECT_THAT(filtered, testing::StartsWith("# Mine\n"));
   EXPECT_THAT(filtered, Not(HasSubstr("dwconv")));
   EXPECT_THAT(filtered, HasSubstr("gemm"));
@@ -66,23 +61,20 @@ TEST(RenderKernelsMarkdown, SeparatesProvenFromUnproven) {
 TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
   KernelReport report = MakeKernelReport();
   report.views[0].label = "a\x1b[31m";
-  std::ostringstream out;
-  RenderDocumentTerminal(show::MakeKernelsDocument(report),
-                         {.width = 100, .colors = false, .report_path = "there"}, out);
-  EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));
-  std::ostringstream default_out;
-  RenderDocumentTerminal(show::MakeKernelsDocument(MakeKernelReport()), {}, default_out);
-  ExpectGolden("show/kernels_screen", GoldenState("100 columns", out.str()) +
-                                          GoldenState("80 columns, no report", default_out.str()));
+  const std::string screen =
+      RenderKernelsScreen(report, {.width = 100, .colors = false, .report_path = "there"});
+  EXPECT_THAT(screen, Not(HasSubstr("\x1b")));
+  ExpectGolden("show/kernels_screen",
+               GoldenState("100 columns", screen) +
+                   GoldenState("80 columns, no report", RenderKernelsScreen(MakeKernelReport())));
 }
 
 TEST(RenderKernelsTerminal, NamesAreCompleteOnAPipe) {
   const KernelReport report = MakeKernelReport();
-  std::ostringstream out;
-  RenderDocumentTerminal(show::MakeKernelsDocument(report), {}, out);
+  const std::string screen = RenderKernelsScreen(report);
   for (const xnnpack::LoggedKernel& kernel : report.views[0].usage.kernels) {
     if (kernel.status == xnnpack::KernelStatus::kSuperseded) continue;
-    EXPECT_THAT(out.str(), testing::ContainsRegex("  " + kernel.name + " +" + GetName(kernel.status)));
+    EXPECT_THAT(screen, testing::ContainsRegex("  " + kernel.name + " +" + GetName(kernel.status)));
   }
 }
 

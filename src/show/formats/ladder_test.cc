@@ -10,6 +10,7 @@
 #include "report/ladder/example_ladder.h"
 #include "show/formats.h"
 #include "show/formats/csv/table_csv.h"
+#include "show/formats/formats_testing.h"
 #include "show/formats/json/json.h"
 #include "show/formats/report.h"
 #include "show/formats/screen/terminal.h"
@@ -36,9 +37,7 @@ std::string RenderLadderScreen(const Report& report, int width = 80, bool all = 
   TerminalOptions options;
   options.width = width;
   options.all = all;
-  std::ostringstream out;
-  RenderTerminal(report, options, out);
-  return out.str();
+  return read::RenderToString(RenderTerminal, report, options);
 }
 
 std::string RenderAnswers(const Report& report) {
@@ -50,14 +49,17 @@ std::string RenderAnswers(const Report& report) {
   return text;
 }
 
+nlohmann::json ParseAnalysis(const Report& report) {
+  return nlohmann::json::parse(read::RenderToString(RenderAnalysisJson, report));
+}
+
 // Renders sections of a report as a page, without parts above `max_visibility`.
 std::string RenderSections(std::vector<show::Section> sections, show::Visibility max_visibility) {
   show::Document document;
   document.title = "net";
   document.sections = std::move(sections);
-  std::ostringstream out;
-  RenderDocumentMarkdown(document, 1, out, max_visibility);
-  return out.str();
+  return read::RenderToString(
+      [&](std::ostream& out) { RenderDocumentMarkdown(document, 1, out, max_visibility); });
 }
 
 // A ladder whose margin is too small to call two levels the same.
@@ -208,18 +210,14 @@ TEST(RenderLadder, ShowsLevelsSpeedupsAndBars) {
 }
 
 TEST(RenderLadder, EmulatedTimesGiveNoSpeedup) {
-  std::ostringstream json;
-  RenderAnalysisJson(MakeEmulatedLadder(), json);
-  const auto ladder = nlohmann::json::parse(json.str())["ladder"];
+  const auto ladder = ParseAnalysis(MakeEmulatedLadder())["ladder"];
   EXPECT_TRUE(ladder["best"].is_null());
   EXPECT_TRUE(ladder["latency"]["cells"][2]["over_below"]["ratio"].is_null());
 }
 
 TEST(RenderLadder, JsonCsvAndMarkdownAgree) {
   const Report report = MakeLadder(MakeSme2Points());
-  std::ostringstream text;
-  RenderAnalysisJson(report, text);
-  const auto ladder = nlohmann::json::parse(text.str())["ladder"];
+  const auto ladder = ParseAnalysis(report)["ladder"];
   EXPECT_EQ(ladder["levels"].size(), 3u);
   const auto& cells = ladder["latency"]["cells"];
   ASSERT_EQ(cells.size(), 6u);
@@ -232,23 +230,17 @@ TEST(RenderLadder, JsonCsvAndMarkdownAgree) {
   EXPECT_EQ(ladder["best"]["threads"], 4);
   EXPECT_EQ(ladder["swings"][0]["helps_at_threads"], nlohmann::json({1}));
 
-  std::ostringstream csv;
-  RenderReportTableCsv(report, "ladder", csv);
-  const std::string table = csv.str();
+  const std::string table = read::RenderToString(RenderReportTableCsv, report, "ladder");
   const std::size_t rows =
       1 + ladder["groups"].size() + ladder["categories"].size() + ladder["operators"].size();
   EXPECT_EQ(static_cast<std::size_t>(std::count(table.begin(), table.end(), '\n')), 1 + 6 * rows);
 
   // The page has every section of the ladder, whose text is a golden file.
-  std::ostringstream markdown;
-  RenderMarkdown(report, markdown);
-  for (const show::Section& section : show::MakeLadderSections(report)) {
-    EXPECT_THAT(markdown.str(), HasSubstr("\n## " + section.title + "\n"));
-  }
-  std::ostringstream none;
-  RenderReportTableCsv(example::MakePair(), "ladder", none);
-  EXPECT_THAT(none.str(), StartsWith("model_id,level,threads,what,name,key,ms,over_below,"));
-  const std::string header = none.str();
+  const std::string markdown = read::RenderToString(RenderMarkdown, report);
+  for (const show::Section& section : show::MakeLadderSections(report))
+    EXPECT_THAT(markdown, HasSubstr("\n## " + section.title + "\n"));
+  const std::string header = read::RenderToString(RenderReportTableCsv, example::MakePair(), "ladder");
+  EXPECT_THAT(header, StartsWith("model_id,level,threads,what,name,key,ms,over_below,"));
   EXPECT_EQ(std::count(header.begin(), header.end(), '\n'), 1);
 }
 
@@ -268,9 +260,7 @@ TEST(MakeLevelSpeedupsSections, ListsTheThreadsAtWhichALevelStopsHelping) {
   const auto* table = std::get_if<show::Table>(&pays[0].parts.front());
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->rows.front().cells.front().text, "Median latency");
-  std::ostringstream json;
-  RenderAnalysisJson(MakeLevelSpeedupsReport(2'000'000), json);
-  const auto row = nlohmann::json::parse(json.str())["isa_threads"][0]["latency"];
+  const auto row = ParseAnalysis(MakeLevelSpeedupsReport(2'000'000))["isa_threads"][0]["latency"];
   EXPECT_EQ(row["no_longer_from_threads"], 4);
   EXPECT_EQ(row["gain"][1]["verdict"], "same");
 }

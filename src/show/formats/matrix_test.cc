@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/golden_testing.h"
 #include "report/example_run.h"
 #include "show/formats.h"
+#include "show/formats/formats_testing.h"
 #include "show/formats/json/json.h"
 #include "show/formats/report.h"
 #include "show/formats/screen/terminal.h"
@@ -45,9 +45,7 @@ show::Document MakeMatrixDocument(const Report& report) {
 }
 
 std::string MatrixScreen(const TerminalOptions& options) {
-  std::ostringstream out;
-  RenderDocumentTerminal(MakeMatrixDocument(MakeThreadSweep()), options, out);
-  return out.str();
+  return read::RenderScreen(MakeMatrixDocument(MakeThreadSweep()), options);
 }
 
 void SetVerdictsOfOperators(stats::Verdict verdict, Report& report) {
@@ -66,23 +64,16 @@ std::vector<std::string> OperatorsThatDoNotScale(const Report& report) {
   return lines;
 }
 
-std::string Render(void (*render)(const Report&, std::ostream&), const Report& report) {
-  std::ostringstream out;
-  render(report, out);
-  return out.str();
-}
-
 // Every number of threads has a column of times and a column of speedups with their efficiencies; memory has
 // its growth. A narrow screen counts the columns that it hides; with --all they are in a table below.
 // Operators that more threads do not speed up are listed.
 TEST(RenderMatrix, ShowsSpeedupAndEfficiency) {
-  std::ostringstream page;
-  RenderDocumentMarkdown(MakeMatrixDocument(MakeThreadSweep()), 1, page);
   Report slower = MakeThreadSweep();
   SetVerdictsOfOperators(stats::Verdict::kSlower, slower);
   ExpectGolden(
       "show/matrix",
-      GoldenState("page", page.str()) + GoldenState("screen", MatrixScreen({})) +
+      GoldenState("page", read::RenderPage(MakeMatrixDocument(MakeThreadSweep()))) +
+          GoldenState("screen", MatrixScreen({})) +
           GoldenState("60 columns", MatrixScreen({.width = 60, .report_path = ""})) +
           GoldenState("60 columns with --all", MatrixScreen({.width = 60, .all = true, .report_path = ""})) +
           GoldenState("operators that are slower with 4 threads",
@@ -91,7 +82,7 @@ TEST(RenderMatrix, ShowsSpeedupAndEfficiency) {
 
 TEST(RenderMatrix, IsInTheJsonAndInTheReport) {
   const Report report = MakeThreadSweep();
-  const auto json = nlohmann::json::parse(Render(RenderAnalysisJson, report));
+  const auto json = nlohmann::json::parse(read::RenderToString(RenderAnalysisJson, report));
   const auto& matrix = json["matrices"][0];
   EXPECT_EQ(matrix["kind"], "threads");
   EXPECT_EQ(matrix["candidates"][1]["threads"], 4);
@@ -148,7 +139,7 @@ TEST(RenderMatrix, NeedsSeveralExperiments) {
   const Report pair = example::MakePair();
   EXPECT_THAT(TableIds(show::MakeReportDocument(pair)),
               testing::Not(testing::Contains(StartsWith("threads_"))));
-  EXPECT_TRUE(nlohmann::json::parse(Render(RenderAnalysisJson, pair))["matrices"].empty());
+  EXPECT_TRUE(nlohmann::json::parse(read::RenderToString(RenderAnalysisJson, pair))["matrices"].empty());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "core/golden_testing.h"
 #include "core/text/escape.h"
 #include "report/example_run.h"
+#include "show/formats/formats_testing.h"
 #include "show/subjects/run/report.h"
 #include "show/wording.h"
 
@@ -18,10 +19,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Screen(const Report& report, TerminalOptions options = {}) {
-  std::ostringstream out;
-  RenderTerminal(report, options, out);
-  return out.str();
+std::string Screen(const Report& report, const TerminalOptions& options = {}) {
+  return read::RenderToString(RenderTerminal, report, options);
 }
 
 // A report of three traces, whose convolutions take 4, 3, and 2 ms.
@@ -60,10 +59,8 @@ TEST(ReportScreen, KeepsToTheWidth) {
       TerminalOptions options;
       options.width = width;
       options.all = all;
-      for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()}) {
-        std::istringstream lines(Screen(report, options));
-        for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
-      }
+      for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()})
+        read::ExpectWidth(Screen(report, options), width);
     }
   }
 }
@@ -150,16 +147,8 @@ TEST(ReportScreen, NamesOfVariantsStayDifferent) {
   EXPECT_THAT(Screen(report), HasSubstr("…fp16  …int8"));
 }
 
-std::string Page(const Report& report) {
-  std::ostringstream out;
-  RenderMarkdown(report, out);
-  return out.str();
-}
-std::string Brief(const Report& report) {
-  std::ostringstream out;
-  RenderBriefMarkdown(report, out);
-  return out.str();
-}
+std::string Page(const Report& report) { return read::RenderToString(RenderMarkdown, report); }
+std::string Brief(const Report& report) { return read::RenderToString(RenderBriefMarkdown, report); }
 
 // The page leads from the verdict with its interval over findings, latencies, and time breakdowns to the
 // conditions. An operator that has another name in the candidate has both names.

@@ -3,11 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "core/golden_testing.h"
 #include "report/generate/example_generate.h"
-#include "show/formats.h"
+#include "show/formats/formats_testing.h"
 #include "show/subjects.h"
 
 namespace etprof::show {
@@ -19,9 +17,7 @@ using testing::Not;
 
 std::string MakeGenerationText(std::vector<ExperimentData> experiments) {
   const Report report = example::MakeReportOfSteps(std::move(experiments));
-  std::ostringstream out;
-  RenderDocumentMarkdown(MakeGenerationDocument(MakeGenerationReport(report).value()), 1, out);
-  return out.str();
+  return read::RenderPage(MakeGenerationDocument(MakeGenerationReport(report).value()));
 }
 
 ExperimentData MakeThreadsExperiment(const std::string& variant, int threads) {

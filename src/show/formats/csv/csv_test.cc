@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <sstream>
 
 #include "core/text/csv_reader.h"
 #include "core/text/escape.h"
@@ -30,9 +29,7 @@ std::map<std::string, std::string> FieldsOfLine(const std::string& header, const
 std::vector<std::string> Timeline(const Trace& trace, std::optional<std::size_t> run = std::nullopt) {
   AttributeOptions options;
   options.model_id = "net";
-  std::ostringstream out;
-  RenderTimelineCsv(trace, Attribute(trace, options), run, out);
-  return read::Lines(out.str());
+  return read::Lines(read::RenderToString(RenderTimelineCsv, trace, Attribute(trace, options), run));
 }
 
 TEST(TimelineCsv, HasOneRowPerEventWithExactTimes) {
@@ -80,10 +77,9 @@ TEST(TimelineCsv, KeepsEventsOfAnIncompleteRun) {
 TEST(TimelineCsv, EmptyTraceGivesOnlyTheHeader) { EXPECT_EQ(Timeline({}).size(), 1u); }
 
 TEST(OperatorStatisticsCsv, AddsUpToTheWhole) {
-  std::ostringstream out;
   const Profile profile = example::MakeProfile("off", 4'000'000);
-  RenderOperatorStatisticsCsv(profile, out);
-  const std::vector<std::string> lines = read::Lines(out.str());
+  const std::vector<std::string> lines =
+      read::Lines(read::RenderToString(RenderOperatorStatisticsCsv, profile));
   ASSERT_EQ(lines.size(), 1 + profile.operators.size());
   const auto fields = FieldsOfLine(lines[0], lines[1]);
   EXPECT_EQ(fields.at("model_id"), "net");

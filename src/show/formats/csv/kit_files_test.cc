@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "report/example_run.h"
 #include "show/formats/csv/csv_table.h"
@@ -28,9 +27,7 @@ read::Rows ParseCsvRows(const std::string& text) {
 
 template <typename Render, typename... Values>
 read::Rows RenderCsvRows(const Render& render, const Values&... values) {
-  std::ostringstream out;
-  render(values..., out);
-  return ParseCsvRows(out.str());
+  return ParseCsvRows(read::RenderToString(render, values...));
 }
 
 double Sum(const read::Rows& rows, std::size_t column) {
@@ -114,14 +111,11 @@ TEST(KitFiles, HaveNoRatioForAnEmulatedCpu) {
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kEmulated;
   for (DeltaRow& row : report.comparisons[0].comparison.categories)
     row.time_comparison.verdict = stats::Verdict::kEmulated;
-  std::ostringstream kit, table, robust;
-  RenderComparisonCsv(report.comparisons[0], kit);
-  RenderReportTableCsv(report, "comparison", table);
-  RenderRobustComparisonJson(report, report.comparisons[0], robust);
-  EXPECT_TRUE(nlohmann::json::parse(robust.str())["ratio"].is_null());
+  const std::string robust = read::RenderToString(RenderRobustComparisonJson, report, report.comparisons[0]);
+  EXPECT_TRUE(nlohmann::json::parse(robust)["ratio"].is_null());
   int emulated = 0;
-  for (const std::string& text : {kit.str(), table.str()}) {
-    const auto rows = ParseCsvRows(text);
+  for (const read::Rows& rows : {RenderCsvRows(RenderComparisonCsv, report.comparisons[0]),
+                                 RenderCsvRows(RenderReportTableCsv, report, "comparison")}) {
     const auto ratio = std::ranges::find(rows[0], "ratio") - rows[0].begin();
     const auto verdict = std::ranges::find(rows[0], "verdict") - rows[0].begin();
     for (const auto& row : rows) {
@@ -137,9 +131,8 @@ TEST(KitFiles, HaveNoRatioForAnEmulatedCpu) {
 TEST(RobustFiles, UndefinedValuesAreNull) {
   Report report = example::MakeBareEtdumpReport();
   report.experiments[0].latency = {};
-  std::ostringstream out;
-  RenderRobustStatsJson(report, report.experiments[0], out);
-  const auto json = nlohmann::json::parse(out.str());
+  const auto json =
+      nlohmann::json::parse(read::RenderToString(RenderRobustStatsJson, report, report.experiments[0]));
   EXPECT_EQ(json["count"], 0);
   EXPECT_TRUE(json["median_ms"].is_null());
   EXPECT_TRUE(json["outliers"]["percentage"].is_null());
@@ -148,9 +141,8 @@ TEST(RobustFiles, UndefinedValuesAreNull) {
 
 TEST(RobustFiles, HaveTheReportsVerdict) {
   const Report report = example::MakePair();
-  std::ostringstream out;
-  RenderRobustComparisonJson(report, report.comparisons[0], out);
-  const auto json = nlohmann::json::parse(out.str());
+  const auto json =
+      nlohmann::json::parse(read::RenderToString(RenderRobustComparisonJson, report, report.comparisons[0]));
   EXPECT_EQ(json["config1"]["name"], "off");
   EXPECT_NEAR(json["speedup"]["median_based"].get<double>(), 2.5, 0.01);
   EXPECT_THAT(json["speedup"]["description"].get<std::string>(), HasSubstr("faster"));

@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "show/formats/formats_testing.h"
 namespace etprof {
 namespace {
 
@@ -13,9 +13,7 @@ using Json = nlohmann::json;
 
 template <typename Render>
 Json RenderAndParse(const Render& render) {
-  std::ostringstream out;
-  render(out);
-  return Json::parse(out.str());
+  return Json::parse(read::RenderToString(render));
 }
 
 // A model with two nodes; the second reads from the first.
@@ -137,9 +135,8 @@ ExplorerModel MakeTimedModel(const Report& report, const std::vector<double>& ns
 TEST(ModelExplorer, TimesAreRoundedMilliseconds) {
   const Report report = MakeTimedReport({303585.6});
   const ExplorerModel model = MakeTimedModel(report, {303585.6});
-  std::ostringstream out;
-  RenderExplorerTimes(model, 0, out);
-  EXPECT_NE(out.str().find("0.3035856\n"), std::string::npos) << out.str();
+  const std::string times = read::RenderToString(RenderExplorerTimes, model, std::size_t{0});
+  EXPECT_NE(times.find("0.3035856\n"), std::string::npos) << times;
   const Json graphs = RenderAndParse([&](std::ostream& stream) { RenderExplorerGraphs(model, stream); });
   EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "time"), "0.3036 ms");
   EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "share"), "50%");

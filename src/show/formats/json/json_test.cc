@@ -3,18 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "report/example_run.h"
+#include "show/formats/formats_testing.h"
 #include "show/formats/report.h"
 
 namespace etprof {
 namespace {
 
 nlohmann::json Analysis(const Report& report) {
-  std::ostringstream out;
-  RenderAnalysisJson(report, out);
-  return nlohmann::json::parse(out.str());
+  return nlohmann::json::parse(read::RenderToString(RenderAnalysisJson, report));
 }
 
 TEST(AnalysisJson, RowsAddUpExactlyToTheWhole) {
@@ -67,14 +65,12 @@ TEST(AnalysisJson, UndefinedValuesAreNull) {
 }
 
 TEST(PipelineSummary, HasOneLinePerExperiment) {
-  std::ostringstream json_text;
-  RenderPipelineSummaryJson(example::MakePair(), json_text);
-  const nlohmann::json json = nlohmann::json::parse(json_text.str());
+  const nlohmann::json json =
+      nlohmann::json::parse(read::RenderToString(RenderPipelineSummaryJson, example::MakePair()));
   EXPECT_EQ(json["results"].size(), 2u);
   EXPECT_EQ(json["comparisons"][0]["verdict"], "faster");
-  std::ostringstream markdown;
-  RenderPipelineSummaryMarkdown(example::MakePair(), markdown);
-  EXPECT_NE(markdown.str().find("| on | 2.004 |"), std::string::npos) << markdown.str();
+  const std::string markdown = read::RenderToString(RenderPipelineSummaryMarkdown, example::MakePair());
+  EXPECT_NE(markdown.find("| on | 2.004 |"), std::string::npos) << markdown;
 }
 
 }  // namespace

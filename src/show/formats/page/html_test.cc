@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "report/example_run.h"
+#include "show/formats/formats_testing.h"
 #include "show/formats/report.h"
 #include "show/wording.h"
 
@@ -19,9 +20,7 @@ std::string RenderHtmlPage(const std::string& title, const std::string& method =
   Report report = example::MakePair();
   report.title = title;
   report.run.method = method;
-  std::ostringstream out;
-  RenderHtml(report, out);
-  return out.str();
+  return read::RenderToString(RenderHtml, report);
 }
 
 TEST(Html, ContainsTheReportOnceBeforeTheScript) {

@@ -10,6 +10,7 @@
 #include "core/text/escape.h"
 #include "report/example_run.h"
 #include "show/formats.h"
+#include "show/formats/formats_testing.h"
 #include "show/formats/screen/terminal_text.h"
 #include "show/subjects/run/report.h"
 #include "show/subjects/run/report_parts.h"
@@ -91,10 +92,7 @@ TEST(LatencyPlot, DrawsEveryRunOnOneAxis) {
 
 TEST(LatencyPlot, KeepsToTheWidth) {
   const Report pair = example::MakePair();
-  for (const int width : {60, 80, 120}) {
-    std::istringstream lines(DrawLatencies(pair, width));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
-  }
+  for (const int width : {60, 80, 120}) read::ExpectWidth(DrawLatencies(pair, width), width);
 }
 
 TEST(LatencyPlot, DrawsRareRuns) {
@@ -232,10 +230,7 @@ TEST(RooflinePlot, PointsInOnePlaceShareALetterAndHiddenPointsHaveNone) {
 
 TEST(RooflinePlot, FitsTheWidthAndAcceptsNoCeiling) {
   Roofline roofline = MakeExampleRoofline({MakeRooflineRow(5'000'000, 1'000'000, 1e6)});
-  for (const int width : {60, 80, 120}) {
-    std::istringstream lines(Draw(roofline, 1, width).text);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
-  }
+  for (const int width : {60, 80, 120}) read::ExpectWidth(Draw(roofline, 1, width).text, width);
   roofline.ceilings.clear();
   EXPECT_THAT(Draw(roofline, 1).text, HasSubstr("A"));
   roofline.rows = {MakeRooflineRow(0, 10, 1)};
@@ -252,14 +247,13 @@ TEST(RooflineTerminal, ChartIsAboveItsTable) {
   show::Document document;
   document.sections = {MakeRooflineSection(roofline)};
   document.sections[0].visibility = show::Visibility::kDefault;
-  std::ostringstream short_form, long_form;
-  RenderDocumentTerminal(document, {}, short_form);
-  RenderDocumentTerminal(document, {.all = true, .report_path = ""}, long_form);
-  EXPECT_THAT(long_form.str(), Not(HasSubstr("--all")));
+  const std::string short_form = read::RenderScreen(document),
+                    long_form = read::RenderScreen(document, {.all = true, .report_path = ""});
+  EXPECT_THAT(long_form, Not(HasSubstr("--all")));
   ExpectGolden("show/roofline_plot", GoldenState("operators at their roof", DrawRowsAtTheirCeiling().text) +
                                          GoldenState("operators in one place", DrawRowsInOnePlace().text) +
-                                         GoldenState("short form of the section", short_form.str()) +
-                                         GoldenState("long form of the section (--all)", long_form.str()));
+                                         GoldenState("short form of the section", short_form) +
+                                         GoldenState("long form of the section (--all)", long_form));
 }
 
 }  // namespace
