@@ -190,21 +190,16 @@ class NodeMatcher {
     return key(p) == key(q);
   }
 
-  // The properties that two nodes must share to be an anchor, from the strictest level to the weakest.
+  // The properties that two nodes must share to be an anchor, from the strictest level to the weakest. A node
+  // whose first property is kUnknown is no anchor.
   static std::array<int, 4> AnchorLabel(const Features& features, std::size_t level) {
     switch (level) {
       case 0:
-        return features.contents == kUnknown
-                   ? std::array{kUnknown, 0, 0, 0}
-                   : std::array{features.contents, features.kind, features.module, features.shapes};
+        return {features.contents, features.kind, features.module, features.shapes};
       case 1:
-        return features.contents == kUnknown
-                   ? std::array{kUnknown, 0, 0, 0}
-                   : std::array{features.contents, features.kind, features.shapes, 0};
+        return {features.contents, features.kind, features.shapes, 0};
       case 2:
-        return features.module == kUnknown
-                   ? std::array{kUnknown, 0, 0, 0}
-                   : std::array{features.module, features.kind, features.shapes, features.weights};
+        return {features.module, features.kind, features.shapes, features.weights};
       default:
         return {features.kind, features.shapes, features.before, features.after};
     }
