@@ -494,10 +494,7 @@ class Comparer {
   template <typename Row>
   void UpdateVerdicts(std::vector<Row>& rows) const {
     std::vector<stats::JointComparison> comparisons;
-    for (Row& row : rows) {
-      row.time_comparison.verdict = stats::Verdict::kInconclusive;
-      comparisons.push_back({row.time_comparison.estimate, row.time_comparison.verdict});
-    }
+    for (Row& row : rows) comparisons.push_back({row.time_comparison.estimate, row.time_comparison.verdict});
     stats::UpdateVerdicts(comparisons, options_.false_discovery_rate, options_.margin);
     for (Row& row : rows) row.time_comparison.verdict = AdjustVerdict(row.time_comparison.verdict);
   }
