@@ -51,45 +51,9 @@ std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
 
 std::string TextOrNone(const std::string& text) { return text.empty() ? "none" : text; }
 
-// Describes the operator with this index for FindProgramChange. The result is absent if `index` is absent, or
-// if the program does not have the operator.
-std::optional<ChangedNode> MakeChangedNode(const Profile& profile, const std::optional<std::size_t>& index) {
-  if (!index || !IsOperator(profile.operators[*index])) return std::nullopt;
-  const Operator& op = profile.operators[*index];
-  const OperatorSource& source = profile.program->operators[*index];
-  if (source.join != OperatorSource::Join::kKernel && source.join != OperatorSource::Join::kNodes)
-    return std::nullopt;
-  ChangedNode node;
-  node.module = ModulePath(*profile.program, *index).value_or("");
-  node.identity = source.identity;
-  if (node.identity.text.empty()) node.identity.text = NodeKind(OperationName(op.type));
-  node.fused = source.fused;
-  node.tensors = source.tensors;
-  node.backend = op.portable ? "portable" : op.backend;
-  return node;
-}
-
-}  // namespace
-
-std::string ProgramChange::Text() const {
-  const std::string changes = fmt::format("{}", fmt::join(differences, ", "));
-  switch (kind) {
-    case Kind::kInserted:
-      return "+ " + name;
-    case Kind::kRemoved:
-      return "− " + name;
-    case Kind::kMoved:
-      return name + ": moved" + (changes.empty() ? "" : ", " + changes);
-    case Kind::kChanged:
-      break;
-  }
-  return name + ": " + changes;
-}
-
-std::string NodeName(const ChangedNode& node) {
-  return node.module.empty() ? node.identity.text : node.module + ' ' + node.identity.text;
-}
-
+// Lists the differences between two matched nodes: backend, channels, shapes, data types, settings, fused
+// activation, and other fused operators. Contents of weights are not compared. Properties that are unknown
+// for a node, or that backends record differently, are left out.
 std::vector<std::string> DescribeDifferences(const ChangedNode& a, const ChangedNode& b) {
   std::vector<std::string> differences;
   const auto add = [&](const char* label, const std::string& from, const std::string& to) {
@@ -134,6 +98,45 @@ std::vector<std::string> DescribeDifferences(const ChangedNode& a, const Changed
   };
   add("fused ", join_fused_kinds(a.fused), join_fused_kinds(b.fused));
   return differences;
+}
+
+// Describes the operator with this index for FindProgramChange. The result is absent if `index` is absent, or
+// if the program does not have the operator.
+std::optional<ChangedNode> MakeChangedNode(const Profile& profile, const std::optional<std::size_t>& index) {
+  if (!index || !IsOperator(profile.operators[*index])) return std::nullopt;
+  const Operator& op = profile.operators[*index];
+  const OperatorSource& source = profile.program->operators[*index];
+  if (source.join != OperatorSource::Join::kKernel && source.join != OperatorSource::Join::kNodes)
+    return std::nullopt;
+  ChangedNode node;
+  node.module = ModulePath(*profile.program, *index).value_or("");
+  node.identity = source.identity;
+  if (node.identity.text.empty()) node.identity.text = NodeKind(OperationName(op.type));
+  node.fused = source.fused;
+  node.tensors = source.tensors;
+  node.backend = op.portable ? "portable" : op.backend;
+  return node;
+}
+
+}  // namespace
+
+std::string ProgramChange::Text() const {
+  const std::string changes = fmt::format("{}", fmt::join(differences, ", "));
+  switch (kind) {
+    case Kind::kInserted:
+      return "+ " + name;
+    case Kind::kRemoved:
+      return "− " + name;
+    case Kind::kMoved:
+      return name + ": moved" + (changes.empty() ? "" : ", " + changes);
+    case Kind::kChanged:
+      break;
+  }
+  return name + ": " + changes;
+}
+
+std::string NodeName(const ChangedNode& node) {
+  return node.module.empty() ? node.identity.text : node.module + ' ' + node.identity.text;
 }
 
 std::optional<ProgramChange> FindProgramChange(const ChangedNode* baseline, const ChangedNode* candidate,

@@ -33,11 +33,6 @@ struct ChangedNode {
   std::string backend;  // "portable", "XnnpackBackend"
 };
 
-// Lists the differences between two matched nodes: backend, channels, shapes, data types, settings, fused
-// activation, and other fused operators. Contents of weights are not compared. Properties that are unknown
-// for a node, or that backends record differently, are left out.
-std::vector<std::string> DescribeDifferences(const ChangedNode& baseline, const ChangedNode& candidate);
-
 // "layer1.2 Conv2d 64→64 3x3"
 std::string NodeName(const ChangedNode& node);
 
