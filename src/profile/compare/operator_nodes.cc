@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "format/delegates/delegate.h"
-#include "format/program/node_identity.h"
 #include "profile/analysis/operators.h"
 
 namespace etprof {
@@ -60,8 +59,7 @@ std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<
   std::vector<MatchNode> nodes;
   for (const std::size_t index : operators) {
     const Operator& op = profile.operators[index];
-    const OperatorSource* source =
-        with_program && profile.program ? &profile.program->operators[index] : nullptr;
+    const OperatorSource* source = with_program ? &profile.program->operators[index] : nullptr;
     MatchNode node;
     node.type = op.type;
     node.family =

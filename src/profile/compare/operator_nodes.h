@@ -25,7 +25,7 @@ bool IsProgramKnown(const Profile& profile);
 std::string_view OperationName(std::string_view type);
 
 // Makes nodes of the operators for MatchNodes. With `with_program`, the nodes include the properties that the
-// program shows, if the program is known.
+// program shows; the program must be known.
 std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<std::size_t>& operators,
                                       bool with_program);
 
