@@ -65,8 +65,7 @@ ModulePrefixes FindWrapperPrefixes(const std::vector<std::string>& baseline,
       }
       const bool is_shorter =
           prefix_a.size() + prefix_b.size() < best.baseline.size() + best.candidate.size();
-      if (num_equal < max_equal || (num_equal == max_equal && !(is_shorter && max_equal > 0))) continue;
-      if (num_equal == 0) continue;
+      if (num_equal == 0 || num_equal < max_equal || (num_equal == max_equal && !is_shorter)) continue;
       max_equal = num_equal;
       best = {prefix_a, prefix_b};
     }
