@@ -26,30 +26,15 @@ Stem OpenvinoStem(const delegates::OpenvinoLayer& layer) {
   return {"Convolution", layer.executed.find("_dw") != std::string_view::npos ? "DWConv" : ""};
 }
 
-bool RemovePrefix(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
-
-bool RemoveSuffix(std::string_view& text, std::string_view suffix) {
-  if (text.size() <= suffix.size() || !text.ends_with(suffix)) return false;
-  text.remove_suffix(suffix.size());
-  return true;
-}
-
 Stem ParseStem(std::string_view name) {
-  Stem stem;
   if (const auto layer = delegates::ParseOpenvinoLayer(name)) return OpenvinoStem(*layer);
   if (const auto operator_name = xnnpack::ParseOperatorName(name)) {
     if (name.find(" (") != std::string_view::npos) return {operator_name->type, operator_name->kind};
     name = name.substr(0, name.rfind(" #"));
   }
-  if (name.find(' ') != std::string_view::npos || name.find("::") == 0) {
-    stem.text = std::string(name);
-    return stem;
-  }
-  RemovePrefix(name, "native_call_");
+  if (name.find(' ') != std::string_view::npos || name.starts_with("::")) return {std::string(name), ""};
+  if (constexpr std::string_view kPrefix = "native_call_"; name.starts_with(kPrefix))
+    name.remove_prefix(kPrefix.size());
   if (const std::size_t scope = name.rfind("::"); scope != std::string_view::npos &&
                                                   name != "Method::execute" && name != "Method::init" &&
                                                   name != "Program::load_method") {
@@ -59,10 +44,9 @@ Stem ParseStem(std::string_view name) {
     name = name.substr(0, dot);
   while (name.size() > 1 && name.front() == '_') name.remove_prefix(1);
   while (name.size() > 1 && name.back() == '_') name.remove_suffix(1);
-  RemoveSuffix(name, "_copy");
-  RemoveSuffix(name, "_backward");
-  stem.text = std::string(name);
-  return stem;
+  for (const std::string_view suffix : {"_copy", "_backward"})
+    if (name.size() > suffix.size() && name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  return {std::string(name), ""};
 }
 
 struct CategoryRow {
