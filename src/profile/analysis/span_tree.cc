@@ -35,14 +35,13 @@ class SpanTreeBuilder {
         tree_(tree) {}
 
   void Build() {
-    const std::uint32_t count = run_.count;
     tree_.clipped = 0;
     tree_.kind = ClassifyEvents(trace_, layout_, run_);
-    tree_.duration.resize(count);
-    tree_.parent.assign(count, -1);
-    for (std::uint32_t position = 0; position < count; ++position) FindChildren(position);
+    tree_.duration.resize(run_.count);
+    tree_.parent.assign(run_.count, -1);
+    for (std::uint32_t position = 0; position < run_.count; ++position) FindChildren(position);
     tree_.self = tree_.duration;
-    SubtractChildren(count);
+    SubtractChildren();
   }
 
  private:
@@ -79,32 +78,25 @@ class SpanTreeBuilder {
            End(inner) - Start(inner) < End(outer) - Start(outer);
   }
 
-  void SubtractChildren(std::uint32_t count) {
+  void SubtractChildren() {
     // `cursor_` is the time up to which each parent is already covered by its children.
-    cursor_.assign(start_, start_ + count);
-    if (!ChildrenStartInOrder(count)) {
-      SubtractInStartOrder(count);
-      return;
-    }
-    for (std::uint32_t position = 0; position < count; ++position) SubtractChild(position);
+    cursor_.assign(start_, start_ + run_.count);
+    std::vector<std::uint32_t> order(run_.count);
+    std::iota(order.begin(), order.end(), 0U);
+    if (!ChildrenStartInOrder())
+      std::ranges::stable_sort(order, {}, [&](std::uint32_t position) { return Start(position); });
+    for (const std::uint32_t position : order) SubtractChild(position);
   }
 
-  bool ChildrenStartInOrder(std::uint32_t count) {
-    last_start_.assign(count, 0);
-    for (std::uint32_t position = 0; position < count; ++position) {
+  bool ChildrenStartInOrder() {
+    last_start_.assign(run_.count, 0);
+    for (std::uint32_t position = 0; position < run_.count; ++position) {
       const std::int32_t parent = tree_.parent[position];
       if (parent < 0) continue;
       if (Start(position) < last_start_[static_cast<std::size_t>(parent)]) return false;
       last_start_[static_cast<std::size_t>(parent)] = Start(position);
     }
     return true;
-  }
-
-  void SubtractInStartOrder(std::uint32_t count) {
-    std::vector<std::uint32_t> order(count);
-    std::iota(order.begin(), order.end(), 0U);
-    std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return Start(a) < Start(b); });
-    for (const std::uint32_t position : order) SubtractChild(position);
   }
 
   void SubtractChild(std::uint32_t position) {
