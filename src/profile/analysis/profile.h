@@ -179,7 +179,7 @@ struct Profile {
   std::vector<std::uint32_t> duration_row;
   Column<Nanoseconds> duration;
   std::optional<Nanoseconds> load_method;  // Method::init + Program::load_method of the first block with them
-  // ComputeStatistics computes the members from here to `whole` from those above.
+  // ComputeStatistics computes the members from here to `execute_time` from those above.
   std::vector<SpanStatistics> statistics;   // indexed by operator
   std::vector<stats::Distribution> groups;  // self time per run, in the order of kAllOperatorGroups
   std::vector<std::pair<std::string, stats::Distribution>> categories;  // self time per run, by category name
@@ -221,8 +221,8 @@ struct AttributeOptions {
   std::size_t threads = 0;  // maximum number; 0: one per core. The result does not depend on it.
 };
 Profile Attribute(const Trace& trace, const AttributeOptions& options);
-// Fills `statistics`, `groups`, `categories`, and `whole` from the other members of a profile, on up to
-// `threads` threads (0: one per core).
+// Fills `statistics`, `groups`, `categories`, and `execute_time` from the other members of a profile, on up
+// to `threads` threads (0: one per core).
 void ComputeStatistics(Profile& profile, std::size_t threads);
 
 // Builds one Profile for each method, in the order of their first runs, for a trace whose methods are not
