@@ -43,7 +43,6 @@ struct OperatorKey {
   std::int32_t ordinal = 0;     // position in the call, counted from 0 (backend operators and kernels)
   std::int32_t occurrence = 0;  // number of earlier executions of the instruction in the same run (loops)
   auto operator<=>(const OperatorKey&) const = default;
-  bool operator==(const OperatorKey&) const = default;
 };
 // "forward/3/backend/2": short, stable, unique within a profile.
 std::string KeyText(const OperatorKey& key);
