@@ -268,7 +268,7 @@ class StaticChecker {
   }
 
   std::optional<KleidiaiUsage> FindNodeKleidiaiUsage(const ProgramNode& node, const Method& method) const {
-    if (!node.delegate) return FindKleidiaiUsage(FindInstruction(node, method), method);
+    if (!node.delegate) return FindKleidiaiUsage(*node.instruction, method);
     if (!node.graph_node) return std::nullopt;
     const XnnGraph& graph = candidate_.program->xnn_graphs[*method.delegates[*node.delegate].graph];
     return FindKleidiaiUsage(graph.nodes[*node.graph_node], graph);

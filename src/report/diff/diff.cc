@@ -123,7 +123,7 @@ class NodeTimes {
   bool IsKnown() const { return runs_ > 0; }
   std::optional<double> MeanTime(const ProgramNode& node) const {
     if (!IsKnown()) return std::nullopt;
-    const auto found = times_.find({node.chain, node.instruction, node.graph_node});
+    const auto found = times_.find({node.instruction->chain, node.instruction->index, node.graph_node});
     return found == times_.end() ? 0 : found->second / runs_;
   }
   double MeanTotal() const { return total_ / runs_; }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "format/program/node_identity.h"
@@ -30,8 +29,7 @@ Bytes ConstantBytes(const XnnNode& node, const XnnGraph& graph) {
 ProgramNode MakeProgramNode(const ModelNode& model_node, const Instruction& instruction, const Method& method,
                             const Program& program) {
   ProgramNode node;
-  node.chain = instruction.chain;
-  node.instruction = instruction.index;
+  node.instruction = &instruction;
   node.graph_node = model_node.graph_node;
   node.work = model_node.work;
   node.node.module = model_node.layer.value_or("");
@@ -64,7 +62,8 @@ MatchNode MakeMatchNode(const ModelNode& model_node, const ProgramNode& node) {
   match.has_module = model_node.layer.has_value();
   match.module = node.node.module;
   match.line = model_node.source;
-  match.position = fmt::format("{} {} {}", node.chain, node.instruction, node.graph_node.value_or(0));
+  match.position =
+      fmt::format("{} {} {}", node.instruction->chain, node.instruction->index, node.graph_node.value_or(0));
   match.has_known_producers = true;
   return match;
 }
@@ -98,14 +97,8 @@ const MethodSources* FindMethodSources(const SourceMap* sources, const Method& m
   return found == sources->methods.end() ? nullptr : &found->second;
 }
 
-const Instruction& FindInstruction(const ProgramNode& node, const Method& method) {
-  return *std::ranges::find_if(method.instructions, [&](const Instruction& instruction) {
-    return instruction.chain == node.chain && instruction.index == node.instruction;
-  });
-}
-
 std::string PortableReason(const ProgramNode& node, const Method& method) {
-  return node.delegate ? "" : NotDelegatedReason(FindInstruction(node, method), method);
+  return node.delegate ? "" : NotDelegatedReason(*node.instruction, method);
 }
 
 }  // namespace etprof

@@ -17,10 +17,10 @@ namespace etprof {
 struct ProgramNode {
   ChangedNode node;
   Work work;
-  int chain = 0, instruction = 0;
-  std::optional<std::size_t> graph_node;  // index into XnnGraph::nodes
-  std::optional<std::size_t> delegate;    // index into Method::delegates
-  Bytes constants = 0;                    // bytes of weights, biases, and scales of XNNPACK nodes
+  const Instruction* instruction = nullptr;  // points into Method::instructions
+  std::optional<std::size_t> graph_node;     // index into XnnGraph::nodes
+  std::optional<std::size_t> delegate;       // index into Method::delegates
+  Bytes constants = 0;                       // bytes of weights, biases, and scales of XNNPACK nodes
 };
 
 // The nodes in the order of the instructions, and, by index, their properties for MatchNodes.
@@ -35,7 +35,6 @@ ProgramNodes MakeProgramNodes(const Method& method, const Program& program, cons
 // Finds the sources of a method in a map that may be null; null: not found.
 const MethodSources* FindMethodSources(const SourceMap* sources, const Method& method);
 
-const Instruction& FindInstruction(const ProgramNode& node, const Method& method);
 // The reason why a portable kernel is not delegated (delegable.h); "": another kind of node, or not known.
 std::string PortableReason(const ProgramNode& node, const Method& method);
 
