@@ -78,8 +78,8 @@ std::string ValueText(const Method& method, const std::vector<std::size_t>& valu
                                                    : " unbounded");
 }
 
-std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& program_a, const Method& b,
-                                              const Program& program_b) {
+std::vector<ProgramProperty> MethodProperties(const Method& a, const StaticFacts& facts_a, const Method& b,
+                                              const StaticFacts& facts_b) {
   std::vector<ProgramProperty> properties;
   using Values = std::vector<std::size_t> Method::*;
   for (const auto& [role, values] :
@@ -91,9 +91,8 @@ std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& pr
           properties);
     }
   }
-  const StaticFacts x = Summarize(a, program_a).facts, y = Summarize(b, program_b).facts;
   const auto add = [&](const char* name, Unit unit, const auto& get) {
-    Compare(name, unit, x, y, get, properties);
+    Compare(name, unit, facts_a, facts_b, get, properties);
   };
   using F = const StaticFacts&;
   add("MACs", Unit::kMacs, [](F facts) { return facts.macs.Total(); });
@@ -155,8 +154,10 @@ class MethodDiffer {
   MethodDiffer(const Method& a, const DiffInput& input_a, const Method& b, const DiffInput& input_b)
       : a_(a, input_a), b_(b, input_b) {
     result_.name = a.name;
-    result_.dynamic = Summarize(a, *input_a.program).dynamic || Summarize(b, *input_b.program).dynamic;
-    result_.properties = MethodProperties(a, *input_a.program, b, *input_b.program);
+    const MethodSummary summary_a = Summarize(a, *input_a.program),
+                        summary_b = Summarize(b, *input_b.program);
+    result_.dynamic = summary_a.dynamic || summary_b.dynamic;
+    result_.properties = MethodProperties(a, summary_a.facts, b, summary_b.facts);
   }
 
   MethodDiff Run() {
@@ -219,8 +220,7 @@ class MethodDiffer {
   };
 
   void CompareWeights(const ProgramNode& a, const ProgramNode& b) {
-    const bool has_a = HasConstants(a), has_b = HasConstants(b);
-    if (!has_a && !has_b) return;
+    if (!HasConstants(a) && !HasConstants(b)) return;
     if (a.node.identity.contents.empty() || b.node.identity.contents.empty()) {
       ++result_.unknown_weights;
     } else if (a.node.identity.contents == b.node.identity.contents) {
