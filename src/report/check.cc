@@ -280,9 +280,7 @@ class CheckAssembler {
   // operator for which both variants have a row. `rows`: the rows of an experiment, which have a `key`.
   void ForEachMatchedRows(const auto& rows, const auto& visit) const {
     for (const Part& part : parts_) {
-      const auto& baseline_profile = part.variants.baseline.profile;
-      const auto& candidate_profile = part.variants.candidate.profile;
-      if (part.comparison == nullptr || !baseline_profile || !candidate_profile) continue;
+      if (part.comparison == nullptr) continue;
       const auto by_key = [&](const ExperimentData& data) {
         std::map<std::string, decltype(&std::invoke(rows, data).front())> found;
         for (const auto& row : std::invoke(rows, data)) found.emplace(row.key, &row);
@@ -292,9 +290,10 @@ class CheckAssembler {
       const auto candidate_rows = by_key(part.variants.CandidateData());
       for (const OperatorMatch& match : part.comparison->operators) {
         if (!match.baseline || !match.candidate) continue;
-        const Operator& op = baseline_profile->operators[*match.baseline];
+        const Operator& op = FindOperator(match, part);
+        const Profile& candidate = *part.variants.candidate.profile;
         const auto a = baseline_rows.find(KeyText(op.key));
-        const auto b = candidate_rows.find(KeyText(candidate_profile->operators[*match.candidate].key));
+        const auto b = candidate_rows.find(KeyText(candidate.operators[*match.candidate].key));
         if (a != baseline_rows.end() && b != candidate_rows.end())
           visit(part, match, op, *a->second, *b->second);
       }
@@ -321,8 +320,8 @@ class CheckAssembler {
     const Comparison& compared = *part.comparison;
     bool has_common_operator = false;
     for (const OperatorMatch& match : compared.operators) {
-      const Operator* op = FindOperator(match, part);
-      if (op == nullptr || !match.baseline || !match.candidate || !IsOperator(*op)) continue;
+      const Operator& op = FindOperator(match, part);
+      if (!match.baseline || !match.candidate || !IsOperator(op)) continue;
       has_common_operator = true;
       const double share =
           std::max(QuotientIfDefined(match.baseline_total, compared.baseline_total).value_or(0),
@@ -331,8 +330,8 @@ class CheckAssembler {
       const bool too_short = refusal.empty() && match.time_comparison.too_short;
       AddTimeComparison(part.pair,
                         {.kind = CheckItem::Kind::kOperator,
-                         .name = op->name,
-                         .key = KeyText(op->key),
+                         .name = op.name,
+                         .key = KeyText(op.key),
                          .origin = FindOrigin(match, part),
                          .limit = *limits_.operator_slowdown},
                         match.time_comparison,
@@ -377,11 +376,10 @@ class CheckAssembler {
     result_.pairs[pair].items.push_back(std::move(item));
   }
 
-  // Finds the baseline's operator; null: only one variant has the operator.
-  static const Operator* FindOperator(const OperatorMatch& match, const Part& part) {
-    const auto& profile = (match.baseline ? part.variants.baseline : part.variants.candidate).profile;
-    const std::size_t op = match.baseline ? *match.baseline : match.candidate.value_or(0);
-    return profile && op < profile->operators.size() ? &profile->operators[op] : nullptr;
+  // Finds the baseline's operator, or the candidate's if the baseline lacks it.
+  static const Operator& FindOperator(const OperatorMatch& match, const Part& part) {
+    return match.baseline ? part.variants.baseline.profile->operators[*match.baseline]
+                          : part.variants.candidate.profile->operators[*match.candidate];
   }
 
   // Finds the candidate's origin if both variants have the operator, since the candidate is the model under
@@ -389,11 +387,11 @@ class CheckAssembler {
   static OperatorOrigin FindOrigin(const OperatorMatch& match, const Part& part) {
     OperatorOrigin origin{.test = part.test};
     const auto& profile = (match.candidate ? part.variants.candidate : part.variants.baseline).profile;
-    const std::optional<std::size_t> op = match.candidate ? match.candidate : match.baseline;
-    if (!profile || !profile->program || !op || *op >= profile->program->operators.size()) return origin;
-    origin.layer = ModulePath(*profile->program, *op).value_or("");
-    const std::optional<std::size_t> place = profile->program->operators[*op].place;
-    if (place) origin.frame = profile->program->places[*place].frame;
+    if (!profile->program) return origin;
+    const std::size_t op = match.candidate ? *match.candidate : *match.baseline;
+    const OperatorSource& source = profile->program->operators[op];
+    if (const SourceModule* const module = source.Module(*profile)) origin.layer = module->path;
+    if (const SourceFrame* const frame = source.Frame(*profile)) origin.frame = *frame;
     return origin;
   }
 
@@ -453,17 +451,16 @@ class CheckAssembler {
       const std::size_t tested_before = tested_operators.size();
       bool has_common_operator = false;
       for (const OperatorMatch& match : part.comparison->operators) {
-        const Operator* op = FindOperator(match, part);
-        if (op == nullptr || !IsOperator(*op)) continue;
+        const Operator& op = FindOperator(match, part);
+        if (!IsOperator(op)) continue;
         has_common_operator = has_common_operator || (match.baseline && match.candidate);
         if (match.baseline && match.candidate && match.time_comparison.estimate) {
           estimates.push_back(*match.time_comparison.estimate);
           tested_operators.emplace_back(&part, &match);
         } else if (!match.candidate) {
-          AddUnmatchedOperator(pair.only_baseline, *op, match, part.test, match.time_comparison.baseline_ns);
+          AddUnmatchedOperator(pair.only_baseline, op, match, part.test, match.time_comparison.baseline_ns);
         } else if (!match.baseline) {
-          AddUnmatchedOperator(pair.only_candidate, *op, match, part.test,
-                               match.time_comparison.candidate_ns);
+          AddUnmatchedOperator(pair.only_candidate, op, match, part.test, match.time_comparison.candidate_ns);
         }
       }
       if (has_common_operator && tested_operators.size() == tested_before && pair.launches > 1) {
@@ -478,7 +475,7 @@ class CheckAssembler {
     for (std::size_t i = 0; i < tested_operators.size(); ++i) {
       if (!verdicts[i].significant) continue;
       const auto& [part, match] = tested_operators[i];
-      const Operator& op = *FindOperator(*match, *part);
+      const Operator& op = FindOperator(*match, *part);
       const stats::RatioEstimate& estimate = verdicts[i].estimate;
       result_.pairs[part->pair].time_changes.push_back(
           {op.name, KeyText(op.key), FindOrigin(*match, *part),
