@@ -391,7 +391,7 @@ std::string FindTimelineModel(const RunData& run, const std::vector<std::optiona
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
     const ExperimentData& data = run.experiments[i];
     const bool has_no_manifest = IsTimelineCsv(data.etdump) && data.model.empty();
-    models.insert(has_no_manifest && i < profiles.size() && profiles[i] ? profiles[i]->model_id : "");
+    models.insert(has_no_manifest && profiles[i] ? profiles[i]->model_id : "");
   }
   return models.size() == 1 ? *models.begin() : "";
 }
@@ -469,9 +469,9 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   Report report;
   report.run = std::move(run);
   PairOffWithOn(report.run);
+  profiles.resize(report.run.experiments.size());
   if (std::string model = FindTimelineModel(report.run, profiles); !model.empty())
     report.run.model_id = std::move(model);
-  profiles.resize(report.run.experiments.size());
   for (std::size_t i = 0; i < report.run.experiments.size(); ++i) {
     report.emulated = report.emulated || report.run.experiments[i].emulated;
     report.experiments.push_back(MakeReportExperiment(report.run, i, std::move(profiles[i])));
