@@ -271,8 +271,7 @@ void DecideSuite(SuiteReport& suite) {
   }
   DecideConfirmations(suite, q, margin);
   if (suite.limit) {
-    const std::vector<GateVerdict> gate_verdicts =
-        DecideClaims(claims, {.false_discovery_rate = q, .interim_share = 1});
+    const std::vector<GateVerdict> gate_verdicts = DecideClaims(claims, {.false_discovery_rate = q});
     std::size_t next = 0;
     for (SuiteCellReport& cell : suite.cells) {
       for (SuitePair& pair : cell.pairs) pair.gate = gate_verdicts[next++];
