@@ -62,10 +62,10 @@ std::optional<double> TracedSpeedupDiscrepancy(const Comparison& comparison) {
 }
 
 std::optional<Finding> FindTracingDiscrepancy(const ReportExperiment& experiment) {
-  const auto gap = FindTracedGap(experiment);
-  if (!gap || !TracedTimesDisagree(experiment)) return std::nullopt;
-  return Finding{finding::TracingDiscrepancy{*gap, FindTracingCause(experiment, *gap)},
-                 std::fabs(gap->traced_ns - gap->untraced_ns)};
+  if (!TracedTimesDisagree(experiment)) return std::nullopt;
+  const TracedGap gap = *FindTracedGap(experiment);
+  return Finding{finding::TracingDiscrepancy{gap, FindTracingCause(experiment, gap)},
+                 std::fabs(gap.traced_ns - gap.untraced_ns)};
 }
 
 std::optional<Finding> FindTracedSpeedupDiscrepancy(const Comparison& comparison,
