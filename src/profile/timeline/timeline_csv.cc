@@ -375,11 +375,10 @@ class TimelineReader {
   void Finish() {
     std::vector<RunLabel> labels;
     bool all_phases = true;
-    const NameId method = result_.trace.names.Intern("Method::execute");
     for (TimelineRun& run : runs_) {
       OrderEvents(result_.trace.names, Has(kCall), run);
       for (const TimelineEvent& event : run.events) {
-        if (event.name != method || event.source != Trace::Source::kFramework) continue;
+        if (!IsMethod(result_.trace.names, event)) continue;
         all_phases = all_phases && event.phase;
         labels.push_back({0, -1, event.phase.value_or(Phase::kSteady)});
       }
