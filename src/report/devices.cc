@@ -39,7 +39,6 @@ std::vector<std::string> MakeDeviceNames(const std::vector<Report>& runs) {
     ++count[name];
     names.push_back(name);
   }
-  // Distinguish runs of one device by their folders.
   std::set<std::string> used_names;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string folder = runs[i].run.folder.filename().string();
