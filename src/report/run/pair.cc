@@ -41,8 +41,6 @@ ComparedVariant MakeComparedVariant(const RunData& run, const ReportExperiment& 
   return variant;
 }
 
-constexpr std::size_t kMinLaunches = 5;
-
 LaunchValues CollectCosts(const ExperimentData& data, const auto& get_value) {
   LaunchValues costs;
   for (const Launch& launch : data.launches) {
@@ -64,11 +62,9 @@ void CompareCost(const ExperimentPair& variants, const auto& get_value, StartupC
     after.push_back(std::log(value));
     effects.push_back(before.back() - after.back());
   }
-  // The first process of a launch finds colder caches. The order is random, which needs several launches to
-  // even out.
   const bool emulated = baseline.emulated || candidate.emulated;
   if (emulated) cost.verdict = stats::Verdict::kEmulated;
-  if (effects.size() < kMinLaunches) return;
+  if (effects.size() < kMinStartupLaunches) return;
   const CompareOptions options = MakeCompareOptions(variants.run);
   cost.estimate = stats::EstimateRatio(effects, options.confidence);
   if (!cost.estimate) return;

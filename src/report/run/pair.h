@@ -70,9 +70,13 @@ Comparison CompareLatencies(const ExperimentPair& variants);
 std::vector<DeltaRow> CompareExperimentSets(const ExperimentPair& variants,
                                             const std::vector<OperatorSet>& sets);
 
+// The least number of launches for the interval of a startup cost. The first process of a launch finds colder
+// caches, and the random order of the processes needs several launches to even out.
+inline constexpr std::size_t kMinStartupLaunches = 5;
+
 // Compares the costs of a process besides its runs. `paired`: the launches of both variants were interleaved.
-// The estimate is computed like that of the latency, with one value per launch; absent for fewer than five
-// launches.
+// The estimate is computed like that of the latency, with one value per launch; absent for fewer than
+// kMinStartupLaunches.
 StartupCosts CompareStartupCosts(const ExperimentPair& variants, bool paired);
 
 }  // namespace etprof

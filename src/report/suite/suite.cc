@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxListedOperators = 20;  // listed per cell
 constexpr double kVariantConfidence = 0.95;
-constexpr std::size_t kMinLoadRatios =
-    5;  // with fewer, the colder caches of the first process in a launch do not even out
 
 // Finds the experiment of the unmodified model, which is in all pairs. If there is a single pair whose
 // variant masks features, it is the candidate (MakeProfileConfig), else the baseline.
@@ -53,7 +51,7 @@ std::optional<LatencyInterval> MakeLoadInterval(const ExperimentData& data, doub
       logs.push_back(std::log(static_cast<double>(*load)));
   }
   const auto estimate =
-      logs.size() < kMinLoadRatios ? std::nullopt : stats::EstimateRatio(logs, kVariantConfidence);
+      logs.size() < kMinStartupLaunches ? std::nullopt : stats::EstimateRatio(logs, kVariantConfidence);
   if (!estimate) return std::nullopt;
   const double factor = 1 + estimate->half_width();
   return LatencyInterval{median_ns / factor, median_ns * factor, kVariantConfidence,
