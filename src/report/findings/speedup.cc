@@ -1,7 +1,6 @@
 #include "report/findings/speedup.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "measure/store/peaks.h"
@@ -13,9 +12,6 @@ namespace {
 
 // Peaks are the best of many tries. If the median is below this fraction of the peak, the machine was busy.
 constexpr double kMinMedianPeakShare = 0.9;
-// Equal peaks of both variants may differ by this relative tolerance, and a share of the peak may exceed 1 by
-// it.
-constexpr double kPeakTolerance = 0.05;
 // The least share of MACs in one data type; otherwise the data types are mixed.
 constexpr double kMinDominantTypeShare = 0.95;
 constexpr double kMinTimeShare = 0.5;  // least share of the slower variant's time
@@ -43,7 +39,7 @@ bool IsSameMachine(const PeaksEntry& a, const PeaksEntry& b) {
       if (peak_a.level != peak_b.level || peak_a.dtype != peak_b.dtype ||
           peak_a.instruction != peak_b.instruction)
         continue;
-      if (std::fabs(std::log(peak_a.macs.best / peak_b.macs.best)) > std::log1p(kPeakTolerance)) return false;
+      if (PeaksDiffer(peak_a.macs.best, peak_b.macs.best)) return false;
     }
   }
   return true;

@@ -13,6 +13,12 @@ namespace etprof {
 struct Comparison;
 struct ExperimentPair;
 
+// Peaks within this relative tolerance count as equal, and a share of a peak may exceed 1 by it.
+inline constexpr double kPeakTolerance = 0.05;
+inline bool PeaksDiffer(double a, double b) {
+  return std::fabs(std::log(a / b)) > std::log1p(kPeakTolerance);
+}
+
 // A speedup as two factors: the ratio of the compute peaks with the CPU features of both variants, and the
 // ratio of the shares of the peak that they reach. It refers to the operators that the compute peak limits in
 // both variants, not to the whole inference, whose other operators the compute peak does not explain: time =
@@ -55,8 +61,8 @@ struct SpeedupFactors {
   }
 
   double PeakRatio() const { return candidate_peak / baseline_peak; }
-  // Peaks that differ by less than 5% explain nothing; then the speedup is due to better use of the peak.
-  bool HasEqualPeaks() const { return std::fabs(std::log(PeakRatio())) < std::log1p(0.05); }
+  // Equal peaks explain nothing; then the speedup is due to better use of the peak.
+  bool HasEqualPeaks() const { return !PeaksDiffer(candidate_peak, baseline_peak); }
   double UtilizationRatio() const { return candidate_share_of_peak / baseline_share_of_peak; }
 };
 
