@@ -130,21 +130,15 @@ struct GeneratedText {
     v("step_ms_p90", statistic(&stats::Distribution::p90), kMs.WithMeaning("of these steps"));
     v("step_ms_p99", statistic(&stats::Distribution::p99), kMs.WithMeaning("of these steps"));
     v("step_ms_max", statistic(&stats::Distribution::max), kMs.WithMeaning("of these steps"));
-    v("over_line",
-      [](const G& text) {
-        return text.excess_over_line ? std::optional(text.excess_over_line->mean) : std::nullopt;
-      },
+    const auto excess = [](double stats::MeanInterval::*member) {
+      return [member](const G& text) {
+        return text.excess_over_line ? std::optional((*text.excess_over_line).*member) : std::nullopt;
+      };
+    };
+    v("over_line", excess(&stats::MeanInterval::mean),
       {.meaning = "their time over what the line by position says, less 1"});
-    v("over_line_low",
-      [](const G& text) {
-        return text.excess_over_line ? std::optional(text.excess_over_line->low) : std::nullopt;
-      },
-      {.meaning = "lower bound"});
-    v("over_line_high",
-      [](const G& text) {
-        return text.excess_over_line ? std::optional(text.excess_over_line->high) : std::nullopt;
-      },
-      {.meaning = "upper bound"});
+    v("over_line_low", excess(&stats::MeanInterval::low), {.meaning = "lower bound"});
+    v("over_line_high", excess(&stats::MeanInterval::high), {.meaning = "upper bound"});
   }
 };
 
