@@ -269,6 +269,9 @@ struct Report {
   std::optional<double> noise_floor;  // relative; from an A/A pair in this run
   std::vector<std::string> warnings;
   std::vector<std::string> artifacts;  // other files, relative to the report's folder
+
+  // The measured data of an experiment, an index into `experiments`.
+  const ExperimentData& DataAt(std::size_t experiment) const { return experiments[experiment].Data(*this); }
 };
 
 // Computes the report of a run. `profiles` are by index of run.experiments; absent: no trace. Never throws

@@ -78,7 +78,7 @@ void AddTimesOfRuns(const ModelExplorerOptions& options, const Program& program,
   bool has_times = false;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const std::optional<Profile>& profile = report.experiments[i].profile;
-    for (const std::string& warning : report.run.experiments[report.experiments[i].index].warnings) {
+    for (const std::string& warning : report.DataAt(i).warnings) {
       progress.Message("warning: " + report.experiments[i].label + ": " + warning);
       problem = warning;
     }

@@ -18,17 +18,13 @@
 namespace etprof {
 namespace {
 
-const ExperimentData& PlaceData(const Report& report, std::size_t experiment) {
-  return report.run.experiments[report.experiments[experiment].index];
-}
-
 // Returns the sums of the parts' times by launch, for launches with clean runs of all parts. A part counts
 // with all of its steps if `all_steps`, else with one step.
 LaunchValues LaunchTimes(const Report& report, const std::vector<std::size_t>& parts, bool all_steps) {
   LaunchValues times;
   bool first = true;
   for (const std::size_t part : parts) {
-    const ExperimentData& data = PlaceData(report, part);
+    const ExperimentData& data = report.DataAt(part);
     const LaunchValues medians = CollectValues({&data}, &Launch::CleanLatency);
     const double steps = all_steps ? static_cast<double>(data.place->times) : 1;
     for (const auto& [launch, median] : medians)
@@ -40,7 +36,7 @@ LaunchValues LaunchTimes(const Report& report, const std::vector<std::size_t>& p
 }
 
 bool IsEmulated(const Report& report, const GenerationTest& test) {
-  return std::ranges::any_of(test.parts, [&](std::size_t part) { return PlaceData(report, part).emulated; });
+  return std::ranges::any_of(test.parts, [&](std::size_t part) { return report.DataAt(part).emulated; });
 }
 
 // Returns the geometric mean of the launches' times and its interval; absent: too few launches.
@@ -80,8 +76,7 @@ TimeComparison CompareLaunchValues(const Report& report, std::size_t a, std::siz
     common = static_cast<std::size_t>(
         std::ranges::count_if(baseline, [&](const auto& value) { return candidate.contains(value.first); }));
   }
-  const std::size_t launches =
-      std::min(PlaceData(report, a).launches.size(), PlaceData(report, b).launches.size());
+  const std::size_t launches = std::min(report.DataAt(a).launches.size(), report.DataAt(b).launches.size());
   time_comparison.estimate =
       EstimateLaunches(baseline, candidate, paired, report.run.schedule.IntervalConfidence(), options.drift);
   if (!time_comparison.estimate || (paired && AreTooFewClean(common, launches))) {
@@ -104,8 +99,8 @@ TimeComparison CompareTests(const Report& report, const GenerationTest& baseline
                             const GenerationTest& candidate) {
   if (baseline.parts.size() == 1 && candidate.parts.size() == 1) {
     const ReportComparison* const pair = FindComparison(report, baseline.parts[0], candidate.parts[0]);
-    const std::int64_t steps = PlaceData(report, baseline.parts[0]).place->times;
-    if (pair != nullptr && PlaceData(report, candidate.parts[0]).place->times == steps) {
+    const std::int64_t steps = report.DataAt(baseline.parts[0]).place->times;
+    if (pair != nullptr && report.DataAt(candidate.parts[0]).place->times == steps) {
       const auto times = static_cast<double>(steps);
       TimeComparison time_comparison = pair->comparison.latency;
       for (std::optional<double>* ns : {&time_comparison.baseline_ns, &time_comparison.candidate_ns})
@@ -122,7 +117,7 @@ TimeComparison CompareTests(const Report& report, const GenerationTest& baseline
   }
   const auto waited_share = [&](const GenerationTest& test) {
     double share = 0;
-    for (const std::size_t part : test.parts) share = std::max(share, PlaceData(report, part).WaitedShare());
+    for (const std::size_t part : test.parts) share = std::max(share, report.DataAt(part).WaitedShare());
     return share;
   };
   return CompareLaunchValues(
@@ -407,7 +402,7 @@ void NameOperators(const Report& report, const StepParts& steps, std::vector<Dec
 // `places`: the experiments of a variant's decoding steps, a separate one for each method of a step.
 std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::size_t> places) {
   const auto sort_key = [&](std::size_t experiment) {
-    const protocol::TestStep& place = *PlaceData(report, experiment).place;
+    const protocol::TestStep& place = *report.DataAt(experiment).place;
     return std::tie(place.position, place.method);
   };
   std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return sort_key(a) < sort_key(b); });
@@ -415,8 +410,8 @@ std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::
   places.erase(std::unique(places.begin(), places.end(), is_same), places.end());
   StepParts steps;
   for (const std::size_t place : places) {
-    const std::int64_t position = PlaceData(report, place).place->position;
-    if (steps.empty() || PlaceData(report, steps.back().front()).place->position != position)
+    const std::int64_t position = report.DataAt(place).place->position;
+    if (steps.empty() || report.DataAt(steps.back().front()).place->position != position)
       steps.emplace_back();
     steps.back().push_back(place);
   }
@@ -426,13 +421,13 @@ std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::
   std::vector<LaunchValues> medians;
   bool emulated = false;
   for (const std::vector<std::size_t>& step : steps) {
-    line.positions.push_back(PlaceData(report, step.front()).place->position);
+    line.positions.push_back(report.DataAt(step.front()).place->position);
     positions.push_back(static_cast<double>(line.positions.back()));
     medians.push_back(LaunchTimes(report, step, false));
     line.memory_ns.emplace_back();
     for (const std::size_t part : step) {
-      emulated = emulated || PlaceData(report, part).emulated;
-      if (const auto reads = EstimateReadTime(report, PlaceData(report, part))) line.memory_ns.back() = reads;
+      emulated = emulated || report.DataAt(part).emulated;
+      if (const auto reads = EstimateReadTime(report, report.DataAt(part))) line.memory_ns.back() = reads;
     }
     line.ns.push_back(emulated ? std::nullopt : stats::Median(MapValues(medians.back())));
   }
@@ -555,7 +550,7 @@ std::optional<GenerationReport> MakeGenerationReport(const Report& report) {
   std::map<std::size_t, std::size_t> variant_by_experiment;                   // keyed by experiment
   std::map<std::size_t, std::vector<std::size_t>> decode_steps, experiments;  // keyed by variant
   for (std::size_t e = 0; e < report.experiments.size(); ++e) {
-    const ExperimentData& data = PlaceData(report, e);
+    const ExperimentData& data = report.DataAt(e);
     if (!data.place || data.place->test.empty()) continue;
     GenerationVariant& variant = FindOrAddVariant(data, result);
     const auto index = static_cast<std::size_t>(&variant - result.variants.data());
@@ -572,8 +567,8 @@ std::optional<GenerationReport> MakeGenerationReport(const Report& report) {
     for (GenerationTest& test : variant.tests) FillTimes(report, test);
     variant.line = MakeDecodeLine(report, decode_steps[s]);
     for (const std::size_t e : experiments[s]) {
-      AddGeneratedText(report, PlaceData(report, e), variant);
-      AddKernels(report, PlaceData(report, e), variant);
+      AddGeneratedText(report, report.DataAt(e), variant);
+      AddKernels(report, report.DataAt(e), variant);
     }
   }
   for (const ComparePair& compared : report.run.pairs) {

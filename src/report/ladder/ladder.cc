@@ -46,19 +46,16 @@ using LevelList = std::vector<std::pair<std::string, LevelExperiments>>;
 // The experiments in `candidates` by level, the lowest first; empty: they do not form a ladder.
 LevelList FindLevels(const Report& report, const std::vector<std::size_t>& candidates) {
   if (report.run.schedule.sustained_seconds > 0 || candidates.empty()) return {};
-  const auto get_data = [&](std::size_t i) -> const ExperimentData& {
-    return report.run.experiments[report.experiments[i].index];
-  };
   FeatureSet detected;
   for (const std::size_t i : candidates) {
-    if (const auto& state = get_data(i).isa_state)
+    if (const auto& state = report.DataAt(i).isa_state)
       detected.insert(state->detected.begin(), state->detected.end());
   }
   std::map<std::string, LevelExperiments> by_name;
   for (const std::size_t i : candidates) {
-    const ExperimentData& data = get_data(i);
+    const ExperimentData& data = report.DataAt(i);
     if (data.third_party_runner || data.trace_enabled ||
-        SharedSettings(data) != SharedSettings(get_data(candidates.front())))
+        SharedSettings(data) != SharedSettings(report.DataAt(candidates.front())))
       return {};
     const auto visible = VisibleFeatures(data, detected);
     if (!visible) return {};
@@ -66,7 +63,7 @@ LevelList FindLevels(const Report& report, const std::vector<std::size_t>& candi
     if (!level_experiments.experiments.empty() && level_experiments.visible != *visible) return {};
     level_experiments.visible = *visible;
     for (const std::size_t other : level_experiments.experiments) {
-      if (get_data(other).threads == data.threads) return {};
+      if (report.DataAt(other).threads == data.threads) return {};
     }
     level_experiments.experiments.push_back(i);
   }
@@ -97,7 +94,7 @@ class LadderBuilder {
     for (const auto& [name, level_experiments] : levels) {
       LadderLevel level;
       level.name = name;
-      const ExperimentData& data = ExperimentDataAt(level_experiments.experiments.front());
+      const ExperimentData& data = report.DataAt(level_experiments.experiments.front());
       level.isa = data.isa;
       for (const std::string& feature : level_experiments.visible) {
         if (below == nullptr || !below->contains(feature)) level.added_features.push_back(feature);
@@ -115,7 +112,7 @@ class LadderBuilder {
         if (experiment.latency.n > 0) {
           ladder_.experiments[t][l] = i;
         } else if (ladder_.levels[l].error.empty()) {
-          const std::string& error = ExperimentDataAt(i).error;
+          const std::string& error = report.DataAt(i).error;
           ladder_.levels[l].error = error.empty() ? "it has no times" : error;
         }
       }
@@ -160,9 +157,6 @@ class LadderBuilder {
   }
 
  private:
-  const ExperimentData& ExperimentDataAt(std::size_t experiment) const {
-    return report_.run.experiments[report_.experiments[experiment].index];
-  }
   const ReportExperiment& ExperimentAt(const LadderSetting& setting) const {
     return report_.experiments[*ladder_.experiments[setting.threads][setting.level]];
   }
@@ -455,7 +449,7 @@ std::optional<Ladder> FindLadder(const Report& report) {
   std::vector<std::size_t> all(report.experiments.size());
   std::iota(all.begin(), all.end(), 0);
   for (const ReportExperiment& experiment : report.experiments) {
-    if (report.run.experiments[experiment.index].isa.empty()) return std::nullopt;
+    if (experiment.Data(report).isa.empty()) return std::nullopt;
   }
   return MakeLadder(report, all);
 }
@@ -464,7 +458,7 @@ std::vector<Ladder> FindLaddersWithin(const Report& report) {
   using Shared = decltype(SharedSettings(std::declval<const ExperimentData&>()));
   std::map<Shared, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    const ExperimentData& data = report.run.experiments[report.experiments[i].index];
+    const ExperimentData& data = report.DataAt(i);
     if (data.isa_state && !data.third_party_runner && !data.trace_enabled)
       groups[SharedSettings(data)].push_back(i);
   }

@@ -79,7 +79,7 @@ std::vector<std::vector<std::size_t>> FindSweeps(const Report& report) {
   std::vector<std::vector<std::size_t>> sweeps;
   std::map<std::string, std::size_t> place;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    const ExperimentData& data = report.run.experiments[report.experiments[i].index];
+    const ExperimentData& data = report.DataAt(i);
     if (data.trace_enabled || report.experiments[i].latency.n == 0) continue;
     const auto [known, is_new] = place.try_emplace(data.name, sweeps.size());
     if (is_new) sweeps.emplace_back();

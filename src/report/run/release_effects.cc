@@ -13,7 +13,7 @@ namespace {
 std::optional<std::size_t> FindCombination(const Report& report, const ExperimentData& program,
                                            const ExperimentData& runtime) {
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    const ExperimentData& data = report.experiments[i].Data(report);
+    const ExperimentData& data = report.DataAt(i);
     if (data.model_sha256 == program.model_sha256 && data.executorch_version == runtime.executorch_version &&
         data.Settings() == runtime.Settings())
       return i;
@@ -68,8 +68,8 @@ TimeComparison CombineEffects(const CompareOptions& options, const SimpleEffect&
 
 std::optional<ReleaseEffects> FindReleaseEffects(const Report& report, std::size_t baseline,
                                                  std::size_t candidate) {
-  const ExperimentData& before = report.experiments[baseline].Data(report);
-  const ExperimentData& after = report.experiments[candidate].Data(report);
+  const ExperimentData& before = report.DataAt(baseline);
+  const ExperimentData& after = report.DataAt(candidate);
   if (before.model_sha256 == after.model_sha256) return std::nullopt;
   const auto new_export = FindCombination(report, after, before);
   const auto new_runtime = FindCombination(report, before, after);

@@ -20,7 +20,7 @@ std::int64_t RoundToInteger(double value) { return std::llround(value); }
 // All keys of llama-bench in its order, except the samples, which only JSON has.
 BenchFields MakeBenchFields(const Report& report, const GenerationVariant& variant,
                             const GenerationTest& test, const std::vector<double>& rates) {
-  const ExperimentData& data = report.experiments[test.parts.front()].Data(report);
+  const ExperimentData& data = report.DataAt(test.parts.front());
   const stats::Distribution time = stats::Summarize(test.samples), rate = stats::Summarize(rates);
   std::string cpu = report.run.device ? report.run.device->cpu_model : "";
   if (!variant.isa.empty()) cpu += fmt::format(" ({})", variant.isa);

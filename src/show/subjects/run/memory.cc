@@ -221,7 +221,7 @@ std::vector<Section> MakeMemorySections(const Report& report) {
   }
   for (const ReportComparison& pair : report.comparisons) {
     const auto find_memory = [&](std::size_t experiment) -> const MemoryReport* {
-      const auto& data = report.experiments[experiment].Data(report);
+      const auto& data = report.DataAt(experiment);
       const WatchedExperiment* const watched = FindWatched(report.watched, data);
       return watched != nullptr && watched->memory ? &*watched->memory : nullptr;
     };

@@ -15,7 +15,7 @@ constexpr double kMaxRounding = 1e-5;
 
 std::string OutputsText(const Report& report, const ReportComparison& pair) {
   const auto output_digests = [&](std::size_t experiment) -> const std::vector<protocol::OutputDigest>& {
-    return report.experiments[experiment].Data(report).output_digests;
+    return report.DataAt(experiment).output_digests;
   };
   if (!pair.outputs || output_digests(pair.baseline).empty() || output_digests(pair.candidate).empty())
     return "";
@@ -42,8 +42,7 @@ Table MakeEffectsTable(const Report& report) {
     return pair->effects ? pair->effects->runtime : pair->comparison.latency;
   };
   const auto export_changed = [&](Pair pair) {
-    return report.experiments[pair->baseline].Data(report).model_sha256 !=
-           report.experiments[pair->candidate].Data(report).model_sha256;
+    return report.DataAt(pair->baseline).model_sha256 != report.DataAt(pair->candidate).model_sha256;
   };
   const auto effect_cell = [](const auto& make_cell) {
     return [=](Pair pair) { return pair->effects ? Cell(make_cell(*pair->effects)) : Cell(); };
