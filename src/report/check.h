@@ -18,8 +18,8 @@ namespace etprof {
 struct CheckLimits {
   std::optional<double> slowdown = 0.02;    // latency
   std::optional<double> operator_slowdown;  // self time of each operator that both variants have
-  double min_operator_share =
-      0.01;  // operators with a smaller share of Method::execute in both variants are not checked
+  // Operators with a smaller share of Method::execute in both variants are not checked.
+  double min_operator_share = 0.01;
   std::optional<double> first_token_slowdown;  // time to a language model's first token; absent: `slowdown`
   std::optional<double> cache_growth = 0;      // size of a language model's cache
   std::optional<double> memory_growth;         // peak memory of a launch
@@ -73,8 +73,8 @@ struct CheckItem {
   std::optional<double> baseline = {}, candidate = {};
   double limit = 0;
   GateVerdict verdict = {};
-  std::string inconclusive_reason =
-      {};  // the reason why the claim is inconclusive, as one clause; "": not known
+  // The reason why the claim is inconclusive, as one clause; "": not known.
+  std::string inconclusive_reason = {};
   std::optional<stats::RatioEstimate> estimate = {};  // the tested estimate
 
   std::string_view Unit() const {
@@ -183,8 +183,8 @@ struct CheckPair {
   Pairing pairing = Pairing::kNone;
   int launches = 0;  // number of launches of the latency's estimate; 0: not paired
   GateDecision decision = GateDecision::kInconclusive;
-  std::string
-      error;  // why the pair could not be measured, so that `decision` is meaningless; empty: measured
+  // Why the pair could not be measured, so that `decision` is meaningless; empty: measured.
+  std::string error;
   std::vector<CheckItem> items;
   std::vector<OperatorTimeChange> time_changes;    // by decreasing difference in time
   std::vector<OperatorCountChange> count_changes;  // by decreasing difference
@@ -230,9 +230,9 @@ struct CheckReport {
   std::string folder;        // the results directory; empty: two stored runs were compared
   std::string generated_at;  // time of the measurement, UTC, ISO 8601; empty: not known
   double seconds = 0;        // duration of the measurement; 0: not known
-  GateDecision decision = GateDecision::kInconclusive;  // kFail if any pair failed, else kInconclusive if any
-                                                        // pair is inconclusive
-  bool has_error = false;                               // a pair could not be measured
+  // kFail if any pair failed, else kInconclusive if any pair is inconclusive.
+  GateDecision decision = GateDecision::kInconclusive;
+  bool has_error = false;  // a pair could not be measured
   std::vector<CheckPair> pairs;
   std::vector<std::string> notes;
   double false_discovery_rate = 0.05;
@@ -266,8 +266,8 @@ struct CheckReport {
 CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
 
 // Makes the result for a pair whose variants have the same program, runner, and settings, so that nothing has
-// to be measured: the growth is 0, compared with each limit.
-// `generate`: the checks are those of a language model.
+// to be measured: the growth is 0, compared with each limit. `generate`: the checks are those of a language
+// model.
 CheckPair MakeEqualPair(const ComparePair& pair, int threads, const CheckLimits& limits, bool generate);
 // Adds pairs from MakeEqualPair, which take part in the decision.
 void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check);

@@ -104,9 +104,9 @@ struct ReportExperiment {
   stats::Distribution latency_of_all;  // all untraced runs, clean or not: what a user experiences
   std::int64_t clean_runs = 0;         // number of clean runs in `latency_of_all`; 0: no untraced runs
   std::optional<double> cpu_time;      // ns; processor time of all threads, median over the clean runs
-  std::optional<double>
-      cpu_of_busiest;                  // ns per untraced or traced run; processor time of the busiest thread
-  stats::Histogram latency_histogram;  // ns; runs of the headline latency
+  // Processor time of the busiest thread, in ns per untraced or traced run.
+  std::optional<double> cpu_of_busiest;
+  stats::Histogram latency_histogram;          // ns; runs of the headline latency
   std::vector<stats::EcdfPoint> latency_ecdf;  // runs of the headline latency
   // Not empty: the runs do different work, so no single latency describes them, and `latency` is only
   // meaningful as a count.

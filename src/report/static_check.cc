@@ -196,13 +196,12 @@ class StaticChecker {
     const auto found_limit = limits_.tolerances.find(info.key);
     const double tolerance = found_limit == limits_.tolerances.end() ? info.tolerance : found_limit->second;
     const double scale = info.is_minimum ? std::max(0.0, 1 - tolerance) : 1 + tolerance;
-    const double allowed = (info.is_minimum ? a.high : a.low) * scale;  // certainly within the tolerance
-    const double tolerance_limit =
-        (info.is_minimum ? a.low : a.high) * scale;  // certainly beyond the tolerance
+    const double allowed = (info.is_minimum ? a.high : a.low) * scale;    // certainly within the tolerance
+    const double forbidden = (info.is_minimum ? a.low : a.high) * scale;  // certainly beyond the tolerance
     StaticItem& item = result_.items.emplace_back(MakeStaticItem(info, method, b, allowed));
     item.baseline = a;
     const bool is_within = info.is_minimum ? b.low >= allowed : b.high <= allowed;
-    const bool is_worse = info.is_minimum ? b.high < tolerance_limit : b.low > tolerance_limit;
+    const bool is_worse = info.is_minimum ? b.high < forbidden : b.low > forbidden;
     item.decision = is_within  ? GateDecision::kPass
                     : is_worse ? GateDecision::kFail
                                : GateDecision::kInconclusive;

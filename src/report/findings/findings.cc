@@ -415,12 +415,10 @@ class Finder {
   }
 
   // Finds the overhead of delegate calls, the part that may be due to tracing, and the number of calls.
-  static finding::DelegateOverhead FindDelegateOverhead(
-      const ReportExperiment& experiment,
-      double execute_ns) {  // Tracing takes time at the ends of spans, which is part of the self times of the
-                            // calls around operators.
+  static finding::DelegateOverhead FindDelegateOverhead(const ReportExperiment& experiment,
+                                                        double execute_ns) {
+    // Tracing takes time at the ends of spans, which is part of the self times of the calls around operators.
     // All of this time is subtracted, so the rest exists without tracing, too.
-
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
     // Calls of opaque delegates are excluded: all of their time is an operator's.
     const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {

@@ -12,9 +12,8 @@
 #include "report/report.h"
 #include "stats/line/line.h"
 
-// The speed of a language model, from a run whose experiments are steps of tests (protocol::TestStep).
-
-// Times are in nanoseconds.
+// The speed of a language model, from a run whose experiments are steps of tests (protocol::TestStep). Times
+// are in nanoseconds.
 
 namespace etprof {
 

@@ -105,12 +105,10 @@ std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
     if (observed_row != watched_by_key.end() && !observed_row->second->code.empty() &&
         row.kernels != Kernels::kPortable) {
       row.observed_code = observed_row->second->code;
-      row.kernels = !observed_row->second->runs_kleidiai ? Kernels::kXnnpack
-                    : row.observed_code.starts_with("SME")
-                        ? Kernels::kSme
-                        : Kernels::kKleidiai;  // The data type QP8 in a name implies KleidiAI's kernels, but
-                                               // not their instruction set.
-
+      row.kernels = !observed_row->second->runs_kleidiai   ? Kernels::kXnnpack
+                    : row.observed_code.starts_with("SME") ? Kernels::kSme
+                                                           : Kernels::kKleidiai;
+      // The data type QP8 in a name implies KleidiAI's kernels, but not their instruction set.
       row.contradicts = *named_kernels == Kernels::kKleidiai ? row.kernels == Kernels::kXnnpack
                                                              : row.kernels != *named_kernels;
     }

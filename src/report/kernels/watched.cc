@@ -18,8 +18,8 @@ constexpr double kSlowCoreRatio = 1.5;   // ratio of mean task times without con
 constexpr std::int64_t kMinTasks = 8;    // least number of tasks for a thread's mean
 constexpr double kMinSpeedup = 1.3;      // speedup over sequential execution below which threads do not help
 constexpr double kMaxEvenShare = 0.65;   // largest share of a thread if the tasks are evenly distributed
-constexpr std::int64_t kMinParallelNs =
-    100'000;  // per run; the wake-up of threads dominates shorter operators
+// Per run; the wake-up of threads dominates shorter operators.
+constexpr std::int64_t kMinParallelNs = 100'000;
 
 std::string FunctionCode(const protocol::WatchedFunction& function, const std::string& architecture) {
   const auto architecture_id = architecture == isa::ArchitectureName(isa::Architecture::kAarch64)

@@ -49,8 +49,8 @@ struct LadderCell {
   // replaces it: the effect of a level refers to the same level at all numbers of threads.
   std::optional<TimeComparison> over_level_below = {}, over_lowest_level = {};
   std::optional<TimeComparison> over_fewest_threads = {};  // at the same level
-  std::optional<double> efficiency =
-      {};  // ratio of `over_fewest_threads` / ratio of the numbers of threads; 1 is perfect
+  // Ratio of `over_fewest_threads` / ratio of the numbers of threads; 1 is perfect.
+  std::optional<double> efficiency = {};
   // For operators: the name and the key at this setting; absent: the operator is not executed there.
   std::optional<std::string> op_name = {}, op_key = {};
 
@@ -164,8 +164,8 @@ struct Ladder {
   // Latency first, then groups, then operators, each by impact_ns.
   std::vector<ThreadDependentLevel> thread_dependent_levels;
   std::optional<LadderBest> best;  // absent: emulated, or fewer than two settings with times
-  double portable_share =
-      0;  // share of kernels that no mask affects in an inference at the highest level, 0 to 1
+  // Share of kernels that no mask affects in an inference at the highest level, 0 to 1.
+  double portable_share = 0;
 
   bool IsMeasured(const LadderSetting& setting) const {
     return experiments[setting.threads][setting.level].has_value();

@@ -32,9 +32,8 @@ struct RooflineRow {
   Bound bound = Bound::kMemory;  // the lower ceiling at this intensity
   double ceiling_ns = 0;         // ns; the time at that ceiling
 
-  double share() const {
-    return ceiling_ns / time.ns;
-  }  // share of the ceiling, 0 to 1; above 1: see docs/guides/bottlenecks.md
+  // Share of the ceiling, 0 to 1; above 1: see docs/guides/bottlenecks.md.
+  double share() const { return ceiling_ns / time.ns; }
   double gap_ns() const { return time.ns - ceiling_ns; }
   std::int64_t flops() const { return 2 * macs; }
   // FLOPs per byte of compulsory traffic.

@@ -34,8 +34,7 @@ struct RunClass {
 
 // The smallest set of operators without which the runs in `second` took as long as the others, by the
 // operators' medians and to within a fifth of the total change; empty if these operators take most of the
-// time, or if the change is not confined. `second` has an
-// entry for each run of `runs`.
+// time, or if the change is not confined. `second` has an entry for each run of `runs`.
 finding::ConfinedOperators FindConfinedOperators(const Profile& profile, const std::vector<std::size_t>& runs,
                                                  const std::vector<bool>& second);
 
