@@ -432,14 +432,29 @@ class CheckAssembler {
           }
         }
         if (is_open && !item.MayBeDecidedByLaunches(std::numeric_limits<double>::infinity())) {
-          item.inconclusive_reason = fmt::format(
-              "the threads had to wait for a processor, which makes the change uncertain by ±{:.2g}% however "
-              "long "
-              "it is measured: use a quieter machine, or another limit",
-              100 * std::expm1(item.estimate->systematic_error));
+          item.inconclusive_reason = SystematicErrorReason(pair, item);
         }
       }
     }
+  }
+
+  // The reason why more launches cannot decide the item: the larger part of the error that all launches
+  // share.
+  std::string SystematicErrorReason(const CheckPair& pair, const CheckItem& item) const {
+    double waited_share = 0;
+    for (const Part& part : parts_) {
+      if (&result_.pairs[part.pair] != &pair) continue;
+      for (const ExperimentData* data : {&part.variants.BaselineData(), &part.variants.CandidateData()})
+        waited_share = std::max(waited_share, data->WaitedShare());
+    }
+    const double error = item.estimate->systematic_error;
+    const bool is_waiting = kWaitingErrorFactor * waited_share >= error / 2;
+    return fmt::format(
+        "{}, which makes the change uncertain by ±{:.2g}% however long it is measured: use {}another limit",
+        is_waiting                                ? "the threads had to wait for a processor"
+        : item.kind == CheckItem::Kind::kOperator ? "XNNPACK's clock counts whole microseconds"
+                                                  : "only one of the two releases has an event tracer",
+        100 * std::expm1(error), is_waiting ? "a quieter machine, or " : "");
   }
 
   void FindTimeChanges() {

@@ -334,6 +334,26 @@ TEST(Check, InterimAnalysesWidenTheInterval) {
   EXPECT_GT(*with_interim.pairs[0].items[0].verdict.high, *without_interim.pairs[0].items[0].verdict.high);
 }
 
+TEST(Check, CoarseClocksExplainUndecidedOperators) {
+  const std::vector<example::Inference> inferences(
+      40, {{}, {{"Convolution (NHWC, F32) IGEMM #1", 10'000}}, 1'000, 500});
+  AttributeOptions options;
+  options.labels = example::Labels(40, 10);
+  std::vector<std::optional<Profile>> profiles;
+  for (int variant = 0; variant < 2; ++variant)
+    profiles.emplace_back(Attribute(example::MakeTrace(inferences), options));
+  const Report report = Assemble(example::MakePair().run, std::move(profiles));
+  CheckLimits limits;
+  limits.operator_slowdown = 0.05;  // less than one of the ten microseconds
+  const CheckReport check = AssembleCheck(report, limits);
+  const CheckItem& item = FindItem(check.pairs[0], CheckItem::Kind::kOperator);
+  EXPECT_EQ(item.verdict.decision, GateDecision::kInconclusive);
+  EXPECT_THAT(item.inconclusive_reason, HasSubstr("clock counts whole microseconds"));
+  limits.operator_slowdown = 0.2;
+  EXPECT_EQ(FindItem(AssembleCheck(report, limits).pairs[0], CheckItem::Kind::kOperator).verdict.decision,
+            GateDecision::kPass);
+}
+
 TEST(Check, StoredRunsAreUnpairedAndIncludeDrift) {
   RunData baseline = example::MakePair().run;
   baseline.pairs.clear();
