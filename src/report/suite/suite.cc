@@ -223,11 +223,9 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
         continue;
       const ExperimentPair compared{report.run, *experiments[first], *experiments[second]};
       const Comparison comparison = CompareLatencies(compared);
-      cell.setting_pairs.push_back({.first = first, .second = second, .latency = comparison.latency});
-      SettingPair& pair = cell.setting_pairs.back();
-      if (comparison.latency.verdict == stats::Verdict::kContended) pair.latency.estimate.reset();
-      pair.memory =
-          CompareStartupCosts(compared, comparison.pairing == Pairing::kLaunches).peak_memory.estimate;
+      cell.setting_pairs.push_back(
+          {first, second, comparison.latency,
+           CompareStartupCosts(compared, comparison.pairing == Pairing::kLaunches).peak_memory.estimate});
     }
   }
 
@@ -251,10 +249,7 @@ void DecideSuite(SuiteReport& suite) {
     if (cell.interim_confidence > 0) q = std::min(q, 1 - cell.interim_confidence);
     for (SuitePair& pair : cell.pairs) {
       claims.push_back({pair.latency.EstimateUnlessEmulated(), suite.limit.value_or(0)});
-      if (pair.latency.verdict == stats::Verdict::kContended || !pair.latency.EstimateUnlessEmulated())
-        claims.back().estimate.reset();
-      else
-        comparisons.push_back({pair.latency.estimate, pair.latency.verdict});
+      if (claims.back().estimate) comparisons.push_back({pair.latency.estimate, pair.latency.verdict});
     }
   }
   for (SuiteVariant& variant : suite.variants) comparisons.push_back({variant.estimate, variant.verdict});
