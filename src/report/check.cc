@@ -75,9 +75,7 @@ class CheckAssembler {
     result_.seconds = report_.run.schedule.seconds;
     result_.false_discovery_rate = limits_.false_discovery_rate;
     result_.require_conclusive = limits_.require_conclusive;
-    result_.machine = report_.run.platform;
-    if (report_.run.device && report_.run.device->cores > 0)
-      result_.machine += ", " + CountedText(report_.run.device->cores, "core");
+    result_.machine = MachineText(report_.run);
     result_.notes = report_.warnings;
     for (const ComparePair& pair : report_.run.pairs) AddPart(pair);
     MakeNamesUnique(result_.pairs);

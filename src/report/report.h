@@ -316,6 +316,9 @@ std::optional<double> SpeedupRatio(const TimeComparison& time_comparison);
 std::optional<double> ScalingEfficiency(const TimeComparison& time_comparison,
                                         std::optional<int> baseline_threads, std::optional<int> threads);
 
+// "linux-x86_64, 2 cores", the platform and the device's cores as far as they are known.
+std::string MachineText(const RunData& run);
+
 // Makes a run of plain ETDump files, one experiment each; two files form a pair. Labels are by index of the
 // files; empty labels are replaced by file names.
 RunData MakeEtdumpRun(const std::vector<std::filesystem::path>& files,

@@ -270,13 +270,7 @@ std::string HeaderText(const Report& report, const std::string& title) {
         [&](const ReportExperiment& experiment) { return experiment.threads == threads; });
     if (threads && same_threads) add(CountedText(*threads, "thread"));
   }
-  std::string device = report.run.platform;
-  if (report.run.device) {
-    if (device.empty()) device = report.run.device->platform;
-    if (report.run.device->cores > 0)
-      device += (device.empty() ? "" : ", ") + CountedText(report.run.device->cores, "core");
-  }
-  add(device);
+  add(MachineText(report.run));
   if (report.run.power_mode) add("power mode " + report.run.power_mode->name);
   if (text.empty()) text = report.comparisons.empty() ? "Traces" : "Comparison";
   return text;

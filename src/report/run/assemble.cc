@@ -504,6 +504,13 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   return report;
 }
 
+std::string MachineText(const RunData& run) {
+  if (!run.device) return run.platform;
+  std::string text = run.platform.empty() ? run.device->platform : run.platform;
+  if (run.device->cores > 0) text += (text.empty() ? "" : ", ") + CountedText(run.device->cores, "core");
+  return text;
+}
+
 RunData MakeEtdumpRun(const std::vector<std::filesystem::path>& files,
                       const std::vector<std::string>& labels) {
   RunData run;
