@@ -96,11 +96,6 @@ Breakdown ByName(const Profile& profile, const GetRowName& get_name) {
                  [&](std::size_t op) { return index.at(get_name(profile.operators[op])); });
 }
 
-bool IsOverhead(const Operator& op) {
-  return op.category.group == OperatorGroup::kFrameworkOverhead ||
-         op.category.group == OperatorGroup::kDelegateOverhead;
-}
-
 }  // namespace
 
 bool IsOverheadRow(const std::string& name) {
@@ -111,21 +106,18 @@ bool IsOverheadRow(const std::string& name) {
 Breakdown ByNameInOrder(const Profile& profile, OperatorNameFunction get_name) {
   std::map<std::string, std::size_t> index;
   std::vector<AdditiveRow> rows;
-  const auto add = [&](const std::string& name) {
-    if (index.try_emplace(name, rows.size()).second) rows.push_back({name, 0, 0});
-  };
+  const auto is_overhead = [&](std::size_t op) { return IsOverhead(profile.operators[op].category.group); };
   const auto name = [&](std::size_t op) -> std::string {
-    if (IsOverhead(profile.operators[op]))
-      return std::string(OperatorGroupName(profile.operators[op].category.group));
+    if (is_overhead(op)) return std::string(OperatorGroupName(profile.operators[op].category.group));
     return get_name(profile, op).value_or(kNotAttributed);
   };
-  for (const bool named : {true, false}) {
+  // Operators with a name come first, then those without, then overheads.
+  const auto rank = [&](std::size_t op) { return is_overhead(op) ? 2 : get_name(profile, op) ? 0 : 1; };
+  for (const int current_rank : {0, 1, 2}) {
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-      if (!IsOverhead(profile.operators[op]) && get_name(profile, op).has_value() == named) add(name(op));
+      if (rank(op) == current_rank && index.try_emplace(name(op), rows.size()).second)
+        rows.push_back({name(op), 0, 0});
     }
-  }
-  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    if (IsOverhead(profile.operators[op])) add(name(op));
   }
   return SumRows(profile, std::move(rows), [&](std::size_t op) { return index.at(name(op)); });
 }
@@ -161,7 +153,7 @@ std::optional<std::string> KernelName(const Profile& profile, std::size_t op) {
 
 Breakdown ByDelegation(const Profile& profile) {
   return ByName(profile, [](const Operator& op) -> std::string {
-    if (IsOverhead(op)) return std::string(OperatorGroupName(op.category.group));
+    if (IsOverhead(op.category.group)) return std::string(OperatorGroupName(op.category.group));
     if (op.portable) return "Portable";
     return op.backend.empty() ? "Delegated" : "Delegated (" + op.backend + ")";
   });

@@ -23,6 +23,9 @@ inline constexpr const char* kNames<OperatorGroup>[] = {"Convolution",      "GEM
                                                         "Delegate overhead"};
 inline constexpr auto kAllOperatorGroups = AllValues<OperatorGroup>();
 inline std::string_view OperatorGroupName(OperatorGroup group) { return GetName(group); }
+constexpr bool IsOverhead(OperatorGroup group) {
+  return group == OperatorGroup::kFrameworkOverhead || group == OperatorGroup::kDelegateOverhead;
+}
 
 // A category within a group (kit.md): "CONV_STANDARD", "CONV_DEPTHWISE", ..., "framework", "OTHER".
 struct Category {

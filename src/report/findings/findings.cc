@@ -59,8 +59,7 @@ double SumTimes(const TypeTimes& types) {
 OperatorGroup LargestGroup(const ReportExperiment& experiment) {
   OperatorGroup largest = OperatorGroup::kConvolution;
   for (const OperatorGroup group : kAllOperatorGroups) {
-    if (group == OperatorGroup::kFrameworkOverhead || group == OperatorGroup::kDelegateOverhead) continue;
-    if (experiment.GroupMean(group) > experiment.GroupMean(largest)) largest = group;
+    if (!IsOverhead(group) && experiment.GroupMean(group) > experiment.GroupMean(largest)) largest = group;
   }
   return largest;
 }
