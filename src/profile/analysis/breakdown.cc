@@ -59,6 +59,11 @@ std::optional<double> AdditiveRow::Share(const Breakdown& breakdown) const {
   return QuotientIfDefined(total, breakdown.total);
 }
 
+bool AdditiveRow::IsOutsideOperators() const {
+  return name == kClipped || name == OperatorGroupName(OperatorGroup::kFrameworkOverhead) ||
+         name == OperatorGroupName(OperatorGroup::kDelegateOverhead);
+}
+
 Breakdown ByGroup(const Profile& profile) {
   std::vector<AdditiveRow> rows = MakeGroupRows();
   for (std::size_t i = 0; i < profile.groups.size(); ++i) rows[i].self = profile.groups[i];

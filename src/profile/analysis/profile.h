@@ -231,6 +231,11 @@ void ComputeStatistics(Profile& profile, std::size_t threads);
 // With one method, or if `options.labels` describes the runs, the result is that of Attribute.
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options);
 
+// Rows of breakdowns by name for operators without a name, and for the time of spans outside of their parent
+// or counted twice.
+inline constexpr const char* kNotAttributed = "(not attributed)";
+inline constexpr const char* kClipped = "Clipped";
+
 struct Breakdown;
 // The last row of a Breakdown: time that spans claimed outside of their parent, or twice.
 inline constexpr const char* kClipped = "Clipped";
@@ -245,6 +250,7 @@ struct AdditiveRow {
 
   std::optional<double> Mean(const Breakdown& breakdown) const;
   std::optional<double> Share(const Breakdown& breakdown) const;
+  bool IsOutsideOperators() const;  // whether the row is an overhead or kClipped
 
   static void Describe(auto& v) {
     v("name", &AdditiveRow::name,
@@ -292,7 +298,6 @@ std::optional<std::string> KernelName(const Profile& profile, std::size_t op);
 // Breakdown by name, in the order in which the names first run. Then follow kNotAttributed (operators without
 // a name), the overheads, and "Clipped".
 Breakdown ByNameInOrder(const Profile& profile, OperatorNameFunction get_name);
-inline constexpr const char* kNotAttributed = "(not attributed)";
 // The rows are "Delegated (XnnpackBackend)", "Portable", the overheads, and "Clipped".
 Breakdown ByDelegation(const Profile& profile);
 

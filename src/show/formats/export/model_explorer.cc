@@ -259,7 +259,7 @@ class GraphRenderer {
       for (const OperatorRow& row : experiment.operators) operators += row.mean_self_ns;
       attributes[label + "operators"] = MsText(operators);
       for (const AdditiveRow& row : experiment.groups.rows) {
-        if (IsOverheadRow(row.name) && row.total != 0)
+        if (row.IsOutsideOperators() && row.total != 0)
           attributes[label + row.name] = MsText(static_cast<double>(row.total) / runs);
       }
     }

@@ -69,7 +69,7 @@ void AddTimeOutside(const BreakdownSubject& subject, Breakdown ReportExperiment:
   for (const ReportExperiment* const variant : {subject.baseline, subject.candidate}) {
     if (variant == nullptr) continue;
     for (const AdditiveRow& row : (variant->*breakdown).rows) {
-      if ((row.name != kNotAttributed && !IsOverheadRow(row.name)) || row.total == 0) continue;
+      if ((row.name != kNotAttributed && !row.IsOutsideOperators()) || row.total == 0) continue;
       auto found = std::ranges::find(parts.begin() + named, parts.end(), row.name, &ModelPart::name);
       if (found == parts.end()) {
         parts.push_back({.name = row.name, .operators = static_cast<std::size_t>(row.operators)});
