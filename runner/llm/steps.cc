@@ -66,13 +66,6 @@ Error NoMethodTakes(std::int64_t tokens) {
       .Remedy("`etprof inspect` shows what its methods take");
 }
 
-// Runs the selected method, adds its time to `ns`, and returns its first output.
-Rows RunForRows(Model& model, std::int64_t& ns) {
-  model.SetInputs();
-  ns += model.Run();
-  return Rows(FirstOutput(model, model.method_name(), "numbers"));
-}
-
 // Selects the method that takes `tokens` tokens, or their embeddings.
 StepShape SelectStep(Model& model, std::int64_t tokens) {
   const std::string method = FindMethod(model, tokens);
@@ -85,13 +78,14 @@ StepShape SelectStep(Model& model, std::int64_t tokens) {
 // the encoders' outputs, which precede the tokens' embeddings.
 std::vector<Rows> Encode(Model& model) {
   std::vector<Rows> features_before_tokens;
-  std::int64_t encoder_ns = 0;
   const std::vector<std::string> steps = MethodsWithRole(model, StepRole::kDecoder);
   const bool takes_features = std::ranges::any_of(
       steps, [&](const std::string& name) { return model.step_shape(name)->features.has_value(); });
   for (const std::string& name : MethodsWithRole(model, StepRole::kEncoder)) {
     model.Select(name);
-    Rows rows = RunForRows(model, encoder_ns);
+    model.SetInputs();
+    model.Run();
+    Rows rows(FirstOutput(model, name, "numbers"));
     if (takes_features) {
       model.SetFeatures(rows);
     } else {
@@ -109,14 +103,15 @@ std::int64_t PrepareStep(Model& model, std::span<const std::int64_t> tokens, std
     model.SetTokens(tokens, position);
     return 0;
   }
-  std::int64_t ns = 0;
   const std::string embedding = FindMethod(model, count, StepRole::kEmbedding);
   if (embedding.empty())
     throw Error(ExitCode::kUsage, fmt::format("no method gives the embeddings of {} tokens", count))
         .Remedy("load the one that does, too");
   model.Select(embedding);
   model.SetTokens(tokens, position);
-  const Rows rows = RunForRows(model, ns);
+  model.SetInputs();
+  const std::int64_t ns = model.Run();
+  const Rows rows(FirstOutput(model, embedding, "numbers"));
   SelectStep(model, count);
   model.SetEmbeddings(rows, 0, count, position);
   return ns;
