@@ -164,7 +164,7 @@ ChosenToken ChooseLargest(const Number* logits, std::int64_t count) {
 // Chooses the token that follows the last token of the step.
 ChosenToken Greedy(const Model& model) {
   const Tensor& logits = Logits(model);
-  const std::int64_t vocabulary = Vocabulary(model);
+  const std::int64_t vocabulary = logits.size(logits.dim() - 1);
   const auto choose_largest = [&]<typename Number>(const Number* all_logits) {
     return ChooseLargest(all_logits + (logits.numel() - vocabulary), vocabulary);
   };
