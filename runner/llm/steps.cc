@@ -53,8 +53,6 @@ const Tensor& FirstOutput(const Model& model, const std::string& name, const cha
   return method.get_output(0).toTensor();
 }
 
-const Tensor& Logits(const Model& model) { return FirstOutput(model, model.method_name(), "logits"); }
-
 std::int64_t Vocabulary(const Model& model) {
   const std::vector<std::string> steps = MethodsWithRole(model, StepRole::kDecoder);
   const Tensor& logits = FirstOutput(model, steps.empty() ? model.method_name() : steps.front(), "logits");
@@ -163,7 +161,7 @@ ChosenToken ChooseLargest(const Number* logits, std::int64_t count) {
 
 // Chooses the token that follows the last token of the step.
 ChosenToken Greedy(const Model& model) {
-  const Tensor& logits = Logits(model);
+  const Tensor& logits = FirstOutput(model, model.method_name(), "logits");
   const std::int64_t vocabulary = logits.size(logits.dim() - 1);
   const auto choose_largest = [&]<typename Number>(const Number* all_logits) {
     return ChooseLargest(all_logits + (logits.numel() - vocabulary), vocabulary);
@@ -227,7 +225,7 @@ protocol::ReferenceReply RunReference(Model& model, const protocol::FillRequest&
   reply.restored = state != nullptr;
   for (std::string* digest : {&reply.first, &reply.repeated}) {
     RunStep(model, DrawTokens(request.tokens, count, Vocabulary(model)), request.tokens);
-    *digest = DigestOutputs(model.method()).at(0).sha256;
+    *digest = HashOutputs(model.method()).at(0);
   }
   if (state != nullptr) state->SetSaved(std::move(saved_copy));
   return reply;
