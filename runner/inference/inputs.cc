@@ -163,8 +163,7 @@ Rows::Rows(const executorch::aten::Tensor& tensor)
 
 std::optional<StepShape> Inputs::DetectStep(const et::Method& method) {
   const et::MethodMeta meta = method.method_meta();
-  std::optional<std::size_t> tokens, position;
-  std::vector<std::size_t> rows;
+  std::optional<std::size_t> tokens, position, rows;
   std::vector<std::vector<std::int64_t>> shapes;
   for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
     const auto tag = meta.input_tag(i);
@@ -181,19 +180,18 @@ std::optional<StepShape> Inputs::DetectStep(const et::Method& method) {
       tokens = i;
     } else if (is_integer && shape.size() == 1 && !position) {
       position = i;
-    } else if (is_real && shape.size() == 3 && shape[0] == 1 && rows.empty()) {
-      rows.push_back(i);
+    } else if (is_real && shape.size() == 3 && shape[0] == 1 && !rows) {
+      rows = i;
     } else {
       return std::nullopt;
     }
   }
-  if (!tokens && (rows.empty() || !position)) return std::nullopt;
-  if (!position && !rows.empty()) return std::nullopt;
+  if (rows ? !position : !tokens) return std::nullopt;
   StepShape step;
   step.takes_embeddings = !tokens;
-  step.first = tokens ? *tokens : rows.front();
+  step.first = tokens ? *tokens : *rows;
   step.position = position;
-  if (tokens && !rows.empty()) step.features = rows.front();
+  if (tokens) step.features = rows;
   step.tokens = shapes[step.first][1];
   step.has_position_per_token = position && shapes[*position][0] > 1;
   if (step.tokens < 1 || (step.has_position_per_token && shapes[*position][0] < step.tokens))
