@@ -136,11 +136,11 @@ PerfCounters::System PerfCounters::ThisSystem() {
 PerfCounters::PerfCounters(const System& system) : system_(system) {
   const std::vector<int> threads = system_.threads();
   OpenCallingThread(threads[0]);
-  threads_ = 1;
+  const std::vector<CounterGroup> calling_thread_groups = open_groups_;
   for (std::size_t t = 1; t < threads.size() && !open_.empty(); ++t) {
     std::vector<CounterGroup> thread_groups;
     bool complete = true;
-    for (const std::vector<std::size_t>& members : group_members_) {
+    for (const auto& [leader, members] : calling_thread_groups) {
       CounterGroup group{-1, members};
       for (const std::size_t member : members) {
         const Counter& counter = open_[member];
@@ -171,7 +171,7 @@ int PerfCounters::OpenCounter(std::size_t kind, int thread, int leader, bool use
 }
 
 void PerfCounters::OpenCallingThread(int thread) {
-  std::array<int, kKinds> group_index{};  // index into group_members_, by Event::group
+  std::array<int, kKinds> group_index{};  // index into open_groups_, by Event::group
   group_index.fill(-1);
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     int& group = group_index[static_cast<std::size_t>(kEvents[kind].group)];
@@ -197,11 +197,9 @@ void PerfCounters::OpenCallingThread(int thread) {
     if (leader < 0) {
       index = open_groups_.size();
       open_groups_.push_back({result, {}});
-      group_members_.emplace_back();
       group = static_cast<int>(index);
     }
     open_groups_[index].members.push_back(open_.size());
-    group_members_[index].push_back(open_.size());
     open_.push_back({kind, user_only, 0, 0});
   }
 }

@@ -40,12 +40,10 @@ class PerfCounters : public CounterSource {
   std::size_t size() const override { return open_.size(); }
   int threads() const override { return threads_; }
 
-  // Adds up all threads: `values` has size() entries, in the order of Open(). Reads no clock and does not
-  // allocate.
+  // Adds up all threads. Reads no clock.
   void Read(std::uint64_t* values) override;
 
-  // The open counters, and the share of the time up to the last Read in which each counted (0: other
-  // processes use the processor's counters).
+  // A share of 0 means that other processes use the processor's counters.
   std::vector<protocol::AvailableCounter> Open() const override;
   std::vector<protocol::UnavailableCounter> Unavailable() const override { return unavailable_; }
 
@@ -67,10 +65,9 @@ class PerfCounters : public CounterSource {
   System system_;
   std::vector<Counter> open_;
   std::vector<protocol::UnavailableCounter> unavailable_;
-  std::vector<std::vector<std::size_t>> group_members_;  // members of each group, the same for every thread
-  std::vector<CounterGroup> open_groups_;                // the groups of all threads
+  std::vector<CounterGroup> open_groups_;  // the groups of all threads, those of the calling thread first
   std::vector<int> descriptors_;
-  int threads_ = 0;
+  int threads_ = 1;
 };
 
 // Returns the reason why a counter cannot be opened, and what would open it. `error` is the errno.
