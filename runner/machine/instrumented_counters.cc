@@ -111,7 +111,9 @@ class CallgrindCounters : public CounterSource {
     *values = total_ += static_cast<std::uint64_t>(total);
     SendValgrindRequest(ValgrindRequest::kZero);
   }
-  std::vector<protocol::AvailableCounter> Open() const override { return {{"instructions", true, 1}}; }
+  std::vector<protocol::AvailableCounter> AvailableCounters() const override {
+    return {{"instructions", true, 1}};
+  }
 
  private:
   std::string profile_;
@@ -137,7 +139,7 @@ class EmulatorCounters : public CounterSource {
     RequestEmulatorCounts(counts);
     std::memcpy(values, counts.counts.data(), sizeof(counts.counts));
   }
-  std::vector<protocol::AvailableCounter> Open() const override {
+  std::vector<protocol::AvailableCounter> AvailableCounters() const override {
     return MapEach(protocol::kEmulatorCounters,
                    [](const char* name) { return protocol::AvailableCounter{name, true, 1}; });
   }

@@ -222,7 +222,7 @@ void PerfCounters::Read(std::uint64_t* values) {
   }
 }
 
-std::vector<protocol::AvailableCounter> PerfCounters::Open() const {
+std::vector<protocol::AvailableCounter> PerfCounters::AvailableCounters() const {
   return MapEach(open_, [](const Counter& counter) {
     const double share = counter.enabled_ns == 0 ? 1
                                                  : static_cast<double>(counter.running_ns) /

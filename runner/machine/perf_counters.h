@@ -44,8 +44,8 @@ class PerfCounters : public CounterSource {
   void Read(std::uint64_t* values) override;
 
   // A share of 0 means that other processes use the processor's counters.
-  std::vector<protocol::AvailableCounter> Open() const override;
-  std::vector<protocol::UnavailableCounter> Unavailable() const override { return unavailable_; }
+  std::vector<protocol::AvailableCounter> AvailableCounters() const override;
+  std::vector<protocol::UnavailableCounter> UnavailableCounters() const override { return unavailable_; }
 
  private:
   struct Counter {

@@ -71,7 +71,7 @@ std::map<std::string, std::uint64_t> ReadAll(PerfCounters& counters) {
   std::vector<std::uint64_t> values(counters.size());
   counters.Read(values.data());
   std::map<std::string, std::uint64_t> result;
-  const auto open = counters.Open();
+  const auto open = counters.AvailableCounters();
   for (std::size_t i = 0; i < values.size(); ++i) result[open[i].name] = values[i];
   return result;
 }
@@ -83,14 +83,14 @@ TEST(PerfCounters, OpensEveryCounterOfEveryThread) {
     PerfCounters counters(machine.System());
     EXPECT_EQ(counters.size(), std::size(protocol::kCounterNames));
     EXPECT_EQ(counters.threads(), 3);
-    EXPECT_THAT(counters.Unavailable(), IsEmpty());
+    EXPECT_THAT(counters.UnavailableCounters(), IsEmpty());
     const auto values = ReadAll(counters);
     EXPECT_EQ(values.at("cycles"), 6000U);
     EXPECT_EQ(values.at("cache_misses"), 6000U + 3 * 30);
     EXPECT_EQ(values.at("stalled_cycles_backend"), 6000U + 3 * 80);
     EXPECT_EQ(values.at("task_clock_ns"), 6000U + 3 * 11);
     EXPECT_EQ(values.at("cpu_migrations"), 6000U + 3 * 41);
-    for (const auto& counter : counters.Open()) {
+    for (const auto& counter : counters.AvailableCounters()) {
       EXPECT_FALSE(counter.user_only);
       EXPECT_EQ(counter.share, 1);
     }
@@ -105,8 +105,8 @@ TEST(PerfCounters, FallsBackToSoftwareCounters) {
   const auto values = ReadAll(counters);
   EXPECT_EQ(values.size(), 4U);
   EXPECT_TRUE(values.contains("task_clock_ns"));
-  ASSERT_EQ(counters.Unavailable().size(), 7U);
-  EXPECT_EQ(counters.Unavailable()[0].reason, UnavailableReason(ENOENT, true, machine.paranoid));
+  ASSERT_EQ(counters.UnavailableCounters().size(), 7U);
+  EXPECT_EQ(counters.UnavailableCounters()[0].reason, UnavailableReason(ENOENT, true, machine.paranoid));
 }
 
 TEST(PerfCounters, CountsUserSpaceIfTheKernelIsClosed) {
@@ -114,12 +114,12 @@ TEST(PerfCounters, CountsUserSpaceIfTheKernelIsClosed) {
   machine.paranoid = 2;
   machine.kernel_open_error = EACCES;
   PerfCounters counters(machine.System());
-  for (const auto& counter : counters.Open()) EXPECT_TRUE(counter.user_only);
+  for (const auto& counter : counters.AvailableCounters()) EXPECT_TRUE(counter.user_only);
   // Events of the kernel alone cannot be counted in user space.
   std::vector<std::string> closed;
-  for (const auto& counter : counters.Unavailable()) closed.push_back(counter.name);
+  for (const auto& counter : counters.UnavailableCounters()) closed.push_back(counter.name);
   EXPECT_EQ(closed, (std::vector<std::string>{"context_switches", "cpu_migrations"}));
-  EXPECT_EQ(counters.Unavailable()[0].reason, UnavailableReason(EACCES, false, 2));
+  EXPECT_EQ(counters.UnavailableCounters()[0].reason, UnavailableReason(EACCES, false, 2));
 }
 
 TEST(PerfCounters, MultiplexesOnAProcessorWithFewCounters) {
@@ -129,7 +129,7 @@ TEST(PerfCounters, MultiplexesOnAProcessorWithFewCounters) {
   PerfCounters counters(machine.System());
   EXPECT_EQ(counters.size(), std::size(protocol::kCounterNames));
   EXPECT_EQ(ReadAll(counters).at("stalled_cycles_backend"), 10080U);
-  for (const auto& counter : counters.Open()) EXPECT_EQ(counter.share, 0.5);
+  for (const auto& counter : counters.AvailableCounters()) EXPECT_EQ(counter.share, 0.5);
 }
 
 TEST(PerfCounters, SkipsAThreadThatHasEnded) {
@@ -150,7 +150,7 @@ TEST(PerfCounters, WorksWithoutAnyCounter) {
   machine.paranoid = -1;
   PerfCounters counters(machine.System());
   EXPECT_EQ(counters.size(), 0U);
-  EXPECT_EQ(counters.Unavailable().size(), std::size(protocol::kCounterNames));
+  EXPECT_EQ(counters.UnavailableCounters().size(), std::size(protocol::kCounterNames));
   counters.Read(nullptr);
 }
 
@@ -190,12 +190,12 @@ TEST(ThisMachine, CountsItsOwnPageFaultsAndTime) {
   for (int attempt = 0; !counted && std::chrono::steady_clock::now() < end; ++attempt) {
     std::this_thread::sleep_for(attempt * std::chrono::milliseconds(20));
     PerfCounters counters;
-    const auto open = counters.Open();
+    const auto open = counters.AvailableCounters();
     const bool has_faults =
         std::ranges::any_of(open, [](const auto& counter) { return counter.name == "page_faults"; });
     if (!has_faults) {
-      ASSERT_FALSE(counters.Unavailable().empty());
-      GTEST_SKIP() << "this CPU or kernel counts nothing: " << counters.Unavailable().back().reason;
+      ASSERT_FALSE(counters.UnavailableCounters().empty());
+      GTEST_SKIP() << "this CPU or kernel counts nothing: " << counters.UnavailableCounters().back().reason;
     }
     counted = CountsCertainEvents(counters);
   }

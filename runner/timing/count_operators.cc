@@ -41,7 +41,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
   CounterSource& counters = *source;
   reply.source = counters.Kind();
   reply.threads = counters.threads();
-  reply.unavailable = counters.Unavailable();
+  reply.unavailable = counters.UnavailableCounters();
   if (counters.size() == 0) return reply;
   std::vector<double> untraced_means;
   if (counters.Kind() != protocol::CounterSourceKind::kProcessor)
@@ -58,7 +58,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
       if (abandoned()) std::_Exit(0);
     }
   }
-  reply.counters = counters.Open();
+  reply.counters = counters.AvailableCounters();
   const auto scale = MapEach(reply.counters, [](const protocol::AvailableCounter& counter) {
     return counter.share > 0 ? 1 / counter.share : 1;
   });
