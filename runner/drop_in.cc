@@ -44,8 +44,7 @@ int RunAsExecutorRunner(const Options& options, const protocol::Ready& ready) {
   std::vector<std::int64_t> latencies;
   latencies.reserve(static_cast<std::size_t>(options.num_executions));
   {
-    const CrashContext during("running '" + model.method_name() + "'",
-                              static_cast<int>(ExitCode::kDeviceFailed));
+    const CrashContext during("running '" + model.method_name() + "'");
     model.SetTracing(!options.etdump_path.empty());
     for (int i = 0; i < options.num_executions; ++i) {
       model.SetInputs();

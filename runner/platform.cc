@@ -15,7 +15,6 @@
 #include <deque>
 #include <mutex>
 
-#include "core/error.h"
 #include "core/process/cpus.h"
 #include "core/sanitizer.h"
 #include "timing/operator_clock.h"
@@ -52,7 +51,7 @@ bool log_is_verbose = false;
 
 // The data that a signal handler may read: fixed memory, written before the work begins.
 std::array<char, 512> current_work{};
-volatile sig_atomic_t current_exit_code = 4;
+volatile sig_atomic_t current_exit_code = static_cast<int>(ExitCode::kDeviceFailed);
 
 void EmitLog(et_timestamp_t, et_pal_log_level_t level, const char* filename, const char*, size_t line,
              const char* message, size_t length) {
@@ -79,7 +78,9 @@ void WriteCrashMessage(const char* failure) {
     write(" while ");
     write(current_work.data());
   }
-  write(current_exit_code == 3 ? "; the file is damaged, or made for another version\n" : "\n");
+  write(current_exit_code == static_cast<int>(ExitCode::kBadInput)
+            ? "; the file is damaged, or made for another version\n"
+            : "\n");
 }
 
 void OnAbort() {
@@ -132,17 +133,17 @@ std::vector<std::string> TakeLoggedErrors() {
   return lines;
 }
 
-CrashContext::CrashContext(const std::string& work, int exit_code) {
+CrashContext::CrashContext(const std::string& work, ExitCode exit_code) {
   TakeLoggedErrors();
   const std::size_t length = std::min(work.size(), current_work.size() - 1);
   std::memcpy(current_work.data(), work.data(), length);
   current_work[length] = '\0';
-  current_exit_code = exit_code;
+  current_exit_code = static_cast<int>(exit_code);
 }
 
 CrashContext::~CrashContext() {
   current_work[0] = '\0';
-  current_exit_code = 4;
+  current_exit_code = static_cast<int>(ExitCode::kDeviceFailed);
 }
 
 int SetThreads(int threads) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
+
 namespace etprof::runner {
 
 // Installs etprof's platform layer and crash handlers for ExecuTorch. Call once, before any use of
@@ -20,7 +22,7 @@ std::vector<std::string> TakeLoggedErrors();
 // exits with `exit_code`.
 class CrashContext {
  public:
-  CrashContext(const std::string& work, int exit_code);
+  explicit CrashContext(const std::string& work, ExitCode exit_code = ExitCode::kDeviceFailed);
   ~CrashContext();
   CrashContext(CrashContext&&) = delete;
 };

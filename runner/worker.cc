@@ -159,7 +159,7 @@ class Worker {
   // Calls `run` with the model, and returns the reply to the command.
   json Run(const char* command, const auto& run) {
     Model& model = RequireModel();
-    const CrashContext during("running '" + model.method_name() + "'", 4);
+    const CrashContext during("running '" + model.method_name() + "'");
     return Reply(command, run(model));
   }
 

@@ -78,7 +78,7 @@ std::string LoadXnnpack(bool exact) {
   const std::filesystem::path library =
       FindLibrary(kXnnpackLibrary, ExecutorchFolder(), missing_xnnpack_reason);
   if (library.empty()) return protocol::kXnnpackClock;
-  const CrashContext during("loading " + library.string(), 4);
+  const CrashContext during("loading " + library.string());
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) {
     missing_xnnpack_reason = LoaderError();
@@ -132,7 +132,7 @@ void SetXnnpackOptions(const std::string& release) {
 
 void LoadLibrary(const std::string& path) {
   RequireRegularFile(path);
-  const CrashContext during("loading " + path, 3);
+  const CrashContext during("loading " + path, ExitCode::kBadInput);
   // dlopen would search for a name without a slash in the library path instead of the current folder.
   const std::string exact_path = path.find('/') == std::string::npos ? "./" + path : path;
   if (::dlopen(exact_path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
@@ -156,7 +156,7 @@ void LoadLlmKernels() {
   const std::filesystem::path library = FindLibrary(
       kLlmLibrary, ExecutorchFolder() / "../extension/llm/custom_ops", missing_llm_kernels_reason);
   if (library.empty()) return;
-  const CrashContext during("loading " + library.string(), 4);
+  const CrashContext during("loading " + library.string());
   // The kernels' library is linked to PyTorch's libraries. The loader takes libraries of the same names that
   // are already loaded, so load the replacements first (llm/torch_stand_ins.cc). In a bundle the replacements
   // are next to the kernels, where the loader finds them.

@@ -214,7 +214,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     data.push_back(request.data);
   }
   description_.rss_before_bytes = ResidentBytes();
-  const CrashContext during("loading " + path_, static_cast<int>(ExitCode::kBadInput));
+  const CrashContext during("loading " + path_, ExitCode::kBadInput);
   // Shift again, so that later addresses do not depend on the lengths of the request and the path.
   ShiftHeap();
   auto tracer = std::make_unique<OperatorTracer>();

@@ -106,7 +106,7 @@ Error WrongResult(std::string_view operation, std::string_view level) {
 }
 
 protocol::ComputePeak MeasureKernel(ThreadTeam& team, const PeakTimes& times, const MacKernel& kernel) {
-  const CrashContext during(fmt::format("measuring {} ({})", kernel.instruction, kernel.level), 4);
+  const CrashContext during(fmt::format("measuring {} ({})", kernel.instruction, kernel.level));
   constexpr std::int64_t kCheckedIterations = 20;
   if (RunAndSum(kernel, kCheckedIterations) != 6.0 * static_cast<double>(kernel.macs * kCheckedIterations))
     throw WrongResult(kernel.instruction, kernel.level);
@@ -187,7 +187,7 @@ class ChunkedPasses {
 };
 
 void CheckMemoryKernel(const MemoryKernel& kernel) {
-  const CrashContext during(fmt::format("measuring memory ({})", kernel.level), 4);
+  const CrashContext during(fmt::format("measuring memory ({})", kernel.level));
   const Buffer buffer = Allocate(4 * kMemoryStep);
   auto* const bytes = static_cast<unsigned char*>(buffer.get());
   auto* const words = static_cast<std::uint64_t*>(buffer.get());

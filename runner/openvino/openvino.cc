@@ -245,7 +245,7 @@ fs::path FindRuntime(const fs::path& backend) {
 }
 
 void* Open(const fs::path& library) {
-  const CrashContext during("loading " + library.string(), static_cast<int>(ExitCode::kDeviceFailed));
+  const CrashContext during("loading " + library.string());
   void* const handle = OpenWithNeighbors(library);
   if (handle == nullptr) throw CannotLoad("cannot be loaded: " + LoaderError()).InFile(library);
   return handle;
