@@ -53,6 +53,13 @@ bool log_is_verbose = false;
 std::array<char, 512> current_work{};
 volatile sig_atomic_t current_exit_code = static_cast<int>(ExitCode::kDeviceFailed);
 
+void SetCurrentWork(const std::string& work, int exit_code) {
+  const std::size_t length = std::min(work.size(), current_work.size() - 1);
+  std::memcpy(current_work.data(), work.data(), length);
+  current_work[length] = '\0';
+  current_exit_code = exit_code;
+}
+
 void EmitLog(et_timestamp_t, et_pal_log_level_t level, const char* filename, const char*, size_t line,
              const char* message, size_t length) {
   const std::string text(message, length);
@@ -133,18 +140,13 @@ std::vector<std::string> TakeLoggedErrors() {
   return lines;
 }
 
-CrashContext::CrashContext(const std::string& work, ExitCode exit_code) {
+CrashContext::CrashContext(const std::string& work, ExitCode exit_code)
+    : outer_work_(current_work.data()), outer_exit_code_(current_exit_code) {
   TakeLoggedErrors();
-  const std::size_t length = std::min(work.size(), current_work.size() - 1);
-  std::memcpy(current_work.data(), work.data(), length);
-  current_work[length] = '\0';
-  current_exit_code = static_cast<int>(exit_code);
+  SetCurrentWork(work, static_cast<int>(exit_code));
 }
 
-CrashContext::~CrashContext() {
-  current_work[0] = '\0';
-  current_exit_code = static_cast<int>(ExitCode::kDeviceFailed);
-}
+CrashContext::~CrashContext() { SetCurrentWork(outer_work_, outer_exit_code_); }
 
 int SetThreads(int threads) {
   namespace pool = executorch::extension::threadpool;

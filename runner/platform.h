@@ -19,12 +19,16 @@ void InstallPlatform(bool verbose);
 std::vector<std::string> TakeLoggedErrors();
 
 // While this object lives, a crash is reported as happening during `work` ("loading FILE"), and the process
-// exits with `exit_code`.
+// exits with `exit_code`. Objects may be nested: the innermost counts.
 class CrashContext {
  public:
   explicit CrashContext(const std::string& work, ExitCode exit_code = ExitCode::kDeviceFailed);
   ~CrashContext();
   CrashContext(CrashContext&&) = delete;
+
+ private:
+  const std::string outer_work_;  // the work of the enclosing object; empty: there is none
+  const int outer_exit_code_;
 };
 
 // Sets the number of threads of ExecuTorch's pool, including the caller; -1: the number of fast cores
