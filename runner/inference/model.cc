@@ -321,7 +321,7 @@ void Model::Select(const std::string& method) {
   }
   if (selected_ == &found->second) return;
   const bool tracing = tracing_;
-  if (selected_ != nullptr && tracing) SetTracing(false);
+  if (tracing) SetTracing(false);
   selected_ = &found->second;
   method_name_ = method;
   if (tracing) SetTracing(true);
