@@ -249,7 +249,6 @@ std::optional<Microkernel> ParseKleidiai(std::string_view name) {
   constexpr std::string_view kPrefix = "kai_";
   if (!name.starts_with(kPrefix)) return std::nullopt;
   Microkernel kernel;
-  kernel.is_kleidiai = true;
   kernel.name = name;
   const NameParts words = SplitName(name.substr(kPrefix.size()));
   const auto is_operation = [](std::string_view word) {

@@ -43,7 +43,6 @@ std::string_view CategoryNames();
 //   kai_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa
 struct Microkernel {
   std::string name;
-  bool is_kleidiai = false;  // a name of KleidiAI, not of an XNNPACK kernel that calls KleidiAI
   Family family = Family::kGemm;
   std::vector<std::string> data_types;
   std::string op;
