@@ -31,8 +31,6 @@ class BlockPattern {
   bool ReadTimes(const ::etdump::RunData& run, Nanoseconds max_length, Nanoseconds max_time,
                  Nanoseconds* start, Nanoseconds* end, double& total) const;
 
-  std::uint32_t event_count() const { return static_cast<std::uint32_t>(times_.size()); }
-
  private:
   class Builder;
   struct EventTimes {

@@ -98,9 +98,7 @@ Trace::Block BlockReader::Read(const ::etdump::RunData& run, std::size_t index, 
         ReadProfileEvent(*event->profile_event());
       } else if (event->allocation_event() != nullptr) {
         CountAllocation(run, *event->allocation_event());
-      } else if (event->debug_event() != nullptr) {
-        ++trace_.debug_events;
-      } else {
+      } else if (event->debug_event() == nullptr) {
         AddHealthEntry("event_empty", HealthEntry::Severity::kDataLoss,
                        "an event that is neither profile, allocation nor debug", event, "");
       }

@@ -73,7 +73,6 @@ void MergePart(Trace& merged, Trace& part, const BlockRange& blocks, LayoutIndex
     merged.blocks[block].layout = layouts[merged.blocks[block].layout];
   for (const Trace::Allocations& allocations : part.allocations)
     AddAllocations(merged.allocations, allocations);
-  merged.debug_events += part.debug_events;
   for (const auto& [event, metadata] : part.metadata)
     AddMetadata(merged, event.first, event.second, metadata);
   merged.health.AddAll(part.health);

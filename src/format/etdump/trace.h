@@ -139,7 +139,6 @@ struct Trace {
     Bytes bytes = 0;
   };
   std::vector<Allocations> allocations;
-  std::int64_t debug_events = 0;  // number of intermediate outputs
   // Metadata that a backend adds to its events (delegate_debug_metadata), by instruction and event name.
   struct Metadata {
     std::string first;     // metadata of the first event, at most kMaxBytes
