@@ -96,7 +96,7 @@ const ProgramTensor* FindProvidedRows(const Method& method, bool from_tokens) {
 std::string FindProviders(const Program& program, LanguageModel& model) {
   for (TokenStep& step : model.steps) {
     if (!step.takes_embeddings && !step.takes_features) continue;
-    const Method& method = *std::ranges::find(program.methods, step.method, &Method::name);
+    const Method& method = *FindMethod(program, step.method);
     const ProgramTensor& rows = *ClassifyInputs(method).rows;
     std::string token_encoder;
     bool has_provider = false;
@@ -151,7 +151,7 @@ bool SharesState(const Program& program, const LanguageModel& model) {
   const TokenStep* const decode = model.FindStep(1);
   if (decode == nullptr || decode == &model.steps.front()) return true;
   return std::ranges::all_of(std::array{decode, &model.steps.front()}, [&](const TokenStep* step) {
-    const auto method = std::ranges::find(program.methods, step->method, &Method::name);
+    const Method* const method = FindMethod(program, step->method);
     return method->planned_buffers.size() > 1 && method->planned_buffers[1] > 0;
   });
 }

@@ -157,9 +157,8 @@ std::optional<MethodState> FindMethodState(const std::vector<PlannedTensor>& ten
     state_tensors.push_back(&*method.values[tensor.value].tensor);
   }
   for (const char* const name : {"get_max_context_len", "get_max_seq_len"}) {
-    const auto limit = std::ranges::find(program.methods, name, &Method::name);
-    if (state_tensors.empty() || state.tokens || limit == program.methods.end() || !limit->IsMetadata())
-      continue;
+    const Method* const limit = FindMethod(program, name);
+    if (state_tensors.empty() || state.tokens || limit == nullptr || !limit->IsMetadata()) continue;
     const std::optional<std::int64_t>& tokens = limit->values[limit->outputs.front()].integer;
     const auto has_size = [&](const ProgramTensor* tensor) {
       return std::ranges::find(tensor->shape, *tokens) != tensor->shape.end();
