@@ -118,20 +118,9 @@ void CountMatrixOperation(std::optional<KleidiaiUsage> usage, std::optional<std:
   found->macs = CheckedSum(found->macs, macs);
 }
 
-const XnnGraph* FindGraph(const Instruction& instruction, const Method& method, const Program& program) {
-  if (instruction.kind != Instruction::Kind::kDelegate) return nullptr;
-  const std::optional<std::size_t>& graph = method.delegates[instruction.target].graph;
-  return graph ? &program.xnn_graphs[*graph] : nullptr;
-}
-
 // Sums the traffic of all nodes in bytes, as if each node ran alone. Absent if it is unknown.
-std::optional<std::int64_t> SumTraffic(const XnnGraph* graph) {
-  std::optional<std::int64_t> sum;
-  if (graph == nullptr) return sum;
-  sum = 0;
-  for (std::size_t node = 0; node < graph->nodes.size(); ++node)
-    sum = CheckedSum(sum, ComputeWork({node}, *graph).bytes);
-  return sum;
+std::optional<std::int64_t> SumTraffic(const XnnGraph& graph) {
+  return SumEach(graph.nodes, [&](const XnnNode& node) { return ComputeWork({node.index}, graph).bytes; });
 }
 
 // The size of the payloads of all delegates that the predicate accepts; shared payloads count once.
@@ -165,11 +154,13 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       macs.push_back(delegate.macs);
       facts.operators.with_property.Add(delegate.nodes);
       facts.macs.with_property.Add(macs.back());
-      summary.traffic.with_property.Add(SumTraffic(FindGraph(instruction, method, program)));
-      if (const XnnGraph* graph = FindGraph(instruction, method, program)) {
-        for (const XnnNode& node : graph->nodes)
-          CountMatrixOperation(FindKleidiaiUsage(node, *graph), node.macs, summary);
+      if (const std::optional<std::size_t> index = method.delegates[instruction.target].graph) {
+        const XnnGraph& graph = program.xnn_graphs[*index];
+        summary.traffic.with_property.Add(SumTraffic(graph));
+        for (const XnnNode& node : graph.nodes)
+          CountMatrixOperation(FindKleidiaiUsage(node, graph), node.macs, summary);
       } else {
+        summary.traffic.with_property.Add(std::nullopt);
         facts.matrix_macs.unknown.Add(std::nullopt);
       }
       continue;
