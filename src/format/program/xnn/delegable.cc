@@ -164,39 +164,36 @@ std::optional<std::size_t> WeightsPosition(std::string_view name) {
 // library and overload; `tensors` are its tensor arguments, the output last.
 std::string FormReason(std::string_view name, std::string_view overload, const KernelCall& call,
                        const std::vector<const ProgramTensor*>& tensors) {
-  const auto is_operator = [&](std::string_view operator_name) { return name == operator_name; };
-  if ((is_operator("add") || is_operator("sub") || is_operator("mul") || is_operator("div")) &&
-      overload.starts_with("Scalar"))
+  if ((name == "add" || name == "sub" || name == "mul" || name == "div") && overload.starts_with("Scalar"))
     return "XNNPACK takes it of two tensors, not of a tensor and a number";
-  if (is_operator("div") && overload == "out_mode") return "XNNPACK takes no division that rounds";
-  if (is_operator("clamp") && overload == "Tensor_out")
+  if (name == "div" && overload == "out_mode") return "XNNPACK takes no division that rounds";
+  if (name == "clamp" && overload == "Tensor_out")
     return "XNNPACK takes bounds that are numbers, not tensors";
-  if ((is_operator("add") || is_operator("sub")) && call.Number(2).value_or(1) != 1)
+  if ((name == "add" || name == "sub") && call.Number(2).value_or(1) != 1)
     return "XNNPACK takes no factor (alpha) in it";
-  if (is_operator("avg_pool2d")) return AveragePoolingReason(call);
-  if (is_operator("cat") && call.CountDistinct(0) == 1) return "XNNPACK joins two different tensors or more";
-  if (is_operator("pow") && (call.Integer(1) != 2))
-    return "XNNPACK takes no power but the square (an integer 2)";
+  if (name == "avg_pool2d") return AveragePoolingReason(call);
+  if (name == "cat" && call.CountDistinct(0) == 1) return "XNNPACK joins two different tensors or more";
+  if (name == "pow" && call.Integer(1) != 2) return "XNNPACK takes no power but the square (an integer 2)";
   if (tensors.empty()) return "";
   const ProgramTensor& input = *tensors.front();
   const ProgramTensor& output = *tensors.back();
   const auto rank = static_cast<std::int64_t>(input.shape.size());
-  if (is_operator("gelu") && input.type.name == "float16") return "XNNPACK takes no GELU of float16";
-  if (is_operator("mean")) return MeanReason(input, output);
-  if (is_operator("_softmax") && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank - 1)
+  if (name == "gelu" && input.type.name == "float16") return "XNNPACK takes no GELU of float16";
+  if (name == "mean") return MeanReason(input, output);
+  if (name == "_softmax" && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank - 1)
     return "XNNPACK takes a softmax over the last dimension only";
-  if (is_operator("unsqueeze_copy") && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank)
+  if (name == "unsqueeze_copy" && call.Integer(1) && *call.Integer(1) != -1 && *call.Integer(1) != rank)
     return "XNNPACK adds a dimension at the end only";
-  if (is_operator("slice_copy")) return SliceReason(call, input, output);
-  if (is_operator("_to_dim_order_copy") && input.type.name != output.type.name)
+  if (name == "slice_copy") return SliceReason(call, input, output);
+  if (name == "_to_dim_order_copy" && input.type.name != output.type.name)
     return "XNNPACK converts no data types";
-  if ((is_operator("clone") || is_operator("_clone_dim_order")) && input.dim_order != output.dim_order)
+  if ((name == "clone" || name == "_clone_dim_order") && input.dim_order != output.dim_order)
     return "XNNPACK takes no copy to another memory format";
-  if (is_operator("view_copy") && output.HasDynamicShape())
+  if (name == "view_copy" && output.HasDynamicShape())
     return "XNNPACK takes no reshape to sizes that are computed at run time (-1 may stand for one)";
-  if (is_operator("upsample_bilinear2d") && output.HasDynamicShape())
+  if (name == "upsample_bilinear2d" && output.HasDynamicShape())
     return "XNNPACK takes no resizing to sizes that vary";
-  if (is_operator("constant_pad_nd")) {
+  if (name == "constant_pad_nd") {
     const auto padding = call.Integers(1);
     if (std::ranges::any_of(padding, [](auto size) { return size < 0; }))
       return "XNNPACK takes no negative padding";
@@ -204,11 +201,11 @@ std::string FormReason(std::string_view name, std::string_view overload, const K
   if (const auto weights_position = WeightsPosition(name)) {
     const ProgramTensor* weights = call.Tensor(*weights_position);
     if (call.IsDequantized(*weights_position) || call.IsTransposedConstant(*weights_position)) return "";
-    if (is_operator("convolution") && weights != nullptr && weights->shape.size() > 4)
+    if (name == "convolution" && weights != nullptr && weights->shape.size() > 4)
       return "XNNPACK takes convolutions of one and two dimensions";
     if (weights != nullptr && weights->data == ProgramTensor::Data::kNone)
-      return is_operator("mm") ? "XNNPACK takes a product of two matrices only where one is constant"
-                               : "XNNPACK takes it with constant weights only";
+      return name == "mm" ? "XNNPACK takes a product of two matrices only where one is constant"
+                          : "XNNPACK takes it with constant weights only";
   }
   return "";
 }
