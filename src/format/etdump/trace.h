@@ -76,8 +76,8 @@ class NameTable {
   std::vector<const std::string*> texts_;
 };
 
-// The wall time of every complete run (Method::execute, one or several per block), in the file's order.
 struct Trace;
+// The wall time of every complete run (Method::execute, one or several per block), in the file's order.
 std::vector<Nanoseconds> ExecuteTimes(const Trace& trace);
 
 // The contents of an ETDump, in columns. Runs differ only in their times, so all other data of the events of
