@@ -172,8 +172,7 @@ class KernelUsageFinder {
 
   void FindKernel(const LoggedOperator& op, OperatorKernel& usage) const {
     const auto name = ParseOperatorName(op.name);
-    const bool is_gemm = name && name->kind == "GEMM";
-    if (!is_gemm && (!name || name->kind != "IGEMM")) {
+    if (!name || (name->kind != "GEMM" && name->kind != "IGEMM")) {
       usage.reason = "XNNPACK prints tiles of matrix products only";
       return;
     }
@@ -181,11 +180,10 @@ class KernelUsageFinder {
       usage.reason = "no tile of its own was logged";
       return;
     }
-    const std::vector<std::string> types = KernelTypes(*name);
     const Microkernel* match = nullptr;
     bool has_types = false;
-    for (const std::string& type : types) {
-      const auto found = products_.find({is_gemm, type});
+    for (const std::string& type : KernelTypes(*name)) {
+      const auto found = products_.find({name->kind == "GEMM", type});
       if (found == products_.end()) continue;
       has_types = true;
       for (const Microkernel* kernel : found->second) {
