@@ -109,6 +109,12 @@ std::string FormatBounds(const XnnNode& node) {
                      has_max ? fmt::format("{:.4g}", *node.output_max) : "∞");
 }
 
+// Returns whether a convolution has the argument `transposed` (see CountAtenConvolution in work.cc). Then the
+// second dimension of the weights is the number of output channels of a group.
+bool IsTransposedConvolution(const Instruction& kernel, const Method& method) {
+  return kernel.arguments.size() > 6 && method.values[kernel.arguments[6]].integer.value_or(0) != 0;
+}
+
 }  // namespace
 
 std::string NodeKind(std::string_view name) {
@@ -163,15 +169,17 @@ NodeIdentity IdentifyNode(const Instruction& kernel, const Method& method) {
   identity.kind = identity.text = NodeKind(method.operators[kernel.target]);
   const OperatorTensors tensors = GetTensors(kernel, method);
   const OperatorTensor* weights = FindWeights(tensors);
+  const bool is_transposed = identity.kind == "Conv2d" && IsTransposedConvolution(kernel, method);
+  if (is_transposed) identity.kind = identity.text = "ConvTranspose2d";
   if (identity.kind == "Linear") {
     identity.text += LinearText(tensors);
-  } else if (identity.kind == "Conv2d" && weights != nullptr && weights->shape.size() == 4 &&
-             !tensors.inputs.empty() && tensors.inputs[0].shape.size() == 4 && !tensors.outputs.empty() &&
-             tensors.outputs[0].shape.size() == 4) {
+  } else if ((identity.kind == "Conv2d" || is_transposed) && weights != nullptr &&
+             weights->shape.size() == 4 && !tensors.inputs.empty() && tensors.inputs[0].shape.size() == 4 &&
+             !tensors.outputs.empty() && tensors.outputs[0].shape.size() == 4) {
     const auto in = Dim(tensors.inputs[0].shape, 1), group_in = Dim(weights->shape, 1);
     identity.text += ChannelsText(in, Dim(tensors.outputs[0].shape, 1)) +
                      fmt::format(" {}x{}", *Dim(weights->shape, 2), *Dim(weights->shape, 3));
-    if (*group_in > 0 && *in > *group_in)
+    if (!is_transposed && *group_in > 0 && *in > *group_in)
       identity.text += *group_in == 1 ? " depthwise" : fmt::format(" groups {}", *in / *group_in);
   }
   return identity;

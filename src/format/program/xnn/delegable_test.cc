@@ -80,6 +80,23 @@ TEST(IdentifyNode, HandlesOverflowingChannels) {
   EXPECT_EQ(IdentifyNode(node, {}).text, "Conv2d 3x3 groups 4294967295");
 }
 
+TEST(IdentifyNode, DistinguishesTransposedConvolutions) {
+  // input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out
+  Method method =
+      MakeCallingMethod("aten::convolution.out",
+                        {{1, 64, 8, 8}, {64, 32, 2, 2}, {32}, {}, {}, {}, {}, {}, {}, {1, 32, 16, 16}});
+  method.values[1].tensor->data = ProgramTensor::Data::kFile;
+  ProgramValue& transposed = method.values[6];
+  transposed = {};
+  transposed.kind = ProgramValue::Kind::kBool;
+  transposed.integer = 1;
+  const NodeIdentity identity = IdentifyNode(method.instructions[0], method);
+  EXPECT_EQ(identity.kind, "ConvTranspose2d");
+  EXPECT_EQ(identity.text, "ConvTranspose2d 64→32 2x2");
+  transposed.integer = 0;
+  EXPECT_EQ(IdentifyNode(method.instructions[0], method).text, "Conv2d 64→32 2x2 groups 2");
+}
+
 TEST(FindPlannedPeak, HandlesOverflowingSizes) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 60;
   Method method = MakeCallingMethod("aten::add.out", {{kHalf}, {kHalf}, {kHalf}});
