@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "etdump_schema_flatcc_generated.h"
 #include "format/etdump/reader.h"
 
 namespace etprof {
@@ -29,6 +30,22 @@ TEST(MergeEtdumps, KeepsEveryBlockInOrder) {
   const auto last_length = [](const Trace& trace) { return trace.end.back() - trace.start.back(); };
   EXPECT_EQ(last_length(merged), last_length(second));
   EXPECT_NE(last_length(merged), last_length(first));
+}
+
+TEST(MergeEtdumps, KeepsTheNewestVersion) {
+  const fs::path folder = fs::temp_directory_path() / ("etprof_versions_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  for (const std::uint32_t version : {3U, 0U}) {
+    ::etdump::ETDumpT file;
+    file.version = version;
+    flatbuffers::FlatBufferBuilder builder;
+    ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &file));
+    WriteFileAtomically(folder / std::to_string(version),
+                        {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()});
+  }
+  WriteFileAtomically(folder / "merged", MergeEtdumps({folder / "3", folder / "0"}));
+  EXPECT_EQ(ReadEtdumpFile(folder / "merged").health.GetCount("version_newer"), 1);
+  fs::remove_all(folder);
 }
 
 TEST(MergeEtdumps, NamesAnInvalidFile) { EXPECT_THROW(MergeEtdumps({kData + "/toy_cnn.t1.log"}), Error); }

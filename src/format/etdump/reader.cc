@@ -174,7 +174,7 @@ std::string MergeEtdumps(const std::vector<std::filesystem::path>& inputs) {
     const auto part = WithFile(path, kMaxTableBytes, [&](ByteView bytes) {
       return std::unique_ptr<::etdump::ETDumpT>(VerifyEtdump(bytes, path.string()).UnPack());
     });
-    merged.version = part->version;
+    merged.version = std::max(merged.version, part->version);
     for (auto& run : part->run_data) {
       (run->name == "Execute" ? executions : merged.run_data).push_back(std::move(run));
     }
