@@ -105,8 +105,8 @@ def read_etdump(
 def _warn_of_disturbed_runs(path: Path) -> None:
     """Warn if other processes disturbed runs. The manifest of the results directory counts these runs; an ETDump does not."""
     path = path.resolve()
-    manifest = path.parents[1] / "manifest.json"
     try:
+        manifest = path.parents[1] / "manifest.json"
         results = json.loads(manifest.read_bytes())["results"]
         (run_counts,) = (result["etdump_runs"] for result in results if manifest.parent / result["etdump"] == path)
         runs = {

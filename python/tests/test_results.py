@@ -18,6 +18,7 @@ import pytest
 
 import etprof
 from etprof.arrow import Records
+from etprof.etdump import _warn_of_disturbed_runs
 from etprof.fleet import ingest
 from etprof.fleet.store import Fleet
 from etprof.results import Result, html_table, plot
@@ -285,3 +286,4 @@ def test_a_disturbed_etdump_names_its_results_directory(run, tmp_path):
         for broken in ("[]", '{"results": 1}', '{"results": [{}]}', "{"):
             (folder / "manifest.json").write_text(broken)
             etprof.read_etdump(disturbed)
+        _warn_of_disturbed_runs(Path("/model.etdump"))  # a file in the root folder
