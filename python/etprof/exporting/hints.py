@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from etprof.exporting import explain
+from etprof.exporting import explain, noise
 
 if TYPE_CHECKING:
     import torch
@@ -140,10 +140,9 @@ def _make_call(
     model: torch.nn.Module,
     program: torch.export.ExportedProgram,
 ) -> _UndelegatedCall:
-    stack = list((node.meta.get("nn_module_stack") or {}).values())
-    path = stack[-1][0].removeprefix("L['self']").removeprefix(".") if stack else ""
+    path = noise.module_of(node)
     try:
-        module = model.get_submodule(path) if stack else None
+        module = model.get_submodule(path) if node.meta.get("nn_module_stack") else None
     except AttributeError:
         module = None
     return _UndelegatedCall(node, lowered_nodes, module, path, model, program)

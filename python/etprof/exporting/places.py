@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from etprof.exporting import explain
+from etprof.exporting import explain, noise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,9 +41,7 @@ def _describe_method(program: torch.export.ExportedProgram) -> list[str]:
 
 
 def _module(node: torch.fx.Node) -> str:
-    stack = list((node.meta.get("nn_module_stack") or {}).values())
-    path = re.sub(r"(?<![^.])\d+(?![^.])", "*", stack[-1][0].removeprefix("L['self'].")) if stack else ""
-    return path or "the model itself"
+    return re.sub(r"(?<![^.])\d+(?![^.])", "*", noise.module_of(node)) or "the model itself"
 
 
 def _sums(found: Counter[tuple[str, str]], part: int) -> list[tuple[str, int]]:
