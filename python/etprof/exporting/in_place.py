@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etprof import programs
-from etprof.exporting import agreement, explain, inputs, noise
+from etprof.exporting import agreement, explain, inputs, lower, noise
 
 if TYPE_CHECKING:
     import torch
@@ -206,9 +206,7 @@ def _references(
     leaves = iter(inputs.decode(example.read_bytes())[method])
     kinds = torch.export.graph_signature.InputKind
     arguments = [
-        next(leaves)
-        if spec.kind == kinds.USER_INPUT
-        else edge.state_dict.get(spec.target, edge.constants.get(spec.target))
+        next(leaves) if spec.kind == kinds.USER_INPUT else lower.initial_value(edge, spec.target)
         for spec in edge.graph_signature.input_specs
     ]
     if exact:

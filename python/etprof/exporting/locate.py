@@ -31,7 +31,7 @@ class _ProgramWithValues(torch.nn.Module):
         for number, spec in enumerate(program.graph_signature.input_specs):
             value = None
             if spec.kind != torch.export.graph_signature.InputKind.USER_INPUT:
-                value = program.state_dict.get(spec.target, program.constants.get(spec.target))
+                value = lower.initial_value(program, spec.target)
             self.register_buffer(f"kept_{number}", value.detach() if isinstance(value, torch.Tensor) else None)
             self.constants.append(value)
         self.values = [node.name for node in values]

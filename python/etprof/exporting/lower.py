@@ -86,7 +86,7 @@ def _writes_buffer_alias(program: torch.export.ExportedProgram) -> bool:
     import torch
 
     signature = program.graph_signature
-    buffers = (_initial_value(program, name) for name in signature.buffers)
+    buffers = (initial_value(program, name) for name in signature.buffers)
     storages = {buffer.untyped_storage().data_ptr() for buffer in buffers if isinstance(buffer, torch.Tensor)}
     constants = {
         placeholder
@@ -96,9 +96,9 @@ def _writes_buffer_alias(program: torch.export.ExportedProgram) -> bool:
     return any(explain.written_placeholder(node) in constants for node in program.graph.nodes) if constants else False
 
 
-def _initial_value(program: torch.export.ExportedProgram, buffer: str) -> Any:
-    """Return a buffer's value. The values of buffers that are not persistent are constants of the program."""
-    return program.state_dict.get(buffer, program.constants.get(buffer))
+def initial_value(program: torch.export.ExportedProgram, name: str) -> Any:
+    """Return the value of a parameter, buffer, or constant. Buffers that are not persistent are constants."""
+    return program.state_dict.get(name, program.constants.get(name))
 
 
 def _quantizer(kind: str, skipped: frozenset[str] = frozenset()) -> Any:
@@ -259,7 +259,7 @@ def _nonzero_changed_buffers(program: torch.export.ExportedProgram) -> list[str]
     return [
         placeholder
         for placeholder, buffer in program.graph_signature.inputs_to_buffers.items()
-        if buffer in changed and bool(_initial_value(program, buffer).any())
+        if buffer in changed and bool(initial_value(program, buffer).any())
     ]
 
 
