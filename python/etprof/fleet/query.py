@@ -24,7 +24,6 @@ from etprof.fleet.problem import FleetError
 from etprof.fleet.store import Fleet
 
 SHIPPED = Path(__file__).resolve().parent / "sql"
-FORMATS = ("table", "csv", "json")
 # DuckDB reads paths as patterns. Brackets escape these characters.
 _GLOB = re.compile(r"[*?\[]")
 _HIVE = "hive_partitioning = true, hive_types = {'day': DATE, 'model': VARCHAR}"

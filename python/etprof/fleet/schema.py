@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 import urllib.parse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -231,7 +232,7 @@ def page() -> str:
         f"`--day` the day is null, and its folder is Hive's `day={NO_DAY}`.",
     ]
     for table in reversed(TABLES):
-        lines += ["", f"## {table.name}", "", _wrapped(f"{table.row[0].upper()}{table.row[1:]}."), ""]
+        lines += ["", f"## {table.name}", "", textwrap.fill(f"{table.row[0].upper()}{table.row[1:]}.", 100), ""]
         lines += ["| column | type | unit | meaning |", "| --- | --- | --- | --- |"]
         for column in table.columns:
             meaning = column.meaning + (f"; null: {column.null}" if column.null else "")
@@ -249,12 +250,6 @@ def page() -> str:
 
 def _type_text(column: Column) -> str:
     return {"bool": "boolean", "timestamp": "timestamp (µs, UTC)"}.get(column.type, column.type)
-
-
-def _wrapped(text: str) -> str:
-    import textwrap
-
-    return textwrap.fill(text, 100)
 
 
 def bucket_middle(bucket: Any) -> Any:
