@@ -215,8 +215,12 @@ def _install(package: str) -> str:
 def one_line(error: BaseException) -> str:
     """Return `Type: first line of the message`, truncated."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-    return text if len(text) <= _MAX_REASON_LENGTH else text[: _MAX_REASON_LENGTH - 3] + "..."
+    return truncated(f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__, _MAX_REASON_LENGTH)
+
+
+def truncated(text: str, max_length: int) -> str:
+    """Return the text, with "..." at its end if it was longer than `max_length` characters."""
+    return text if len(text) <= max_length else text[: max_length - 3] + "..."
 
 
 def _explain(error: BaseException, remedy: str) -> tuple[str, str] | None:

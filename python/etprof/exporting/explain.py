@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from etprof.errors import truncated
+
 if TYPE_CHECKING:
     import torch
 
@@ -40,8 +42,7 @@ def place(error: BaseException | None, message: str = "", with_code: bool = Fals
     for name, line in [*reversed(frames), *reversed(quoted)]:
         if is_users(name):
             code = " ".join(linecache.getline(name, line).split())
-            code = "".join(letter for letter in code if letter.isprintable())
-            code = code if len(code) <= _MAX_CODE_LENGTH else code[: _MAX_CODE_LENGTH - 3] + "..."
+            code = truncated("".join(letter for letter in code if letter.isprintable()), _MAX_CODE_LENGTH)
             return f" ({display_path(name)}, line {line}{f': {code}' if with_code and code else ''})"
     return ""
 
@@ -107,8 +108,7 @@ def not_traced(
 
 def _first_line(message: str) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    text = lines[0] if lines else "no reason was given"
-    return text if len(text) <= 200 else text[:197] + "..."
+    return truncated(lines[0] if lines else "no reason was given", 200)
 
 
 def _eager_error(methods: Mapping[str, BuiltModel]) -> BaseException | None:
@@ -124,7 +124,7 @@ def _eager_error(methods: Mapping[str, BuiltModel]) -> BaseException | None:
 
 
 def _data_dependent(found: re.Match[str], location: str, _methods: Any) -> Explanation:
-    expression = found[1] if len(found[1]) <= _MAX_CODE_LENGTH else found[1][: _MAX_CODE_LENGTH - 3] + "..."
+    expression = truncated(found[1], _MAX_CODE_LENGTH)
     reason = f"what it does depends on the values in a tensor: data-dependent expression {expression}{location}"
     if re.search(r"torchvision/(ops|models/detection)/", location):
         return reason, _remedy("export backbone and head; post-processing cannot be exported", "branches-on-values")
