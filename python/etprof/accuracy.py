@@ -488,20 +488,13 @@ def _search(
     variants = [
         dataclasses.replace(variant, latency=latency) for variant, latency in zip(variants, latencies, strict=True)
     ]
-    first = latencies[0]
-    print(
-        *frontier_lines(
-            [measured("as it is", export, None), *variants],
-            first["baseline_ms"],
-        ),
-        sep="\n",
-        file=out,
-    )
+    baseline = measured("as it is", export, None)
+    print(*frontier_lines([baseline, *variants], latencies[0]["baseline_ms"]), sep="\n", file=out)
     passing = [variant for variant in variants if meets(variant, options.target, options.max_slowdown)]
     if not passing:
         print(f"no choice has {options.target:g} dB{_within(options.max_slowdown)}", file=out)
         return EXIT_CHECK_FAILED
-    best = min(passing, key=lambda variant: -(variant.latency.get("ratio") or 0))
+    best = max(passing, key=lambda variant: variant.latency.get("ratio") or 0)
     reason = ", as no choice is certain to be faster" if best is variants[-1] else ""
     if best.latency.get("ratio") is None:
         reason = ", without a comparison of latencies: measure again on a quiet machine"
