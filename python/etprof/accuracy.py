@@ -9,7 +9,6 @@ import csv
 import dataclasses
 import io
 import json
-import math
 import subprocess
 import sys
 import tempfile
@@ -326,8 +325,8 @@ def choices(study: MethodStudy) -> list[Choice]:
             ratios = study.emulation.sqnr_db(study.inputs, freed)
             by_freed[freed] = Choice(frozenset(nodes), freed, cost(freed), ratios.get(output))
     frontier: list[Choice] = []
-    for choice in sorted(by_freed.values(), key=lambda candidate: (candidate.work, -_ratio(candidate.sqnr_db))):
-        if not frontier or _ratio(choice.sqnr_db) > _ratio(frontier[-1].sqnr_db) + 0.1:
+    for choice in sorted(by_freed.values(), key=lambda candidate: (candidate.work, -agreement.rank(candidate.sqnr_db))):
+        if not frontier or agreement.rank(choice.sqnr_db) > agreement.rank(frontier[-1].sqnr_db) + 0.1:
             frontier.append(choice)
     return frontier
 
@@ -347,10 +346,6 @@ def _neighbors(site: noise.Site, works: dict[str, float]) -> set[str]:
     return {name for name in names if name in works}
 
 
-def _ratio(sqnr_db: float | None) -> float:
-    return math.inf if sqnr_db is None else sqnr_db
-
-
 @dataclass(frozen=True)
 class MeasuredProgram:
     """An exported program that was measured against the program without --keep."""
@@ -365,7 +360,7 @@ class MeasuredProgram:
 
 def select_choices(frontier: list[Choice], target: float) -> list[Choice]:
     """Select the choices to measure: from the cheapest that should reach the target on, else the choices with the most dB."""
-    reaching = [choice for choice in frontier if _ratio(choice.sqnr_db) >= target]
+    reaching = [choice for choice in frontier if agreement.rank(choice.sqnr_db) >= target]
     return reaching[:_MAX_MEASURED_CHOICES] if reaching else frontier[-_MAX_MEASURED_CHOICES:]
 
 

@@ -208,6 +208,11 @@ def decibels(signal: float, noise: float) -> float | None:
     return 10 * math.log10(signal / noise) if noise > 0 and signal > 0 else None
 
 
+def rank(sqnr_db: float | None) -> float:
+    """Return a ratio for comparisons: infinite if nothing differs (None)."""
+    return math.inf if sqnr_db is None else sqnr_db
+
+
 def _cosine(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
     norms = float(actual.norm()) * float(expected.norm())
     return float(actual @ expected) / norms if norms > 0 else None

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from etprof import errors
+from etprof.exporting import agreement
 from etprof.exporting.check import FAIL, HELD_OUT, PASS, Check, CheckedCase, MethodDelegation
 from etprof.exporting.hints import Hint
 
@@ -134,7 +135,7 @@ def _cases(cases: Sequence[CheckedCase]) -> list[str]:
 def _rank(case: CheckedCase) -> tuple[bool, float]:
     """Return a sort key; the worst case has the least."""
     failures = (output.problem is not None or output.nonfinite_mismatches > 0 for output in case.outputs)
-    return not any(failures), min((_ratio(output.sqnr_db) for output in case.outputs), default=math.inf)
+    return not any(failures), min((agreement.rank(output.sqnr_db) for output in case.outputs), default=math.inf)
 
 
 def _case(case: CheckedCase, has_several: bool, worst_of: int = 1) -> str:
@@ -144,7 +145,7 @@ def _case(case: CheckedCase, has_several: bool, worst_of: int = 1) -> str:
     numbered = [(number, output) for number, output in enumerate(case.outputs) if output.max_abs_diff is not None]
     if not numbered:
         return label + _without_numbers(case)
-    number, worst = min(numbered, key=lambda item: (not item[1].nonfinite_mismatches, _ratio(item[1].sqnr_db)))
+    number, worst = min(numbered, key=lambda item: (not item[1].nonfinite_mismatches, agreement.rank(item[1].sqnr_db)))
     if len(case.outputs) > 1:
         label += f"output {number}, the worst of {len(case.outputs)}: "
     text = f"{label}largest difference {worst.max_abs_diff:.3g}, relative {worst.max_rel_diff:.3g}, "
@@ -154,10 +155,6 @@ def _case(case: CheckedCase, has_several: bool, worst_of: int = 1) -> str:
     same_type_db = case.pytorch_same_type[number].sqnr_db if case.pytorch_same_type else None
     text += "" if same_type_db is None else f" (PyTorch in the same type: {same_type_db:.1f} dB)"
     return text + (f". Output {number} {underflow_problem}" if (underflow_problem := worst.underflow_problem()) else "")
-
-
-def _ratio(sqnr_db: float | None) -> float:
-    return math.inf if sqnr_db is None else sqnr_db
 
 
 def _without_numbers(case: CheckedCase) -> str:
