@@ -34,7 +34,13 @@ def cases(method: str, built: BuiltModel, count: int = DRAWS) -> list[Case]:
 
 def make_cases(method: str, built: BuiltModel, samples: Sequence[list[Any]]) -> list[Case]:
     """Return the samples, each a list of flat inputs, as held-out cases."""
-    return [_case(method, f"{HELD_OUT} {number}", built, leaves) for number, leaves in enumerate(samples, 1)]
+    from torch.utils import _pytree
+
+    structure = _pytree.tree_structure((built.args, built.kwargs))
+    return [
+        Case(method, f"{HELD_OUT} {number}", *_pytree.tree_unflatten(leaves, structure))
+        for number, leaves in enumerate(samples, 1)
+    ]
 
 
 def equal_inputs(leaves: Sequence[Any], others: Sequence[Any]) -> bool:
@@ -89,10 +95,3 @@ def _shift_seeds(seed: int) -> Iterator[None]:
             yield
         finally:
             torch.manual_seed = original
-
-
-def _case(method: str, name: str, built: BuiltModel, leaves: list[Any]) -> Case:
-    from torch.utils import _pytree
-
-    args, kwargs = _pytree.tree_unflatten(leaves, _pytree.tree_structure((built.args, built.kwargs)))
-    return Case(method, name, args, kwargs)
