@@ -45,12 +45,13 @@ _TABLE = (
 # fmt: on
 _LAST_CONVOLUTION = 576
 _LAST_CHANNELS = 1024
+_CLASSES = 1000
 
 
-def make_divisible(channels: float, divisor: int = 8) -> int:
-    """The multiple of `divisor` nearest to `channels`, never below 90 % of it (the MobileNet papers' rounding)."""
-    rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
-    return rounded + divisor if rounded < 0.9 * channels else rounded
+def make_divisible(channels: int) -> int:
+    """The multiple of 8 nearest to `channels`, never below 90 % of it (the MobileNet papers' rounding)."""
+    rounded = max(8, (channels + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * channels else rounded
 
 
 class ConvNormActivation(nn.Sequential):
@@ -122,7 +123,7 @@ class InvertedResidual(nn.Module):
 class MobileNetV3Small(nn.Module):
     """An image (N, 3, 224, 224) to 1000 logits; 2,542,856 parameters and 56.51 million multiply-adds."""
 
-    def __init__(self, classes: int = 1000) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.features = nn.Sequential(
             ConvNormActivation(3, _TABLE[0].channels_in, 3, stride=2, activation=nn.Hardswish),
@@ -134,7 +135,7 @@ class MobileNetV3Small(nn.Module):
             nn.Linear(_LAST_CONVOLUTION, _LAST_CHANNELS),
             nn.Hardswish(),
             nn.Dropout(p=0.2, inplace=True),
-            nn.Linear(_LAST_CHANNELS, classes),
+            nn.Linear(_LAST_CHANNELS, _CLASSES),
         )
         self.apply(_initialize)
 
