@@ -90,7 +90,7 @@ class Request:
     label: str = ""  # the end of the file's name; default: "keep" if `keep` is not empty
     check: bool = True
     min_sqnr_db: float | None = None  # default: agreement.MIN_SQNR_DB
-    command: Sequence[str] = field(default=())
+    command: Sequence[str] = ()
     executorch: str = ""  # the release that exports; empty: the installed release
     notes: Sequence[str] = ()  # notes on that release
 
