@@ -156,7 +156,8 @@ def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
     """
     if len(effects) < MIN_DEVICES_TO_PLAN:
         return None
-    target = math.log1p(change) / statistics.stdev(effects) if statistics.stdev(effects) > 0 else math.inf
+    deviation = statistics.stdev(effects)
+    target = math.log1p(change) / deviation if deviation > 0 else math.inf
 
     def suffices(devices: int) -> bool:
         # critical_value is two-sided, so a confidence of 60% gives t(80%): 60% lie between -t(80%) and t(80%).
