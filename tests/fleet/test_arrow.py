@@ -1,6 +1,7 @@
 """Tables that the Python module passes to other libraries by `__arrow_c_stream__`."""
 
 import gc
+import io
 import json
 import sys
 import threading
@@ -256,3 +257,13 @@ def test_an_answer_of_a_fleet_is_duckdbs_table(tmp_path):
     copied = pa.table(answer)["a"].chunks[0].buffers()[1].address
     assert copied == answer.table["a"].chunks[0].buffers()[1].address
     assert pa.table(query.ask(fleet, "FROM launches")).num_rows == 0
+
+
+def test_numbers_that_json_lacks_are_null(tmp_path):
+    fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
+    answer = query.ask(fleet, "SELECT 'NaN'::DOUBLE AS a, ['-Infinity'::DOUBLE, 2.5] AS b")
+    out = io.StringIO()
+    query.show(answer.columns, answer.rows, "json", out)
+    assert "NaN" not in out.getvalue()
+    assert json.loads(out.getvalue()) == [{"a": None, "b": [None, 2.5]}]
+    query.show(answer.columns, answer.rows, "table", out)

@@ -7,6 +7,7 @@ import csv
 import datetime
 import decimal
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -176,6 +177,8 @@ def _json_value(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, decimal.Decimal):  # DuckDB returns sums of integers as decimals
         return int(value) if value == int(value) else float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no such numbers
     if isinstance(value, list):
         return [_json_value(item) for item in value]
     return value if isinstance(value, bool | int | float | str | None) else str(value)
