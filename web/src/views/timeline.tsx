@@ -81,6 +81,11 @@ export function sliceText(timeline: ExperimentTimeline, span: number): string {
   return `thread ${run.slices.thread[slice]}: ${tasks} task${tasks === 1 ? "" : "s"}${busy}`;
 }
 
+// Returns the time of the run that a lane shows, ns. The first span of a lane of modules is only a part of its run.
+export function runLength({ kind, timeline, run }: Pick<Lane, "kind" | "timeline" | "run">): number {
+  return (kind === "watched" ? timeline.watched : timeline.runs[run])?.times[1] ?? 0;
+}
+
 // While the reader types into an element, keys belong to that element.
 export function isTyping(target: EventTarget | null): boolean {
   const element = target as HTMLElement | null;
@@ -620,7 +625,7 @@ function SpanDetails({ lane, span, report }: { lane: Lane; span: number; report:
     ["name", op.name],
     ["calls", lane.kind === "modules" || lane.names[span] === op.name ? null : lane.names[span]],
     ["call", op.kind === "module" ? null : callNumbers(report.experiments[lane.experiment])(op.key)?.toString()],
-    ["time", `${ms(length)}, ${share(length / (lane.spans.end[0] || 1))} of this run`],
+    ["time", `${ms(length)}, ${share(length / (runLength(lane) || 1))} of this run`],
     ["self", lane.spans.self[span] === length ? null : ms(lane.spans.self[span] as number)],
     ["begins at", ms(start)],
     ["tasks", lane.kind === "watched" ? sliceText(lane.timeline, span) : null],

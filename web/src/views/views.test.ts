@@ -9,7 +9,7 @@ import { axisFormatter, contentsEntries, sectionInView, splitCode } from "./docu
 import { selfTimeChange, isClipped, makeRows, candidateShare } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
 import { otherVariants, placeByBytes, placeByWork, pointLabels, rate, ceilingLines } from "./roofline";
-import { selectedRunIndex, isTyping, missingRun, moveWindow, operatorAddress, zoomWindow } from "./timeline";
+import { selectedRunIndex, isTyping, missingRun, moveWindow, operatorAddress, runLength, zoomWindow } from "./timeline";
 import { escapeHtml } from "../format";
 
 const layer = (path: string, parent: number, depth: number, total_ns: number): Layer => ({
@@ -27,6 +27,12 @@ it("the marks of an axis have the unit of its longest time, also 0", () => {
   const times = axisFormatter([cell(undefined, "ns"), cell(4260, "ns"), cell(11_960, "ns")]);
   expect([0, 2000, 10_000].map(times)).toEqual(["0 µs", "2 µs", "10 µs"]);
   expect(axisFormatter([cell(3, "GHz")])(2.5)).toBe("2.50 GHz");
+});
+
+it("the share of a module is that of the whole run", () => {
+  const timeline = { runs: [{ times: [0, 100, 5, 30] }], watched: { times: [0, 80] } } as unknown as ExperimentTimeline;
+  expect([runLength({ kind: "run", timeline, run: 0 }), runLength({ kind: "modules", timeline, run: 0 })]).toEqual([100, 100]);
+  expect(runLength({ kind: "watched", timeline, run: 0 })).toBe(80);
 });
 
 it("modules lie side by side within their parent", () => {
