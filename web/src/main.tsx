@@ -1,6 +1,4 @@
-import { render } from "preact";
-import type { ComponentType } from "preact";
-import { Component, type ComponentChildren } from "preact";
+import { Component, type ComponentChildren, type ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { watchPrinting } from "./print";
 import { Breakdown } from "./charts/breakdown";

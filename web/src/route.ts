@@ -33,10 +33,7 @@ export function useRoute(): Route {
 // Replaces one value of the address without adding an entry to the history.
 export function setQuery(key: string, value: string | undefined): void {
   const { view, query } = parseRoute(location.hash);
-  if (value === undefined || value === "") query.delete(key);
-  else query.set(key, value);
-  const search = query.toString();
-  history.replaceState(null, "", `#${view}${search ? `?${search}` : ""}`);
+  history.replaceState(null, "", href(view, { ...Object.fromEntries(query), [key]: value }));
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
