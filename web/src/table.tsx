@@ -184,11 +184,7 @@ export function DataTable<T>(props: TableProps<T>) {
   const heightBefore = items[0]?.start ?? 0;
   const heightAfter = scrolls ? virtualizer.getTotalSize() - (items[items.length - 1]?.end ?? 0) : 0;
 
-  const text = () =>
-    tableCsv(
-      [...rows.map((row) => row.original), ...tail],
-      props.columns,
-    );
+  const text = () => tableCsv([...rows.map((row) => row.original), ...tail], props.columns);
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text());
@@ -205,6 +201,9 @@ export function DataTable<T>(props: TableProps<T>) {
     link.click();
     URL.revokeObjectURL(link.href);
   };
+
+  const drawCells = (row: T) =>
+    columns.map((column, i) => <Cell key={column.id} column={column} row={row} table={props} first={i === 0} short={i === 0 && narrow ? scrolls || !!props.onRow : null} />);
 
   return (
     <div class="table" ref={element} style={minWidth > 0 ? { minWidth: `min(100%, ${minWidth}px)` } : undefined}>
@@ -272,9 +271,7 @@ export function DataTable<T>(props: TableProps<T>) {
               if (!row) return null;
               return (
                 <tr key={row.id} class={props.onRow ? "choose" : props.rowClass?.(row.original)} onClick={() => props.onRow?.(row.original)}>
-                  {columns.map((column, columnIndex) => (
-                    <Cell key={column.id} column={column} row={row.original} table={props} first={columnIndex === 0} short={columnIndex === 0 && narrow ? scrolls || !!props.onRow : null} />
-                  ))}
+                  {drawCells(row.original)}
                 </tr>
               );
             })}
@@ -288,9 +285,7 @@ export function DataTable<T>(props: TableProps<T>) {
             <tfoot>
               {tail.map((row, index) => (
                 <tr key={index} class={props.rowClass?.(row)}>
-                  {columns.map((column, columnIndex) => (
-                    <Cell key={column.id} column={column} row={row} table={props} first={columnIndex === 0} short={columnIndex === 0 && narrow ? scrolls || !!props.onRow : null} />
-                  ))}
+                  {drawCells(row)}
                 </tr>
               ))}
             </tfoot>

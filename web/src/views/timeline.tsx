@@ -574,7 +574,7 @@ function AreaSums({ runs, report, area, close }: { runs: Lane[]; report: Report;
         <h3>
           {ms(area.from)} to {ms(area.to)}: {ms(area.to - area.from)}
         </h3>
-        <DataTable rows={rows} columns={columns} name="sums" sort={{ id: "self0", descending: true }} tail={[]} />
+        <DataTable rows={rows} columns={columns} name="sums" sort={{ id: "self0", descending: true }} />
         <p class="quiet">Self time by type of operator. A span that reaches beyond the area counts with its part.</p>
       </div>
     </aside>
