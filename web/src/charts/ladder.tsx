@@ -4,6 +4,8 @@ import { Chart } from "../chart";
 import { axisTimesUpTo, time } from "../format";
 import type { Ladder, Report } from "../report";
 
+const threadsText = (threads: number): string => (threads === 1 ? "1 thread" : `${threads} threads`);
+
 function LadderChart({ ladder }: { ladder: Ladder }) {
   const option = useMemo<EChartsCoreOption>(
     () => ({
@@ -13,7 +15,7 @@ function LadderChart({ ladder }: { ladder: Ladder }) {
       xAxis: { type: "category", data: ladder.levels.map((level) => level.name) },
       yAxis: { type: "value", name: "latency", min: 0, axisLabel: { formatter: axisTimesUpTo(Math.max(0, ...ladder.latency.cells.map((cell) => cell.ms ?? 0))) } },
       series: ladder.threads.map((threads) => ({
-        name: threads === 1 ? "1 thread" : `${threads} threads`,
+        name: threadsText(threads),
         type: "line",
         symbolSize: 9,
         data: ladder.levels.map((level) => ladder.latency.cells.find((cell) => cell.level === level.name && cell.threads === threads)?.ms ?? null),
@@ -21,7 +23,7 @@ function LadderChart({ ladder }: { ladder: Ladder }) {
     }),
     [ladder],
   );
-  return <Chart option={option} height={320} label={`Median latency at each of ${ladder.levels.length} levels, with ${ladder.threads.map((threads) => (threads === 1 ? "1 thread" : `${threads} threads`)).join(", ")}.`} />;
+  return <Chart option={option} height={320} label={`Median latency at each of ${ladder.levels.length} levels, with ${ladder.threads.map(threadsText).join(", ")}.`} />;
 }
 
 export function LadderCharts({ report }: { report: Report }) {
