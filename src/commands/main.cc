@@ -232,19 +232,19 @@ void CheckOptionValues(const CLI::App& command) {
   }
 }
 
-// Throws Error (kUsage) for a list without any item, such as `--versions ,,`, for which CLI11 took the next
-// argument. The options of a command exist once it is parsed.
+// Throws Error (kUsage) for a list without any item, such as `--versions ,,` or `--inputs []`, for which CLI11
+// took the next argument. The options of a command exist once it is parsed.
 void RequireListItems(const CLI::App& app, int argc, const char* const* argv) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
   for (int i = 2; !commands.empty() && i < argc && std::string_view(argv[i]) != "--"; ++i) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
     const CLI::Option* const option = commands.front()->get_option_no_throw(word.substr(0, equals));
-    if (option == nullptr || option->get_delimiter() != ',') continue;
+    if (option == nullptr || (option->get_delimiter() != ',' && !option->get_allow_extra_args())) continue;
     const std::string value = equals != std::string::npos ? word.substr(equals + 1)
                               : i + 1 < argc              ? argv[i + 1]
                                                           : "";
-    if (value.empty() || value.find_first_not_of(',') != std::string::npos) continue;
+    if (value.empty() || value.find_first_not_of("[],") != std::string::npos) continue;
     throw Error(ExitCode::kUsage, fmt::format("`{} {}` has no value", option->get_name(), value))
         .Remedy(fmt::format("give one or several. See `etprof {} --help`", commands.front()->get_name()));
   }

@@ -171,7 +171,9 @@ def test_an_empty_name_is_not_the_current_folder(command):
     assert re.match("error: `[a-z]+` is empty\nhint: ", run_refused(command, ""))
 
 
-@pytest.mark.parametrize("arguments", [("--versions", ",,", "--launches", "2"), ("--threads=,",), ("--inputs", ",")])
+@pytest.mark.parametrize(
+    "arguments", [("--versions", ",,", "--launches", "2"), ("--threads=,",), ("--inputs", ","), ("--inputs=[]",)]
+)
 def test_a_list_without_an_item_does_not_take_the_next_option(arguments):
     value = " ".join(arguments[:2]).replace("=", " ")
     assert run_refused("versions", program.DATA / "toy_cnn.pte", *arguments).startswith(
