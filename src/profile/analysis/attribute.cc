@@ -170,9 +170,11 @@ Runs FindRuns(const Trace& trace) {
     if (layout_contents.init_event >= 0)
       inits.push_back(trace.end[block.first_event + static_cast<std::size_t>(layout_contents.init_event)]);
     if (layout_contents.incomplete) {
-      runs.health.Add("run_incomplete", HealthEntry::Severity::kDataLoss,
-                      "a block without Method::execute: the run was stopped in the middle and is excluded", 1,
-                      fmt::format("block {} {}", index, block.name));
+      runs.health.Add(
+          "run_incomplete", HealthEntry::Severity::kDataLoss,
+          "events at the end of a block that no Method::execute follows are excluded: the run was stopped, "
+          "or the events are not in the order in which they ended",
+          1, fmt::format("block {} {}", index, block.name));
     }
     const auto duration = [&](std::int32_t event) -> Nanoseconds {
       if (event < 0) return -1;

@@ -286,6 +286,17 @@ TEST(Attribute, ReportsIncompleteRuns) {
   EXPECT_EQ(profile.health.GetCount("run_incomplete"), 1);
 }
 
+// ExecuTorch writes an event when it ends, so a block whose events follow their Method::execute is foreign.
+TEST(Attribute, ReportsEventsBehindTheirRun) {
+  TraceBuilder builder;
+  builder.Block("Execute").Framework(-1, "Method::execute", 0, 100).Framework(0, "OPERATOR_CALL", 10, 90);
+  const Profile profile = Attribute(builder.Take(), {});
+  EXPECT_EQ(profile.runs.size(), 1U);
+  ASSERT_EQ(profile.health.GetCount("run_incomplete"), 1);
+  EXPECT_THAT(profile.health.entries().front().explanation,
+              testing::HasSubstr("or the events are not in the order in which they ended"));
+}
+
 TEST(Attribute, ReportsLabelsThatDoNotFit) {
   TraceBuilder builder;
   AddRun(builder, 0);
