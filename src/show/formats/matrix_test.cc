@@ -64,6 +64,29 @@ std::vector<std::string> OperatorsThatDoNotScale(const Report& report) {
   return lines;
 }
 
+// If the pairs share different launches with the baseline, each cost is that of all launches of its
+// experiment.
+TEST(RenderMatrix, ShowsCostsOfAllLaunchesIfThePairsShareDifferentOnes) {
+  RunData run;
+  std::vector<std::optional<Profile>> profiles;
+  for (const char* const name : {"base", "partial", "whole"}) {
+    run.experiments.push_back(example::MakeExperiment(name, 5'000'000));
+    std::vector<Launch>& launches = run.experiments.back().launches;
+    for (Launch& launch : launches) launch.peak_rss = launch.index < 6 ? 10'000'000 : 20'000'000;
+    if (profiles.size() == 1) launches.resize(6);
+    profiles.emplace_back();
+    if (profiles.size() > 1) run.pairs.push_back({.candidate = profiles.size() - 1});
+  }
+  const Report report = Assemble(std::move(run), std::move(profiles));
+  ASSERT_NE(report.matrices[0].costs[0].peak_memory.baseline,
+            report.matrices[0].costs[1].peak_memory.baseline);
+  std::ostringstream page;
+  RenderDocumentMarkdown(MakeMatrixDocument(report), 1, page);
+  EXPECT_THAT(page.str(),
+              testing::ContainsRegex(R"(Peak memory[^\n]* 20\.0 MB [^\n]* 10\.0 MB [^\n]* 20\.0 MB )"))
+      << page.str();
+}
+
 // Every number of threads has a column of times and a column of speedups with their efficiencies; memory has
 // its growth. A narrow screen counts the columns that it hides; with --all they are in a table below.
 // Operators that more threads do not speed up are listed.

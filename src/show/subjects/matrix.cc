@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <span>
 
 #include "core/units.h"
@@ -64,16 +66,27 @@ void AddMatrixRow(const MatrixRow& matrix_row, const std::string& name, Visibili
     row.Add(OptionalCell<Time>(cell.candidate_ns), Speedup{cell, cell.efficiency});
 }
 
+// `own`: an experiment's value over all of its launches. It replaces the values of the pairs, which are over
+// the launches that both variants have, if the pairs have different values of the baseline.
 template <typename T>
-void AddCosts(const Matrix& matrix, const char* name, StartupCost StartupCosts::*member, Table& table) {
+void AddCosts(const Report& report, const Matrix& matrix, const char* name, StartupCost StartupCosts::*member,
+              const auto& own, Table& table) {
   const bool known = std::ranges::any_of(matrix.costs, [&](const StartupCosts& costs) {
     return (costs.*member).baseline && (costs.*member).candidate;
   });
   if (!known) return;
-  Row& row = table.AddRow(name, OptionalCell<T>((matrix.costs.front().*member).baseline));
+  const std::optional<double> common = (matrix.costs.front().*member).baseline;
+  const bool agree = std::ranges::all_of(
+      matrix.costs, [&](const StartupCosts& costs) { return (costs.*member).baseline == common; });
+  const auto value = [&](std::size_t experiment) -> std::optional<double> {
+    return std::invoke(own, report.experiments[experiment]);
+  };
+  Row& row = table.AddRow(name, OptionalCell<T>(agree ? common : value(matrix.baseline)));
   row.visibility = Visibility::kPage;
-  for (const StartupCosts& costs : matrix.costs)
-    row.Add(OptionalCell<T>((costs.*member).candidate), CostChangeText(costs.*member));
+  for (std::size_t i = 0; i < matrix.costs.size(); ++i) {
+    const StartupCost& cost = matrix.costs[i].*member;
+    row.Add(OptionalCell<T>(agree ? cost.candidate : value(matrix.candidates[i])), CostChangeText(cost));
+  }
 }
 
 }  // namespace
@@ -95,8 +108,9 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
   Table table = MakeMatrixTable(report, matrix, "", "self time");
   for (const MatrixRow& row : matrix.groups) AddMatrixRow(row, row.name, Visibility::kDefault, table);
   AddMatrixRow(matrix.latency, matrix.latency.name, Visibility::kDefault, table);
-  AddCosts<Time>(matrix, "Load", &StartupCosts::load, table);
-  AddCosts<Size>(matrix, "Peak memory", &StartupCosts::peak_memory, table);
+  AddCosts<Time>(report, matrix, "Load", &StartupCosts::load, &ReportExperiment::load, table);
+  AddCosts<Size>(report, matrix, "Peak memory", &StartupCosts::peak_memory, &ReportExperiment::peak_rss,
+                 table);
   section.parts.emplace_back(std::move(table));
 
   Table operators = MakeMatrixTable(report, matrix, "_operators", "operator");
