@@ -103,11 +103,6 @@ Breakdown ByName(const Profile& profile, const GetRowName& get_name) {
 
 }  // namespace
 
-bool IsOverheadRow(const std::string& name) {
-  return name == OperatorGroupName(OperatorGroup::kFrameworkOverhead) ||
-         name == OperatorGroupName(OperatorGroup::kDelegateOverhead) || name == kClipped;
-}
-
 Breakdown ByNameInOrder(const Profile& profile, OperatorNameFunction get_name) {
   std::map<std::string, std::size_t> index;
   std::vector<AdditiveRow> rows;

@@ -237,10 +237,6 @@ inline constexpr const char* kNotAttributed = "(not attributed)";
 inline constexpr const char* kClipped = "Clipped";
 
 struct Breakdown;
-// The last row of a Breakdown: time that spans claimed outside of their parent, or twice.
-inline constexpr const char* kClipped = "Clipped";
-// True for the rows of a Breakdown whose time is of no operator: overheads, and kClipped.
-bool IsOverheadRow(const std::string& name);
 // A row of a Breakdown.
 struct AdditiveRow {
   std::string name;
