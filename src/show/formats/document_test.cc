@@ -229,6 +229,18 @@ TEST(DocumentCsv, UnknownIntervalHasItsColumns) {
   EXPECT_EQ(RenderCsv(document, "values"), "section,name,speedup,speedup_verdict\none,a,,contended\n");
 }
 
+// Each pair of a report has such a table in a section without a title.
+TEST(DocumentCsv, TitleOfATableReplacesThatOfItsSection) {
+  show::Document document;
+  for (const char* const pair : {"on over off", "all over off"}) {
+    show::Table table{"startup", pair, {show::Left("name")}};
+    table.AddRow("Load");
+    document.sections.push_back({"", show::Visibility::kDefault, {std::move(table)}});
+  }
+  document.sections.push_back({"Notes", show::Visibility::kDefault, {}});
+  EXPECT_EQ(RenderCsv(document, "startup"), "section,name\non over off,Load\nall over off,Load\n");
+}
+
 TEST(DocumentCsv, ColumnThatSectionsAreNamedAfterKeepsItsName) {
   show::Document document = MakeAllPartsDocument();
   document.section_kind = "name";

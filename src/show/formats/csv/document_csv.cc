@@ -48,7 +48,7 @@ Fields MakeFields(const show::Value& value) {
 }
 
 struct CsvRow {
-  const std::string* section;
+  std::string section;  // title of the section; of its table if the section has none
   show::Row row;
 };
 
@@ -86,7 +86,8 @@ void RenderDocumentCsv(const show::Document& document, const std::string& id, st
       if (!table || table->id != id) continue;
       columns = table->columns;
       for (const show::Row& row : table->rows) {
-        if (row.role != show::Row::Role::kScreenOnly) rows.push_back({&section->title, row});
+        if (row.role != show::Row::Role::kScreenOnly)
+          rows.push_back({section->title.empty() ? table->title : section->title, row});
       }
     }
   }
@@ -125,7 +126,7 @@ void RenderDocumentCsv(const show::Document& document, const std::string& id, st
   out << CsvLine(titles);
   for (const CsvRow& row : rows) {
     std::vector<std::string> texts;
-    if (!section_kind.empty()) texts.push_back(*row.section);
+    if (!section_kind.empty()) texts.push_back(row.section);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Fields fields = MakeFields(row.row.cells[i]);
       for (const std::string& suffix : suffixes[i]) {
