@@ -217,11 +217,11 @@ std::string CostChangeText(const StartupCost& cost) {
 constexpr double kMaxShownChange = 100;  // bounds of a change beyond this limit carry no information
 
 std::string CostIntervalText(const StartupCost& cost) {
-  if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return kUndefined;
+  if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return "";
   // The change is candidate over baseline and the estimate baseline over candidate, so the ends are swapped.
   const double low = 1 / cost.estimate->high() - 1;
   const double high = 1 / cost.estimate->low() - 1;
-  if (!(low > -1 && high < kMaxShownChange)) return kUndefined;
+  if (!(low > -1 && high < kMaxShownChange)) return "";
   return fmt::format("[{}, {}]", SignedPercentText(low), SignedPercentText(high));
 }
 

@@ -135,7 +135,7 @@ std::vector<Section> MakeArtifactSections(const Report& report) {
 
 std::string LargestGroup(const ReportExperiment& experiment) {
   const auto largest = std::ranges::max_element(experiment.groups.rows, {}, &AdditiveRow::total);
-  if (largest == experiment.groups.rows.end() || experiment.groups.total <= 0) return kUndefined;
+  if (largest == experiment.groups.rows.end() || experiment.groups.total <= 0) return "";
   return largest->name + ' ' +
          PercentText(static_cast<double>(largest->total) / static_cast<double>(experiment.groups.total));
 }
@@ -321,7 +321,7 @@ void AddExperiments(const Report& report, const std::string& folder, Document& l
     table.AddRow(folder.empty() ? experiment.label : folder + ": " + experiment.label,
                  OptionalCell<Duration>(latency.p50), tail.value ? tail.name : "",
                  CellOrBlank<Duration>(tail.value), OptionalCell<Share>(latency.cv), Count{latency.n},
-                 LargestGroup(experiment), verdict);
+                 KnownTextCell(LargestGroup(experiment)), verdict);
   }
   for (const std::string& warning : report.warnings) {
     Note note{warning, "warning"};

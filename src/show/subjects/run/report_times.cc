@@ -410,7 +410,7 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     const auto add = [&]<typename CostCell>(const char* name, const StartupCost& cost, CostCell) {
       if (cost.baseline && cost.candidate) {
         table.AddRow(name, CostCell{*cost.baseline}, CostCell{*cost.candidate},
-                     KnownTextCell(CostChangeText(cost)), CostIntervalText(cost));
+                     KnownTextCell(CostChangeText(cost)), KnownTextCell(CostIntervalText(cost)));
       }
     };
     add("Load", pair.costs.load, Duration(0));
