@@ -198,6 +198,11 @@ std::string IntervalText(const TimeComparison& time_comparison) {
   return interval.empty() ? kUndefined : interval;
 }
 
+show::Cell MakeBoundsCell(const std::optional<LatencyInterval>& interval) {
+  const bool is_known = interval && interval->high <= kMaxIntervalFactor * interval->low;
+  return is_known ? show::Cell(show::TimeBounds{interval->low, interval->high}) : show::Cell();
+}
+
 std::string PaceText(const ReportExperiment& experiment) {
   const std::string pace = fmt::format("a run every {}", FormatExactDuration(experiment.period));
   if (experiment.late_runs == 0)

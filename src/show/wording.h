@@ -6,6 +6,7 @@
 
 #include "profile/compare/comparison.h"
 #include "report/report.h"
+#include "show/cell.h"
 
 // Texts of numbers and verdicts, the same in all formats. They are plain text: renderers escape them.
 namespace etprof {
@@ -72,11 +73,17 @@ std::string SpeedupOrDash(const TimeComparison& time_comparison);
 // interval, or if it is too wide to carry information.
 std::string IntervalText(const TimeComparison& time_comparison);
 
+// An interval whose ends are more than this factor apart carries no information.
+inline constexpr double kMaxIntervalFactor = 4;
+// The interval of a median; undefined if there is none, or if it carries no information.
+show::Cell MakeBoundsCell(const std::optional<LatencyInterval>& interval);
+
 // For a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1%)".
 std::string PaceText(const ReportExperiment& experiment);
 // The change of a startup cost: "+29%", "same"; empty if inconclusive.
 std::string CostChangeText(const StartupCost& cost);
-// The interval of CostChangeText, from the candidate's minimum to its maximum: "[−2.9%, −1.9%]", or "—".
+// The interval of CostChangeText, from the candidate's minimum to its maximum: "[−2.9%, −1.9%]"; empty if
+// there is none, or if it is too wide to carry information.
 std::string CostIntervalText(const StartupCost& cost);
 
 // "10 launches x 7 rounds", "10 interleaved launches x 7 rounds"; "" if not paired.

@@ -215,5 +215,13 @@ TEST(VerdictWithBaseline, NamesTheBaseline) {
   EXPECT_EQ(VerdictWithBaseline(time_comparison, "off"), "emulated CPU: timings not meaningful");
 }
 
+TEST(MakeBoundsCell, OmitsIntervalsWithoutInformation) {
+  EXPECT_EQ(MakeBoundsCell(std::nullopt).kind, CellKind::kNoValue);
+  EXPECT_EQ(MakeBoundsCell(LatencyInterval{2'300, 140'306'000, 0.95, 2}).kind, CellKind::kNoValue);
+  const show::Cell cell = MakeBoundsCell(LatencyInterval{100'000, 380'000, 0.95, 2});
+  EXPECT_EQ(cell.low, 100'000);
+  EXPECT_EQ(cell.high, 380'000);
+}
+
 }  // namespace
 }  // namespace etprof

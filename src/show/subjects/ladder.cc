@@ -202,9 +202,9 @@ class LadderDocument {
         continue;
       }
       std::string item = GetName(other.setting);
-      // An interval that spans more than a factor of four is too wide to be worth its room.
-      if (verdict != Verdict::kContended && other.best_comparison.estimate &&
-          other.best_comparison.estimate->half_width() < 1)
+      const auto& estimate = other.best_comparison.estimate;
+      if (verdict != Verdict::kContended && estimate &&
+          estimate->high() < kMaxIntervalFactor * estimate->low())
         item += " " + IntervalText(other.best_comparison);
       others[verdict == Verdict::kSlower ? Verdict::kInconclusive : verdict].push_back(std::move(item));
     }

@@ -9,6 +9,7 @@
 
 #include "core/units.h"
 #include "show/gates.h"
+#include "show/wording.h"
 
 namespace etprof::show {
 namespace {
@@ -327,23 +328,19 @@ class SuiteDocument {
                                                                  : StatusCell(row.cell);
           }},
          {Right("interval").WithDropPriority(4),
-          [](const CellSetting& row) { return IntervalCell(row.setting.interval); }},
+          [](const CellSetting& row) { return MakeBoundsCell(row.setting.interval); }},
          {Right("sqnr_db", "SQNR, dB"), [](const CellSetting& row) { return SqnrCell(row.setting); }},
          {Right("peak_memory", "peak memory").WithDropPriority(5),
           [](const CellSetting& row) { return OptionalCell<Size>(row.setting.peak_memory); }},
          {Right("load").WithDropPriority(2),
           [](const CellSetting& row) { return OptionalCell<Time>(row.setting.load_ns); }},
          {Right("load_interval", "interval").WithDropPriority(1).WithVisibility(Visibility::kPage),
-          [](const CellSetting& row) { return IntervalCell(row.setting.load_interval); }},
+          [](const CellSetting& row) { return MakeBoundsCell(row.setting.load_interval); }},
          {Left("frontier").NeverDropped(), [](const CellSetting& row) { return FrontierCell(row.setting); }},
          {Left("dominated_by", "dominated by").WithDropPriority(1).WithVisibility(Visibility::kPage),
           [](const CellSetting& row) { return Cell(row.setting.dominated_by); }}},
         all);
     return table;
-  }
-
-  static Cell IntervalCell(const std::optional<LatencyInterval>& interval) {
-    return interval ? Cell(TimeBounds{interval->low, interval->high}) : Cell();
   }
 
   Table MakeLimitTable() const {

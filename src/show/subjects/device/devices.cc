@@ -115,7 +115,7 @@ Cell MedianBounds(const ExperimentData& data, const ReportExperiment& experiment
   if (data.emulated) return "emulated";
   if (experiment.latency_from_trace || experiment.tracer_always_on) return "traced";
   if (!experiment.interval) return std::string();
-  return TimeBounds{experiment.interval->low, experiment.interval->high};
+  return MakeBoundsCell(experiment.interval);
 }
 
 Section MakeLatencySection(const DevicesReport& report, const ModelSection& model) {

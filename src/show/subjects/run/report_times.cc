@@ -350,10 +350,8 @@ std::vector<Section> MakeLatencySections(const Report& report) {
             .WithVisibility(has_pairs && !any_contended ? Visibility::kPage : Visibility::kDefault),
         [&](const LatencyTableRow& row) {
           return IsContended(row.experiment) ? Cell("contended")
-                 : row.experiment.interval
-                     ? Cell(TimeBounds{row.experiment.interval->low, row.experiment.interval->high})
-                 : has_intervals ? Cell()
-                                 : Cell("");  // a column of "" is hidden
+                 : has_intervals             ? MakeBoundsCell(row.experiment.interval)
+                                             : Cell("");  // a column of "" is hidden
         }},
        {page_column("mean", "mean", 8), time(&Latencies::mean)},
        {page_column("p90", "p90", 7), time(&Latencies::p90, stats::kMinValuesForP90)},
