@@ -260,8 +260,10 @@ void MeasureMemory(ThreadTeam& team, const PeakTimes& times, const MemoryKernel&
 void MeasurePeaks(int threads, const PeakTimes& times, protocol::Peaks& peaks) {
   const std::int64_t start = MonotonicNow();
   const isa::FeatureSet enabled(peaks.isa_state.enabled.begin(), peaks.isa_state.enabled.end());
-  ThreadTeam team(threads);
-  peaks.threads = threads;
+  // More threads than CPUs would wait for each other, and their caches would be counted several times.
+  const int cpus = static_cast<int>(AllowedCpus().size());
+  ThreadTeam team(cpus > 0 ? std::min(threads, cpus) : threads);
+  peaks.threads = team.threads();
 
   peaks.clock_hz = MeasureClock(team, times);
   for (const MacKernel& kernel : MacKernels(enabled))

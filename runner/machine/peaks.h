@@ -50,10 +50,10 @@ struct PeakTimes {
   std::int64_t chunk_ns = 20'000;  // target time of a chunk, after which the clock is read
 };
 
-// Measures the peaks with `threads` threads on the CPUs that the process may use, with the instructions that
-// `peaks.isa_state` enables. Fills all of `peaks` except for cpus, isa, and isa_state. Throws Error
-// (kDeviceFailed) if an instruction gives a wrong result, which means that the CPU lacks a feature that it
-// reports.
+// Measures the peaks with `threads` threads, but at most one for each CPU that the process may use, and with
+// the instructions that `peaks.isa_state` enables. Fills all of `peaks` except for cpus, isa, and isa_state.
+// Throws Error (kDeviceFailed) if an instruction gives a wrong result, which means that the CPU lacks a
+// feature that it reports.
 void MeasurePeaks(int threads, const PeakTimes& times, protocol::Peaks& peaks);
 
 }  // namespace etprof::runner

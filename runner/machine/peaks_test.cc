@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <vector>
 
 #include "isa_mask.h"
+#include "machine/caches.h"
 #include "machine/mac_kernels.h"
 #include "timing/operator_clock.h"
 
@@ -41,6 +43,16 @@ TEST(ThreadTeam, CallsOnceForAnEmptyWindow) {
     return std::int64_t{1};
   });
   EXPECT_EQ(calls, 1);
+}
+
+TEST(Peaks, HaveAtMostOneThreadPerCpu) {
+  const std::vector<int> cpus = AllowedCpus();
+  if (cpus.empty()) GTEST_SKIP() << "the CPUs of this process are not known";
+  protocol::Peaks peaks;
+  peaks.isa_state = ApplyIsaMask("");
+  MeasurePeaks(10 * static_cast<int>(cpus.size()),
+               {.tries = 1, .try_ns = 1'000, .warm_up_ns = 0, .chunk_ns = 1'000}, peaks);
+  EXPECT_EQ(peaks.threads, static_cast<int>(cpus.size()));
 }
 
 // Checks that the timed work is the counted work, not what the machine can do. No core has more than four
