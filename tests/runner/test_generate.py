@@ -534,6 +534,13 @@ def test_numbers_without_room_are_refused(etprof, decoder, options, problem):
     assert problem in completed.stderr
 
 
+def test_generated_tokens_may_fill_the_context(etprof, decoder, tmp_path):
+    options = ["-n", 128, "--launches", 2, "--runs", 5, "--output-root", tmp_path / "run"]
+    completed = run(etprof, "generate", decoder, *options)
+    assert completed.returncode == 0, completed.stderr
+    assert "pp1 " in completed.stdout and "tg128 " in completed.stdout
+
+
 def test_other_programs_are_refused_with_the_reason(etprof, tmp_path):
     completed = run(etprof, "generate", DATA / "toy_cnn.pte")
     assert completed.returncode == 3

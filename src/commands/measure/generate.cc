@@ -78,9 +78,10 @@ ResolvedTests ResolveTests(const TokenTests& options, const std::vector<Language
     throw MakeNoRoomError(fmt::format("`{} {}`", generate_option, tests.generate), context);
   const std::int64_t max_depth = context - tests.generate;
   if (tests.prompts.empty()) {
-    // A default prompt has at most one chunk, so it is one step.
-    const std::int64_t longest_prompt =
-        std::min({std::int64_t{512}, std::max<std::int64_t>(max_chunk, 32), max_depth});
+    // A default prompt has at most one chunk, so it is one step. If the generated tokens fill the context, it
+    // has one token, since a step without tokens cannot be measured.
+    const std::int64_t longest_prompt = std::max<std::int64_t>(
+        1, std::min({std::int64_t{512}, std::max<std::int64_t>(max_chunk, 32), max_depth}));
     if (longest_prompt > 128) tests.prompts.push_back(128);
     tests.prompts.push_back(longest_prompt);
   }
