@@ -376,6 +376,21 @@ def test_git_says_which_commit_and_when(bench):
     assert timed.returncode == 0 and timed.stderr == ""
 
 
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
+def test_a_displayed_signature_does_not_hide_the_time_of_a_commit(bench, series):
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", bench.folder / "key"], check=True)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "gpg.format=ssh"]
+    git += ["-c", f"user.signingkey={bench.folder / 'key.pub'}"]
+    environment = os.environ | {"GIT_COMMITTER_DATE": "2020-02-03T04:05:06Z"}
+    subprocess.run([*git, "init", "-q"], cwd=bench.folder, check=True)
+    subprocess.run([*git, "config", "log.showSignature", "true"], cwd=bench.folder, check=True)
+    commit = [*git, "commit", "-q", "-S", "--allow-empty", "-m", "x"]
+    subprocess.run(commit, cwd=bench.folder, check=True, env=environment)
+    assert add(bench, series / "slow", "HEAD").returncode == 0
+    with sqlite3.connect(bench.folder / "etprof-history.sqlite") as database:
+        assert database.execute("SELECT time FROM run").fetchone() == (1580702706,)
+
+
 def test_other_files_are_refused_and_left_as_they_are(bench):
     run = measure(bench)
     text = bench.folder / "text"

@@ -247,7 +247,7 @@ class BisectionRun {
   }
 
   std::string CommitSubject(const std::string& commit) const {
-    return checkout_.Git({"show", "-s", "--format=%s", commit});
+    return checkout_.Git({"show", "-s", "--no-show-signature", "--format=%s", commit});
   }
   std::string CommitText(std::size_t index) const {
     return fmt::format("{} {}", commits_[index].substr(0, kShortCommitLength),

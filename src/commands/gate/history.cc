@@ -85,7 +85,7 @@ ResolvedCommit ResolveCommit(const std::string& name) {
       is_revision ? RunGit({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}) : "";
   if (!hash.empty())
     return {.name = hash,
-            .time = AsNumber<UnixTime>(RunGit({"show", "-s", "--format=%ct", hash})),
+            .time = AsNumber<UnixTime>(RunGit({"show", "-s", "--no-show-signature", "--format=%ct", hash})),
             .unknown = false};
   if (name == "HEAD") {
     throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and git knows no HEAD here")
