@@ -402,6 +402,10 @@ def test_two_stored_runs(bench):
     inconclusive = check(bench, noisy, noisy, "--drift", "0.1%", code=INCONCLUSIVE)
     assert "launches differ by too much" in inconclusive["pairs"][0]["checks"][0]["why_not"]
     assert "--drift" in bench.last_error(bench.run("check", pair(bench, 1), "--drift", "1%"))
+    # The variants of a single run were measured together.
+    for option in (["--drift", "1%"], ["--allow-mismatch", "device"]):
+        assert option[0] in bench.last_error(bench.run("check", base, *option))
+    assert bench.run("check", base, slow, "--watch").returncode == USAGE
 
 
 @pytest.mark.parametrize(

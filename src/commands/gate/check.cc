@@ -273,7 +273,7 @@ CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options)
   if (options.max_seconds || options.budget || options.launches || options.resume ||
       !options.threads.empty() || options.runs || !options.FirstModelOption().empty() ||
       !options.output_root.empty() || options.FirstDevice() != "local" || options.max_temp ||
-      options.wait_minutes || !options.power_mode.empty() || options.history.IsRequested() ||
+      options.wait_minutes || !options.power_mode.empty() || options.watch || options.history.IsRequested() ||
       options.tests != TokenTests()) {
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
         .Remedy("leave them out, or give models or configurations");
@@ -338,13 +338,14 @@ CheckOutcome CheckVariants(const CheckOptions& requested, WorkflowProgress& prog
     throw Error(ExitCode::kUsage, "`--prompt`, `--tokens`, `--depth`, and `--chunk` need `--generate`")
         .Remedy("add it, or leave them out");
   }
-  if (inputs.kind == InputKind::kRuns) return CheckStored(inputs, options);
-  if (!options.allowed_mismatches.empty() || options.drift) {
+  const bool is_stored = inputs.kind == InputKind::kRuns;
+  const bool joins_runs = is_stored && !inputs.candidate.empty();
+  if (!joins_runs && (!options.allowed_mismatches.empty() || options.drift)) {
     throw Error(ExitCode::kUsage,
                 fmt::format("`{}` is for two stored runs", options.drift ? "--drift" : "--allow-mismatch"))
-        .Remedy("leave it out: variants that are measured now always match, and are interleaved");
+        .Remedy("leave it out: variants that are measured together always match, and are interleaved");
   }
-  return MeasureAndCheck(inputs, options, progress);
+  return is_stored ? CheckStored(inputs, options) : MeasureAndCheck(inputs, options, progress);
 }
 
 namespace {
