@@ -246,7 +246,9 @@ int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const
   if (!show) RequireReportTable(view, jobs.several_devices);
   const std::vector<DeviceMeasurement> devices = MeasureAll(jobs, request);
   if (std::ranges::any_of(devices, &DeviceMeasurement::Interrupted)) {
-    const bool is_sustained = devices.front().config.sustained > 0;  // such a run cannot be resumed
+    // A sustained run cannot be resumed. Devices that could not be reached have no configuration.
+    const bool is_sustained = std::ranges::any_of(
+        devices, [](const DeviceMeasurement& device) { return device.config.sustained > 0; });
     const std::string command = is_sustained ? "" : resume_command;
     return jobs.several_devices ? ReportInterruptions(devices, command)
                                 : ReportInterruption(*devices.front().run, command);
