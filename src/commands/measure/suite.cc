@@ -580,7 +580,7 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
                                 ShowSuiteResult(outcome.report, arguments, files));
   PrintMessage(
       "Interrupted. What was measured is in {}.\n  View:    etprof suite {}\n  Resume:  the same command\n",
-      ShortestPath(suite.output_root), ShortestPath(suite.output_root));
+      ShortestPath(suite.output_root), ShellQuoted(ShortestPath(suite.output_root)));
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
