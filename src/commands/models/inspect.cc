@@ -7,7 +7,6 @@
 
 #include "commands/analyze/analyze.h"
 #include "commands/gate/gate_options.h"
-#include "commands/terminal/output.h"
 #include "commands/terminal/progress.h"
 #include "commands/terminal/show.h"
 #include "commands/terminal/terminal.h"
@@ -32,9 +31,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ModelExplorerOptions {
-  std::filesystem::path model;   // the .pte
-  std::filesystem::path output;  // file of the graph, ending with .json
-  OutputWriter write = WriteOutputRejectingStdout;
+  std::filesystem::path model;     // the .pte
+  std::filesystem::path output;    // file of the graph, ending with .json
   std::vector<std::string> runs;   // a results directory, or ETDumps and timeline CSVs; empty: no times
   std::filesystem::path etrecord;  // empty: MODEL.pte.etrecord
   std::string by;                  // "layer", "delegate"; "": by layer if an .etrecord is found
@@ -141,7 +139,7 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
   std::vector<fs::path> files;
   const auto write = [&](const fs::path& file, const std::function<void(std::ostream&)>& render) {
     progress.StopWhenInterrupted();
-    options.write(file, render);
+    WriteOutput(file, render);
     files.push_back(file);
   };
   // Node data are written next to the graphs, as GRAPH.LABEL.json.
@@ -265,7 +263,6 @@ void AddLimitOptions(CLI::App& app, StaticLimits& limits) {
 std::function<int()> InspectCommand(CLI::App& app) {
   const auto arguments = std::make_shared<InspectArguments>();
   ModelExplorerOptions& options = arguments->explorer;
-  options.write = WriteOutput;
   AddOption(app, "model MODEL.pte", options.model, "Program (.pte) or external weights (.ptd) to inspect")
       ->required();
   CLI::Option* data =
