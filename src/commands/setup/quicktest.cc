@@ -155,7 +155,7 @@ std::string QuickTest::ChooseIsaMask() {
 
 std::string QuickTest::Measure() {
   Config config;
-  config.output_root = fs::absolute(result_.run).lexically_normal();
+  config.output_root = result_.run;
   config.launches = 3;
   config.rounds = 3;
   config.max_seconds = 10;
