@@ -442,8 +442,6 @@ Report AnalyzeTraces(const std::vector<fs::path>& files, const AnalyzeOptions& o
 
 namespace {
 
-namespace fs = std::filesystem;
-
 // More ETDumps or results directories than this are shown as one line per experiment, instead of a screen
 // each.
 constexpr std::size_t kMaxScreens = 2;
