@@ -431,7 +431,8 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, Device& de
   Config config = MakeCellConfig(suite, cell, program, device, properties);
   const Plan plan = MakePlan(config);
   if (!suite.launches || suite.max_seconds)
-    config.max_seconds = suite.max_seconds.value_or(60) * double(std::max<std::size_t>(1, plan.pairs.size()));
+    config.max_seconds =
+        suite.max_seconds.value_or(kSecondsPerPair) * double(std::max<std::size_t>(1, plan.pairs.size()));
   if (is_missing) {
     planned.state = "to be exported and measured";
   } else {

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "measure/measure.h"
+#include "measure/schedule/forecast.h"
 #include "measure/schedule/schedule.h"
 #include "measure/store/run_files.h"
 
@@ -18,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kDefaultSecondsPerPair = 60;
 // Share of max_minutes for all cells together before any cell is extended.
 constexpr double kInitialBudgetShare = 0.6;
 constexpr double kMinCellSeconds = 1;
@@ -169,8 +169,7 @@ double SuiteDevice::InitialSeconds(std::size_t next) {
   const auto count_pairs = [](const SuiteTask& task) {
     return double(std::max<std::size_t>(1, task.cell->variants.size()));
   };
-  const double default_seconds =
-      suite_.max_seconds.value_or(kDefaultSecondsPerPair) * count_pairs(tasks_[next]);
+  const double default_seconds = suite_.max_seconds.value_or(kSecondsPerPair) * count_pairs(tasks_[next]);
   if (!suite_.max_minutes) return default_seconds;
   double remaining_pairs = 0;
   for (std::size_t i = next; i < tasks_.size(); ++i) remaining_pairs += count_pairs(tasks_[i]);
