@@ -19,6 +19,7 @@
 #include "format/program/language_model.h"
 #include "format/program/read/program_reader.h"
 #include "measure/config/variant.h"
+#include "measure/store/run_files.h"
 #include "report/generate/generate.h"
 #include "show/formats/export/llama_bench.h"
 #include "show/subjects.h"
@@ -311,7 +312,7 @@ void ShowGenerated(const Report& report, const GenerateArguments& arguments) {
     return;
   }
   ShowDocument(show::MakeGenerationDocument(*generation_report), arguments.view, *generation_report,
-               (report.run.folder / "report.html").string());
+               (report.run.folder / kReportPage).string());
 }
 
 int RunGenerate(const GenerateArguments& arguments) {
