@@ -208,7 +208,7 @@ void ReportHistoryAdditions(const HistoryAdditions& added,
     PrintMessage(
         "warning: Git does not know commit `{}` here. Its place is that of the measurement's time. Give "
         "`--time` if that is wrong.\n",
-        EscapeToOneLine(added.commit));
+        added.commit);
   }
   for (const HistoryAdditions::Run& run : added.runs) {
     for (const std::string& clause : run.omitted_experiments)
@@ -217,7 +217,7 @@ void ReportHistoryAdditions(const HistoryAdditions& added,
       PrintMessage(
           "warning: {}: Its commit has another run of `{}`, with other operators. If that was another model, "
           "give the files different names: both are one series of the history.\n",
-          EscapeToOneLine(run.path), EscapeToOneLine(GetName(series)));
+          run.path, GetName(series));
     }
     write(fmt::format("{}: {}", EscapeToOneLine(run.path),
                       run.added == AddOutcome::kNew ? "added to commit " + EscapeToOneLine(added.commit)
