@@ -127,11 +127,6 @@ struct DevicesPlan {
   }
 };
 
-std::string RangeText(const Forecast::Range& range) {
-  if (range.min == range.max) return fmt::format("{}", range.min);
-  return fmt::format("{} to {}", range.min, range.max);
-}
-
 // The duration of the bursts: "10 launches x 7 rounds of bursts, 0.1 s a round".
 std::string BurstsText(const PlannedMeasurement& planned, int launches) {
   return fmt::format("{} launches x {} of bursts, {} a round", launches,
@@ -238,10 +233,11 @@ std::string LaunchesText(const Forecast& forecast) {
 }
 
 std::string RoundsText(const Forecast& forecast) {
-  if (forecast.rounds.max == 0) return "none: one burst after the other";
-  std::string text = RangeText(forecast.rounds) + " in a launch";
-  if (forecast.rounds.min < forecast.rounds.max) text += ", as many as time allows";
-  return text + "; of an executor_runner one long one";
+  const auto [min, max] = forecast.rounds;
+  if (max == 0) return "none: one burst after the other";
+  const std::string rounds = min < max ? fmt::format("{} to {} in a launch, as many as time allows", min, max)
+                                       : fmt::format("{} in a launch", max);
+  return rounds + "; of an executor_runner one long one";
 }
 
 // States the recorded runs of each experiment. The number that fits is unknown before a run has been timed.
