@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +18,7 @@
 #include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/json/json_members.h"
+#include "core/text/text.h"
 #include "device/bundle.h"
 #include "device/local/local.h"
 #include "device/tool.h"
@@ -63,14 +63,13 @@ constexpr Release kReleases[] = {
 
 // True for versions since 1.5, which have libraries for C++. SelfTest finds out whether these work.
 bool IsLaterRelease(std::string_view version) {
-  int major = 0, minor = 0;
-  const char* const end = version.data() + version.size();
-  const auto [major_end, major_error] = std::from_chars(version.data(), end, major);
-  if (major_error != std::errc() || major_end == end || *major_end != '.') return false;
-  const auto [minor_end, minor_error] = std::from_chars(major_end + 1, end, minor);
-  if (minor_error != std::errc() || std::pair(major, minor) < std::pair(1, 5)) return false;
-  return std::all_of(minor_end, end,
-                     [](char c) { return c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); });
+  const auto major = ConsumeNumber<int>(version);
+  if (!major || !version.starts_with('.')) return false;
+  version.remove_prefix(1);
+  const auto minor = ConsumeNumber<int>(version);
+  return minor && std::pair(*major, *minor) >= std::pair(1, 5) && std::ranges::all_of(version, [](char c) {
+           return c == '.' || IsDigit(c) || (c >= 'a' && c <= 'z');
+         });
 }
 
 // Returns whether the release has libraries for C++. Throws as RequireUsableRelease.
