@@ -1,5 +1,8 @@
 #include "commands/reference/option_table.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
@@ -58,11 +61,10 @@ OptionFacts MakeOptionFacts(const CLI::Option& option) {
   // "DIR:FILE": the name of the value, then the descriptions of its checks.
   const std::string type = option.get_type_name();
   facts.value = type.substr(0, type.find(':'));
-  if (facts.value.empty() || facts.value == "TEXT" || !facts.choices.empty())
+  if (facts.value.empty() || facts.value == "TEXT")
     facts.value = type.find(":FILE") != std::string::npos ? "FILE" : "TEXT";
   if (!facts.choices.empty()) {
-    facts.value.clear();
-    for (const std::string& choice : facts.choices) facts.value += (facts.value.empty() ? "" : "|") + choice;
+    facts.value = fmt::format("{}", fmt::join(facts.choices, "|"));
   } else if (ContainsAny(facts.value, {"DIR"})) {
     facts.paths = OptionFacts::Paths::kFolders;
   } else if ((!facts.positional.empty() && facts.value != "NAME") ||
