@@ -254,12 +254,10 @@ void AddModelLibraries(const PythonPackages& packages, std::vector<Check>& check
     if (problem == problems.end()) {
       check = Warning(
           name, check.found + fmt::format("; the import did not end within {:g} s", kImportTimeoutSeconds));
-    } else if (problem->second.find("operator torchvision::") != std::string::npos) {
-      check = Warning(name, fmt::format("{}; `import {}` fails: {}", check.found, name, problem->second),
-                      "`import etprof` before it, as etprof export does");
     } else if (!problem->second.empty()) {
+      const bool needs_etprof = problem->second.find("operator torchvision::") != std::string::npos;
       check = Warning(name, fmt::format("{}; `import {}` fails: {}", check.found, name, problem->second),
-                      kInstall);
+                      needs_etprof ? "`import etprof` before it, as etprof export does" : kInstall);
     }
     checks.push_back(std::move(check));
   }
