@@ -163,11 +163,12 @@ class BisectionRun {
  private:
   Bisection FindCommit() {
     ListCommits();
-    const auto good = Build(bisection_.good, build_problem_);
+    std::string build_problem;
+    const auto good = Build(bisection_.good, build_problem);
     if (!good) {
       throw Error(ExitCode::kBadInput,
                   fmt::format("the good version {} cannot be measured: {}",
-                              bisection_.good.substr(0, kShortCommitLength), build_problem_))
+                              bisection_.good.substr(0, kShortCommitLength), build_problem))
           .Remedy(
               "name a commit that COMMAND builds, and what it builds (`--built-model`, `--built-runner`)");
     }
@@ -190,8 +191,7 @@ class BisectionRun {
       return std::move(bisection_);
     }
     // The limit is half of the bad version's slowdown, on a logarithmic scale.
-    limit_ = std::expm1(std::log1p(first.growth.value_or(0)) / 2);
-    Search();
+    Search(std::expm1(std::log1p(first.growth.value_or(0)) / 2));
     return std::move(bisection_);
   }
 
@@ -224,7 +224,8 @@ class BisectionRun {
 
   // Moves the last good and the first bad commit together until they are neighbors, or until no commit
   // between them can be decided.
-  void Search() {
+  void Search(double limit) {
+    std::set<std::ptrdiff_t> skipped;  // indexes into commits_
     std::ptrdiff_t good = -1, bad = std::ssize(commits_) - 1;
     while (bad - good > 1) {
       const std::ptrdiff_t middle = good + (bad - good) / 2;
@@ -232,12 +233,12 @@ class BisectionRun {
       for (int attempt = 0; attempt <= 2 * kMaxNeighbors && !decided; ++attempt) {
         const std::ptrdiff_t offset = attempt % 2 == 1 ? (attempt + 1) / 2 : -attempt / 2;
         const std::ptrdiff_t index = middle + offset;
-        if (index <= good || index >= bad || skipped_.contains(index)) continue;
-        const Outcome outcome = Measure(static_cast<std::size_t>(index), limit_);
+        if (index <= good || index >= bad || skipped.contains(index)) continue;
+        const Outcome outcome = Measure(static_cast<std::size_t>(index), limit);
         decided = outcome == Outcome::kGood || outcome == Outcome::kBad;
         if (outcome == Outcome::kGood) good = index;
         if (outcome == Outcome::kBad) bad = index;
-        if (!decided) skipped_.insert(index);
+        if (!decided) skipped.insert(index);
       }
       if (!decided) break;
     }
@@ -346,12 +347,9 @@ class BisectionRun {
   std::filesystem::path folder_;
   Bisection bisection_;
   std::vector<std::string> commits_;         // the commits after the good commit, up to the bad commit
-  std::set<std::ptrdiff_t> skipped_;         // indexes into commits_
   std::map<std::string, Outcome> outcomes_;  // keyed by digest of the built files
   BuiltVersion good_;
-  double limit_ = 0;
   std::size_t planned_comparisons_ = 1;  // if every one is decided
-  std::string build_problem_;
 };
 
 }  // namespace
