@@ -33,12 +33,10 @@ struct GuardedFile {
 
 namespace {
 
-std::string SystemReason(int error) { return std::strerror(error); }
-
 Error CannotRead(const std::filesystem::path& path, int error) {
   const bool is_limit = IsResourceLimit(std::error_code(error, std::generic_category()));
   return Error(is_limit ? ExitCode::kDeviceFailed : ExitCode::kBadInput,
-               error == ENOENT ? "no such file" : "cannot be read: " + SystemReason(error))
+               error == ENOENT ? "no such file" : fmt::format("cannot be read: {}", std::strerror(error)))
       .InFile(path.string())
       .Remedy(is_limit ? kLimitsRemedy : "check the path and its permissions");
 }
