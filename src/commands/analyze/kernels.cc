@@ -101,9 +101,7 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
           .InFile(path)
           .Remedy("for kernels by the names of operators use `etprof compare OFF.etdump ON.etdump --all`");
     }
-    if (kind && !kind->remedy.empty()) {
-      throw WrongFileKind(file.bytes(), path, "a log of XNNPACK", "", 0, "");
-    }
+    if (const auto other = OtherFileKind(AsText(file.bytes()), path, "a log of XNNPACK")) throw *other;
     throw Error(ExitCode::kBadInput, "has no line of XNNPACK's log")
         .InFile(path)
         .Remedy("build a runner with XNNPACK's log: `etprof build --executorch DIR --trace`");
