@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "commands/terminal/output.h"
 #include "core/file/file.h"
 #include "format/etdump/trace.h"
 #include "measure/store/run_data.h"
@@ -16,16 +17,13 @@
 
 namespace etprof {
 
-// Receives a file that an analysis produces: its path, and a function that writes its contents.
-using FileSink =
-    std::function<void(const std::filesystem::path&, const std::function<void(std::ostream&)>& contents)>;
 // The files of an analysis to write, and their folders.
 struct OutputFolders {
   std::filesystem::path report;       // folder of analysis_summary.json, pipeline_summary.*, report.md
   std::filesystem::path tables = {};  // folder of the CSV files; empty: TableFolder() decides
   bool write_timelines = true;        // also write the per-event CSV files
   // Receives each file. By default, an analysis that is up to date is not written again.
-  FileSink write = WriteFileIfChanged;
+  FileWriter write = WriteFileIfChanged;
   std::string title = {};  // title of report.md and report.html; empty: the model's name
 
   // Returns the folder for the CSV files of `input` (an ETDump or a log): the folder of `input` if that lies

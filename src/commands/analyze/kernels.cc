@@ -117,12 +117,12 @@ std::string FileNameWord(const std::string& text) {
   return word;
 }
 
-void WriteTable(const fs::path& file, const KernelView& view, const OutputWriter& write) {
+void WriteTable(const fs::path& file, const KernelView& view, const FileWriter& write) {
   write(file, [&](std::ostream& out) { RenderKernelsCsv(view, out); });
 }
 
 // Writes the table of every log into a folder. The filter does not apply to these tables.
-void WriteTables(const fs::path& folder, const KernelReport& report, const OutputWriter& write) {
+void WriteTables(const fs::path& folder, const KernelReport& report, const FileWriter& write) {
   std::set<std::string> stems;
   for (const KernelView& view : report.views) {
     const fs::path table = KernelTablePath(view.log).filename();

@@ -16,7 +16,7 @@ struct KernelsOptions {
   // A folder: <log>_kernels.csv and kernel_view.md are written there. FILE.md or FILE.csv: only that file.
   // "-": only the view, to stdout. Empty: nothing is written.
   std::string output;
-  OutputWriter write = WriteOutputRejectingStdout;
+  FileWriter write = WriteOutputRejectingStdout;
   std::string model_id, filter, title;
 };
 

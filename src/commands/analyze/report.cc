@@ -82,7 +82,7 @@ Report MakeReportFromPath(const std::string& path) {
 }
 
 std::vector<fs::path> WriteReport(const Report& report, const std::string& path, const std::string& out,
-                                  bool brief, const OutputWriter& write) {
+                                  bool brief, const FileWriter& write) {
   fs::path folder = out;
   if (out.empty()) folder = IsFolder(path) ? fs::path(path) : fs::path(path).parent_path();
   std::vector<fs::path> files = {folder};
@@ -99,7 +99,7 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
   return files;
 }
 
-fs::path WriteDevicesReport(const DevicesReport& report, const std::string& out, const OutputWriter& write) {
+fs::path WriteDevicesReport(const DevicesReport& report, const std::string& out, const FileWriter& write) {
   const fs::path file = DevicesReportFile(report, out);
   const show::Document document = show::MakeDeviceComparisonDocument(report);
   write(file, [&](std::ostream& stream) {

@@ -25,13 +25,13 @@ Report MakeReportFromPath(const std::string& path);
 // are not replaced. Returns the written files. Throws Error (kBadInput, kDeviceFailed).
 std::vector<std::filesystem::path> WriteReport(const Report& report, const std::string& path,
                                                const std::string& out, bool brief,
-                                               const OutputWriter& write = WriteOutputRejectingStdout);
+                                               const FileWriter& write = WriteOutputRejectingStdout);
 
 // Writes devices_report.md, and next to it devices_report.json, into `out`, a folder, or as the file `out`
 // (.html: a page; else Markdown; "-": stdout, and no JSON). If `out` is empty, writes into the folder that
 // holds all results directories, or into the current folder if they have no common parent. Returns the
 // report's file. Throws Error (kDeviceFailed).
 std::filesystem::path WriteDevicesReport(const DevicesReport& report, const std::string& out,
-                                         const OutputWriter& write = WriteOutputRejectingStdout);
+                                         const FileWriter& write = WriteOutputRejectingStdout);
 
 }  // namespace etprof

@@ -14,7 +14,7 @@ namespace etprof {
 struct TraceOptions {
   std::vector<std::string> paths;  // one results directory, or ETDumps and timeline CSVs
   std::string output;              // a file; empty: trace.* in the results directory, or next to the ETDump
-  OutputWriter write = WriteOutputRejectingStdout;
+  FileWriter write = WriteOutputRejectingStdout;
   std::string format;              // "perfetto", "chrome"; empty: from the file's extension
   std::string run = "all";         // "all", "median", or the number of a traced run from 0
   std::filesystem::path model;     // the .pte that ran, if the user named it

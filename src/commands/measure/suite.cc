@@ -393,8 +393,7 @@ SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progr
   return MakeSuiteReport(ReadSuiteState(folder), folder, false, options, progress);
 }
 
-std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out,
-                                 const OutputWriter& write) {
+std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out, const FileWriter& write) {
   std::vector<fs::path> files = {out};
   if (out.empty() || IsFolderPath(out)) {
     const fs::path folder = out.empty() ? fs::path(suite.folder) : fs::path(out);

@@ -82,6 +82,6 @@ SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progr
 // extension decides the format, default Markdown; "-": stdout). If `out` is empty, writes into the suite's
 // folder. Returns the written files. Throws Error (kDeviceFailed).
 std::vector<std::filesystem::path> WriteSuite(const SuiteReport& suite, const std::string& out,
-                                              const OutputWriter& write = WriteOutputRejectingStdout);
+                                              const FileWriter& write = WriteOutputRejectingStdout);
 
 }  // namespace etprof

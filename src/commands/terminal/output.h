@@ -9,11 +9,12 @@
 
 namespace etprof {
 
-// Writes a file that a user named. The command line uses WriteOutput, for which "-" is the standard output.
-using OutputWriter =
+// Writes a file: `write` writes its contents. For a file that a user named, the command line uses
+// WriteOutput, for which "-" is the standard output.
+using FileWriter =
     std::function<void(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write)>;
 
-// The Python module's OutputWriter, which writes nothing to the standard output: throws Error (kUsage) for
+// The Python module's FileWriter, which writes nothing to the standard output: throws Error (kUsage) for
 // "-", and otherwise calls WriteOutput.
 inline void WriteOutputRejectingStdout(const std::filesystem::path& file,
                                        const std::function<void(std::ostream&)>& write) {
