@@ -302,7 +302,7 @@ CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options)
 
 }  // namespace
 
-std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options) {
+std::pair<std::string, std::string> GetInputPaths(const CheckOptions& options) {
   std::pair<std::string, std::string> inputs(options.baseline, options.candidate);
   for (const std::string& path : options.paths) {
     std::string& input = inputs.first.empty() ? inputs.first : inputs.second;

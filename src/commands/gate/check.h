@@ -90,7 +90,7 @@ struct CheckOptions : MeasureRequest {
 
 // Returns the baseline and the candidate, given as `paths` or by name; each is empty if it is not given.
 // Throws Error (kUsage) for a third input.
-std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options);
+std::pair<std::string, std::string> GetInputPaths(const CheckOptions& options);
 
 enum class InputKind {
   kModels,   // two models, or a model and its variant: measured now

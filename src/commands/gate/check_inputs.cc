@@ -218,7 +218,7 @@ Config JoinConfigs(const Config& baseline, const Config& candidate, std::vector<
 
 CheckInputs ParseInputs(const CheckOptions& options) {
   CheckInputs inputs;
-  std::tie(inputs.baseline, inputs.candidate) = ParseCheckInputs(options);
+  std::tie(inputs.baseline, inputs.candidate) = GetInputPaths(options);
   if (inputs.baseline.empty())
     throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
   if (IsVariant(inputs.baseline)) {

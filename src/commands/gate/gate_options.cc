@@ -97,7 +97,7 @@ int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files,
 
 int RunStaticCheck(const CheckOptions& check_options, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view) {
-  std::tie(options.baseline, options.candidate) = ParseCheckInputs(check_options);
+  std::tie(options.baseline, options.candidate) = GetInputPaths(check_options);
   if (options.baseline.empty() || options.candidate.empty()) {
     throw Error(ExitCode::kUsage, "`--static` compares two programs")
         .Remedy(
