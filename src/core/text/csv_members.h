@@ -192,13 +192,17 @@ struct ColumnNames {
   }
 };
 
-template <typename T>
-std::vector<std::string> GetColumnNames() {
+}  // namespace describe
+
+template <Described T>
+std::vector<std::string> CsvColumns() {
   std::vector<std::string> names;
-  ColumnNames<T> columns{names};
+  describe::ColumnNames<T> columns{names};
   T::Describe(columns);
   return names;
 }
+
+namespace describe {
 
 template <typename T>
 struct CellWriter {
@@ -266,7 +270,7 @@ struct CellReader {
   void Flat(const auto& member, const MemberInfo& = {}) {
     auto& flat = MemberValue(member, value);
     using Value = typename IsOptional<std::decay_t<decltype(flat)>>::Value;
-    static const std::vector<std::string> names = GetColumnNames<Value>();
+    static const std::vector<std::string> names = CsvColumns<Value>();
     const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(index);
     const auto end = begin + static_cast<std::ptrdiff_t>(names.size());
     CellReader<Value> nested{cells, flat.emplace(), index};
@@ -284,11 +288,6 @@ struct CellReader {
 };
 
 }  // namespace describe
-
-template <Described T>
-std::vector<std::string> CsvColumns() {
-  return describe::GetColumnNames<T>();
-}
 
 template <Described T>
 class CsvWriter {
