@@ -6,9 +6,9 @@
 namespace etprof {
 namespace {
 
-std::string FormatTime(std::time_t now, const char* format) {
+std::string FormatTime(std::time_t time, const char* format) {
   std::tm utc{};
-  ::gmtime_r(&now, &utc);
+  ::gmtime_r(&time, &utc);
   std::array<char, 40> text{};
   std::strftime(text.data(), text.size(), format, &utc);
   return text.data();

@@ -110,11 +110,10 @@ class DeviceLock {
   double waited_seconds_ = 0;
 };
 
-// Asks etprof-runner for the CPU features of a device, which come from cpuinfo, as XNNPACK's own choices do,
-// and for the libraries that it maps.
-// `runner_path` is a path on this machine; empty: the runner of FindRunner(). `exec_wrapper` is the command
-// that starts the runner. Throws Error: kBadInput for a runner that does not exist or is not an
-// etprof-runner, kDeviceFailed for a runner that does not run.
+// Asks etprof-runner for the CPU features of a device (by cpuinfo, which XNNPACK also uses to select kernels)
+// and for the libraries that the runner maps. `runner_path` is a path on this machine; empty: the runner of
+// FindRunner(). `exec_wrapper` is the command that starts the runner. Throws Error: kBadInput for a runner
+// that does not exist or is not an etprof-runner, kDeviceFailed for a runner that does not run.
 protocol::Ready QueryRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper);
 
 // Options for measuring the peaks of a device: its memory bandwidth and arithmetic throughput.

@@ -7,7 +7,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kSha256BlockBytes = 64;  // bytes
+constexpr std::size_t kSha256BlockBytes = 64;
 
 constexpr std::array<std::uint32_t, 64> K = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,

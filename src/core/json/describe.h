@@ -20,9 +20,7 @@
 //
 //     static void Describe(auto& v) {
 //       v("monotonic_ns", &Clocks::monotonic_ns);
-//       v("realtime_ns", &Clocks::realtime_ns, {.meaning = "before 1970 without a battery", .min =
-//       kAnyNumber});
-
+//       v("realtime_ns", &Clocks::realtime_ns, {.meaning = "since 1970", .min = kNoMinimum});
 //     }
 //   };
 //

@@ -45,7 +45,7 @@ template <typename T>
 struct IsOptional<const T*> : std::true_type {  // write only
   using Value = T;
 };
-// True if T is an instance of a class template: kIs<std::vector, T>.
+// True if T is an instance of a class template: kIsInstanceOf<std::vector, T>.
 template <template <typename...> class Template, typename T>
 inline constexpr bool kIsInstanceOf = false;
 template <template <typename...> class Template, typename... Arguments>

@@ -9,10 +9,10 @@
 namespace etprof {
 
 // Reads RFC 4180 text record by record. Quotes enclose a whole field and are doubled within it. An apostrophe
-// that CsvField puts in front of a formula is removed. Every line
-// ends in LF or CRLF, including the last one. Every record has as many fields as the first. A UTF-8 byte
-// order mark is skipped. (Debian's libraries are unsuitable: libfccp needs the columns at compile time and
-// allows no line breaks in fields; libcsv reports neither line numbers nor stray quotes.)
+// that CsvField puts in front of a formula is removed. Every line ends in LF or CRLF, including the last one.
+// Every record has as many fields as the first. A UTF-8 byte order mark is skipped. (Debian's libraries are
+// unsuitable: libfccp needs the columns at compile time and allows no line breaks in fields; libcsv reports
+// neither line numbers nor stray quotes.)
 class CsvReader {
  public:
   // `text` must outlive the reader; `file_name` is used in messages.

@@ -10,8 +10,8 @@
 // Escapes untrusted text (names of operators, experiments, models, files and devices, output of a device) for
 // a format: one function per format. The same characters are unsafe in all of them: control characters (C0,
 // DEL, C1), which a terminal obeys; Unicode's bidirectional marks, which change the displayed order; line and
-// paragraph separators; invalid UTF-8. JSON has JsonText (core/json/json.h), and the
-// shell has ShellQuoted (device/device.h).
+// paragraph separators; invalid UTF-8. JSON has JsonText (core/json/json.h), and the shell has ShellQuoted
+// (device/device.h).
 namespace etprof {
 
 struct Character {
