@@ -120,7 +120,7 @@ TEST(ParallelFor, LeavesSignalsAndProcessorsAsTheyWere) {
   ASSERT_EQ(::sched_getaffinity(0, sizeof(after), &after), 0);
   EXPECT_TRUE(CPU_EQUAL(&after, &before));
   EXPECT_EQ(wrong_affinities, 0) << "threads are bound to processors";
-  EXPECT_EQ(wrong_masks, 0) << "SIGINT reaches helpers, or the caller no more";
+  EXPECT_EQ(wrong_masks, 0) << "a pool thread receives SIGINT, or the caller does not";
 }
 #endif
 

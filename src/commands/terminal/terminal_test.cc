@@ -27,7 +27,7 @@ TEST(Locale, FirstVariableThatIsSetDecides) {
   EXPECT_FALSE(IsUtf8Locale("POSIX", "C.UTF-8", "C.UTF-8"));
   EXPECT_FALSE(IsUtf8Locale(nullptr, nullptr, "C"));
   EXPECT_FALSE(IsUtf8Locale(nullptr, "en_US.ISO-8859-1", "en_US.UTF-8"));
-  EXPECT_TRUE(IsUtf8Locale(nullptr, nullptr, nullptr)) << "nothing is said against it";
+  EXPECT_TRUE(IsUtf8Locale(nullptr, nullptr, nullptr)) << "UTF-8 is the default";
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST_F(FileTest, ReportsAMappedFileThatBecameShorter) {
   const MappedFile other = MappedFile::Open(path);
   EXPECT_EQ(whole.bytes()[kSize - 1], std::byte{'x'});
   fs::resize_file(path, 5000);
-  EXPECT_NO_THROW(whole.RequireUnchanged()) << "nobody has looked there yet";
+  EXPECT_NO_THROW(whole.RequireUnchanged()) << "no byte beyond the new end was read yet";
   const ByteView bytes = whole.bytes();
   EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{0}), kSize - 5000);
   CaseMessages messages = {{"mapped file", MessageFrom([&] { whole.RequireUnchanged(); })}};

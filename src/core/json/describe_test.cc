@@ -127,7 +127,7 @@ TEST(Describe, ReadsBackWrittenValues) {
   Everything read;
   EXPECT_EQ(ReadJsonTolerantly(json(written), read, "/run"), 0);
   EXPECT_EQ(read.file, "/run/a/b.csv");
-  EXPECT_EQ(read.points[1].y, 0.5) << "null, as what is missing, leaves the default";
+  EXPECT_EQ(read.points[1].y, 0.5) << "null leaves the default, as a missing key does";
   read.points[1].y = std::nan("");
   EXPECT_EQ(ToJson(read, "/run"), written);
   Everything strict;
@@ -176,7 +176,7 @@ TEST(Describe, ATolerantReaderKeepsValidValuesAndCountsOthers) {
   EXPECT_EQ(all.point->y, 7);
   ASSERT_EQ(all.points.size(), 2U);
   EXPECT_EQ(all.points[1].x, 2);
-  ASSERT_EQ(all.wholes.size(), 1U) << "as a whole or not at all";
+  ASSERT_EQ(all.wholes.size(), 1U) << "an element that lacks a key is left out";
   EXPECT_EQ(all.wholes[0].right, 1);
 }
 

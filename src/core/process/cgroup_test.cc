@@ -70,11 +70,12 @@ TEST_F(CgroupTree, Version2AndHybridSystems) {
 TEST_F(CgroupTree, ContainerGroupsAreBelowTheRootOfTheirMount) {
   SetProcess("3:cpu:/docker/abc\n", "32 31 0:29 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n");
   Write("sys/fs/cgroup/cpu/cpu.stat", "");
-  EXPECT_THAT(FindFolders("cpu"), ElementsAre("/sys/fs/cgroup/cpu")) << "without a namespace of its own";
+  EXPECT_THAT(FindFolders("cpu"), ElementsAre("/sys/fs/cgroup/cpu"))
+      << "a container without its own cgroup namespace";
   SetProcess("3:cpu:/../../x/y\n", "32 31 0:29 /../../x /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n");
   Write("sys/fs/cgroup/cpu/y/cpu.stat", "");
   EXPECT_THAT(FindFolders("cpu"), ElementsAre("/sys/fs/cgroup/cpu/y", "/sys/fs/cgroup/cpu"))
-      << "of another namespace";
+      << "the group of another cgroup namespace";
   SetProcess("3:cpu:/b\n", "32 31 0:29 / /mnt/c\\040d rw - cgroup cgroup rw,cpu\n");
   Write("mnt/c d/b/cpu.stat", "");
   EXPECT_THAT(FindFolders("cpu"), ElementsAre("/mnt/c d/b", "/mnt/c d"));
