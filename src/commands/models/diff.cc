@@ -28,7 +28,7 @@ struct DiffedFile {
   Program program;
   RecordedSources sources;
   std::vector<const Profile*> profiles;
-  std::string measured;  // name of the experiment with the times; "": none yet
+  std::string experiment;  // name of the experiment with the times; "": none yet
 
   DiffInput MakeInput() const { return {&program, sources.map ? &*sources.map : nullptr, profiles}; }
 };
@@ -71,7 +71,7 @@ class RunTimes {
       etdumps_read += is_folder ? 0 : 1;
     }
     for (const DiffedFile& file : files_) {
-      if (!file.measured.empty() || runs.empty()) continue;
+      if (!file.experiment.empty() || runs.empty()) continue;
       throw Error(ExitCode::kBadInput, fmt::format("no run measured {}", file.path.filename().string()))
           .InFile(runs.front())
           .Remedy("name the results directories that measured both programs, each with --run");
@@ -123,12 +123,12 @@ class RunTimes {
             .InFile(path)
             .Remedy("give an ETDump of the baseline, then one of the candidate");
       }
-      if (!file.measured.empty() && file.measured != data.name) {
+      if (!file.experiment.empty() && file.experiment != data.name) {
         warnings_.push_back(fmt::format("the times of {} are those of {}, not of {}",
-                                        file.path.filename().string(), file.measured, data.name));
+                                        file.path.filename().string(), file.experiment, data.name));
         return;
       }
-      file.measured = data.name;
+      file.experiment = data.name;
       file.profiles.push_back(&*experiment.profile);
     }
   }
