@@ -355,12 +355,12 @@ struct CheckArguments {
   View view;
   CheckOutputs files;
   bool is_static = false;
-  StaticCheckOptions programs;
+  StaticCheckOptions static_check;
 };
 
 int RunCheck(const CheckArguments& arguments) {
   if (arguments.is_static)
-    return RunStaticCheck(arguments.options, arguments.programs, arguments.files, arguments.view);
+    return RunStaticCheck(arguments.options, arguments.static_check, arguments.files, arguments.view);
   const CheckOutputs files = arguments.files.WithSummaryFile();
   RequireDocumentTable(show::MakeCheckDocument({}), arguments.view);
   const CheckOutcome outcome = WithProgress(CheckVariants, arguments.options);
@@ -410,7 +410,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
   CLI::Option* is_static = app.add_flag("--static", arguments->is_static,
                                         "Compare two programs without running them: delegation, SME2, "
                                         "memory, and size. No option of a measurement goes with it");
-  AddThresholdsOption(app, arguments->programs);
+  AddThresholdsOption(app, arguments->static_check);
   app.get_option("--thresholds")->needs(is_static);
   std::vector<std::string> allowed_options = ViewOptionNames();
   allowed_options.insert(allowed_options.end(), {"path", "--baseline", "--candidate", "--require-conclusive",

@@ -173,10 +173,10 @@ struct InspectArguments {
   std::string data;
   View view;
   ModelExplorerOptions explorer;  // used only if `output` is set
-  StaticCheckOptions limits;      // used only if a limit is given
+  StaticCheckOptions check;       // used only if a limit is given
   CheckOutputs files;
 
-  bool HasLimits() const { return !limits.limits.limits.empty() || !limits.thresholds.empty(); }
+  bool HasLimits() const { return !check.limits.limits.empty() || !check.thresholds.empty(); }
 };
 
 void ShowDataFile(const DataFile& data, const InspectArguments& arguments) {
@@ -222,9 +222,9 @@ int RunInspect(const InspectArguments& arguments) {
     if (!arguments.data.empty() || !arguments.explorer.output.empty())
       throw Error(ExitCode::kUsage, "limits go with neither `--data` nor `--model-explorer`")
           .Remedy("check the limits with a command of their own");
-    StaticCheckOptions limits = arguments.limits;
-    limits.candidate = model;
-    return RunStaticCheck(limits, arguments.files, arguments.view);
+    StaticCheckOptions check = arguments.check;
+    check.candidate = model;
+    return RunStaticCheck(check, arguments.files, arguments.view);
   }
   if (!arguments.files.junit.empty() || !arguments.files.github_summary.empty()) {
     throw Error(ExitCode::kUsage, "`--junit` and `--github-summary` are for limits, and none is given")
@@ -269,8 +269,8 @@ std::function<int()> InspectCommand(CLI::App& app) {
       AddOption(app, "--data FILE.ptd", arguments->data, "Check external weights in this .ptd file");
   AddDocumentOptions(app, arguments->view, "Show everything as JSON, with every node and tensor");
   app.get_option("--all")->description("Show every step, input, and output");
-  AddLimitOptions(app, arguments->limits.limits);
-  AddThresholdsOption(app, arguments->limits);
+  AddLimitOptions(app, arguments->check.limits);
+  AddThresholdsOption(app, arguments->check);
   AddGateFileOptions(app, arguments->files);
   CLI::Option* explorer =
       AddOption(app, "--model-explorer OUT.json", options.output,
