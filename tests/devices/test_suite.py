@@ -336,6 +336,22 @@ def test_what_is_missing_is_exported_once(suite):
         assert not partial_export.exists()
 
 
+BACKEND_EXPORTER = """#!/bin/sh
+echo "${10:-xnnpack}" >>exported
+cp %s "$8/net_${10:-xnnpack}_$6.pte"
+"""
+
+
+def test_the_program_of_another_backend_is_not_measured(suite):
+    exporter = suite.folder / "exporter"
+    exporter.write_text(BACKEND_EXPORTER % (program.DATA / "toy_cnn.pte"))
+    exporter.chmod(0o755)
+    for keys in ({}, {"backend": "portable"}, {"backend": "other:OtherPartitioner"}):
+        path = suite.write(devices=["local"], dtypes=["fp32"], models=["nets/net.py:Net"], variants=[], **keys)
+        suite.run(path, ETPROF_PYTHON=str(exporter))
+    assert (suite.folder / "exported").read_text().splitlines() == ["xnnpack", "portable", "other:OtherPartitioner"]
+
+
 KEEPING_EXPORTER = """#!/bin/sh
 echo "$6 $9" >>exported
 kept=$(echo "${9#--keep=}" | sed 's/[^,][^,]*/"&"/g')

@@ -56,12 +56,25 @@ std::string BaseDtype(const std::string& dtype) {
   return dtype.ends_with(kKeepSuffix) ? dtype.substr(0, dtype.size() - kKeepSuffix.size()) : "";
 }
 
-// Returns the exported program of a model in a folder, named "..._<dtype>.pte" or "..._<dtype>_keep.pte".
-// Returns an empty path if there is no such program, or if it leaves other operators in float.
-fs::path FindExported(const fs::path& folder, const SuiteModel& model, const std::string& dtype) {
+// The backend's part of the names of exported programs, as file_part() in python/etprof/backends.py makes it.
+std::string BackendFilePart(const std::string& backend) {
+  if (backend.empty()) return "xnnpack";
+  std::string name = backend.substr(backend.find(':') + 1);
+  constexpr std::string_view kPartitioner = "Partitioner";
+  if (name.ends_with(kPartitioner)) name.resize(name.size() - kPartitioner.size());
+  name = Lower(name);
+  std::erase_if(name, [](char c) { return !IsDigit(c) && (c < 'a' || c > 'z'); });
+  return name.empty() ? "custom" : name;
+}
+
+// Returns the exported program of a model in a folder, named "..._<backend>_<dtype>.pte" or
+// "..._<backend>_<dtype>_keep.pte". Returns an empty path if there is no such program, or if it leaves other
+// operators in float.
+fs::path FindExported(const fs::path& folder, const std::string& backend, const SuiteModel& model,
+                      const std::string& dtype) {
   const std::string base_dtype = BaseDtype(dtype);
   const std::string ending =
-      base_dtype.empty() ? fmt::format("_{}.pte", dtype) : fmt::format("_{}_keep.pte", base_dtype);
+      fmt::format("_{}_{}.pte", BackendFilePart(backend), base_dtype.empty() ? dtype : base_dtype + "_keep");
   std::vector<fs::path> programs;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -75,8 +88,9 @@ fs::path FindExported(const fs::path& folder, const SuiteModel& model, const std
 fs::path FindCellProgram(const SuiteConfig& suite, const SuiteCell& cell) {
   const SuiteModel& model = suite.models[cell.model];
   const auto program = model.programs.find(cell.dtype);
-  return program != model.programs.end() ? program->second
-                                         : FindExported(ArtifactsFolder(suite, model), model, cell.dtype);
+  return program != model.programs.end()
+             ? program->second
+             : FindExported(ArtifactsFolder(suite, model), suite.backend, model, cell.dtype);
 }
 
 // Moves exported files to the model's folder, programs last, so that a program's other files exist whenever
