@@ -73,15 +73,19 @@ class RunPrograms {
     std::string problem, no_sources_reason;  // as in ProgramJoin
   };
   const Entry& Find(const RunData& run, const ExperimentData& data);
-  Entry Read(const fs::path& model) const;
+  Entry Read(const fs::path& model, const std::string& sha256) const;
 
   fs::path etrecord_;
   std::map<std::string, Entry> entries_;
 };
 
-RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
+RunPrograms::Entry RunPrograms::Read(const fs::path& model, const std::string& sha256) const {
   Entry entry;
   try {
+    if (!sha256.empty() && Sha256HexOfFile(model) != sha256) {
+      entry.problem = fmt::format("{} is not the file that was measured", model.string());
+      return entry;
+    }
     entry.program = ReadProgramFile(model);
   } catch (const Error& error) {
     entry.problem = error.Message();
@@ -98,13 +102,10 @@ const RunPrograms::Entry& RunPrograms::Find(const RunData& run, const Experiment
   const auto [iterator, is_new] = entries_.try_emplace(data.model.string() + '\n' + data.model_sha256);
   Entry& entry = iterator->second;
   if (!is_new) return entry;
-  const auto model = FindModel(run, data);
-  if (!model) {
-    entry.problem = fmt::format("{} is not there any more", data.model.string());
-  } else if (!data.model_sha256.empty() && Sha256HexOfFile(*model) != data.model_sha256) {
-    entry.problem = fmt::format("{} is not the file that was measured", model->string());
+  if (const auto model = FindModel(run, data)) {
+    entry = Read(*model, data.model_sha256);
   } else {
-    entry = Read(*model);
+    entry.problem = fmt::format("{} is not there any more", data.model.string());
   }
   return entry;
 }
