@@ -157,10 +157,8 @@ TEST(CheckMarkdown, EveryRowHasAsManyCellsAsTheHeading) {
   const std::string text = read::RenderToString(
       [](std::ostream& out) { RenderDocumentMarkdown(show::MakeCheckDocument(MakeCheck()), 2, out); });
   ExpectGolden("show/check_page", text);  // names are escaped, and operators that pass are folded
-  std::istringstream lines(text);
-  std::string line;
   int rows = 0;
-  while (std::getline(lines, line)) {
+  for (const std::string& line : read::Lines(text)) {
     if (!line.starts_with("|")) continue;
     int cells = 0;
     for (std::size_t i = 1; i < line.size(); ++i) cells += line[i] == '|' && line[i - 1] != '\\';

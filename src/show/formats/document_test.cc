@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "core/error.h"
 #include "core/golden_testing.h"
@@ -64,8 +63,7 @@ TEST(DocumentTerminal, WrappedTextIsComplete) {
       "few", "", {show::Left("name"), show::Left("where", "").WithWrapping()}, {{"x", "in " + path}}};
   document.sections = {{"", show::Visibility::kDefault, {std::move(table)}}};
   std::string joined_lines;
-  std::istringstream lines(RenderScreen(document, {.width = 60, .report_path = ""}));
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : read::Lines(RenderScreen(document, {.width = 60, .report_path = ""}))) {
     EXPECT_LE(DisplayWidth(line), 60);
     if (line.size() > 9) joined_lines += line.substr(8);
   }
@@ -538,12 +536,10 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
       show::Document single;
       single.sections = {{"", show::Visibility::kDefault, {*table}}};
       const std::string screen = RenderScreen(single, {.width = 80, .report_path = ""});
-      std::istringstream lines(screen);
       bool has_deciding_column = false;
       for (std::size_t c = 1; c < table->columns.size(); ++c)
         has_deciding_column = has_deciding_column || never_dropped(c);
-      for (std::string line; has_deciding_column && std::getline(lines, line);)
-        EXPECT_LE(DisplayWidth(line), 80) << screen;
+      if (has_deciding_column) read::ExpectWidth(screen, 80);
       const show::Table printed = PrintedTable(*table, table->screen_rows, [](const show::Row& row) {
         return row.visibility <= show::Visibility::kDefault;
       });

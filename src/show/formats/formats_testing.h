@@ -35,10 +35,16 @@ inline std::string RenderPage(const show::Document& document) {
   return RenderToString([&](std::ostream& out) { RenderDocumentMarkdown(document, 1, out); });
 }
 
+inline std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
 // Expects that no line is wider than `width` columns.
 inline void ExpectWidth(const std::string& text, int width) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+  for (const std::string& line : Lines(text)) EXPECT_LE(DisplayWidth(line), width) << line;
 }
 
 // A table and the cells of its heading.
@@ -46,13 +52,6 @@ struct ParsedTable {
   std::vector<std::string> header;
   Rows rows;
 };
-
-inline std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 // Undoes the escaping of page/document_markdown.cc.
 inline std::string UnescapeMarkdown(const std::string& cell) {

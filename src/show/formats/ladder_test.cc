@@ -181,15 +181,10 @@ TEST(RenderLadder, FitsTheScreen) {
   for (const auto& points : {OneThread(), MakeSme2Points()}) {
     for (const int width : {60, 80, 120}) {
       const std::string screen = RenderLadderScreen(MakeLadder(points), width);
-      std::istringstream lines(screen);
-      std::string line;
-      int count = 0, last = 0;  // the blank line at the end does not belong to the table
-      while (std::getline(lines, line)) {
-        EXPECT_LE(DisplayWidth(line), width) << line;
-        ++count;
-        if (!line.empty()) last = count;
-      }
-      EXPECT_LE(last, width < 80 ? 44 : 40) << screen;
+      read::ExpectWidth(screen, width);
+      std::vector<std::string> lines = read::Lines(screen);
+      while (!lines.empty() && lines.back().empty()) lines.pop_back();
+      EXPECT_LE(lines.size(), width < 80 ? 44U : 40U) << screen;
     }
   }
 }

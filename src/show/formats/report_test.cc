@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "core/golden_testing.h"
 #include "core/text/escape.h"
@@ -94,8 +93,7 @@ TEST(ReportScreen, UsesAsciiWithoutUtf8) {
                               [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
       EXPECT_THAT(screen, testing::StartsWith("net - xnnpack fp32"));
       EXPECT_THAT(screen, HasSubstr("-0.140"));
-      std::istringstream lines(screen);
-      for (std::string line; std::getline(lines, line);) {
+      for (const std::string& line : read::Lines(screen)) {
         EXPECT_LE(static_cast<int>(line.size()), width) << line;
         EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
       }
@@ -183,10 +181,9 @@ TEST(ReportPage, NonzeroIsNeverPrintedAsZero) {
 
 // GitHub ends a table at the first line that is not a row, and drops cells beyond the heading's.
 TEST(ReportPage, EveryRowHasAsManyCellsAsTheHeading) {
-  std::istringstream lines(Page(example::MakePair()) + Page(example::MakeBareEtdumpReport()) +
-                           Brief(example::MakePair()));
   std::ptrdiff_t cells = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : read::Lines(
+           Page(example::MakePair()) + Page(example::MakeBareEtdumpReport()) + Brief(example::MakePair()))) {
     if (!line.starts_with("|")) {
       cells = 0;
       continue;

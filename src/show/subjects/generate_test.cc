@@ -39,10 +39,9 @@ TEST(GenerationDocument, NamesTheThreadsOfAVariantOnce) {
 
 // The sentence about the cost of a position for two positions with these times of two launches, in ns.
 std::string MakeSlopeText(const std::vector<double>& at_start, const std::vector<double>& after_100) {
-  std::istringstream lines(MakeGenerationText({MakeStepExperiment("a", "tg5", 1, 0, 5, at_start),
-                                               MakeStepExperiment("a", "tg5 @ d100", 1, 100, 5, after_100)}));
-  std::string line;
-  while (std::getline(lines, line)) {
+  const std::string text = MakeGenerationText({MakeStepExperiment("a", "tg5", 1, 0, 5, at_start),
+                                               MakeStepExperiment("a", "tg5 @ d100", 1, 100, 5, after_100)});
+  for (const std::string& line : read::Lines(text)) {
     if (line.find("token in the cache") != std::string::npos) return line;
   }
   return "";

@@ -154,8 +154,7 @@ Picture Draw(const Roofline& roofline, std::size_t lettered_rows, int width = 80
   chart.lettered_rows = lettered_rows;
   picture.letters = DrawRooflineChart(chart, options, out);
   picture.text = out.str();
-  std::istringstream lines(ToAscii(picture.text));
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : read::Lines(ToAscii(picture.text))) {
     const bool is_row =
         line.size() > 8 &&
         (line[8] == '|' || (line[8] == '+' && line.find("--+") > 20 && line[7] == ' ' && line[6] != ' '));
