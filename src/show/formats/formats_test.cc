@@ -46,16 +46,6 @@ Formats RenderAll(const Report& report) {
   return formats;
 }
 
-std::vector<const show::Table*> FindTables(const show::Document& document) {
-  std::vector<const show::Table*> tables;
-  for (const show::Section* const section : show::AllSections(document)) {
-    for (const auto& part : section->parts) {
-      if (const auto* table = std::get_if<show::Table>(&part)) tables.push_back(table);
-    }
-  }
-  return tables;
-}
-
 // --- Values in the JSON ------------------------------------------------------------------------------------
 
 std::optional<double> NsFromMs(const Json& ms) {
@@ -185,7 +175,7 @@ void ExpectComparedOperators(const Json& pair, const show::Table& table) {
 
 void ExpectDocument(const Json& truth, const show::Document& document) {
   std::set<std::string> seen_ids;
-  for (const show::Table* const table : FindTables(document)) {
+  for (const show::Table* const table : read::AllTables(document)) {
     SCOPED_TRACE(table->id);
     seen_ids.insert(table->id);
     EXPECT_THAT(ReportTableNames(),

@@ -47,6 +47,43 @@ inline void ExpectWidth(const std::string& text, int width) {
   for (const std::string& line : Lines(text)) EXPECT_LE(DisplayWidth(line), width) << line;
 }
 
+inline std::vector<const show::Table*> AllTables(const show::Document& document) {
+  std::vector<const show::Table*> tables;
+  for (const show::Section* const section : show::AllSections(document)) {
+    for (const show::Part& part : section->parts) {
+      if (const auto* const table = std::get_if<show::Table>(&part)) tables.push_back(table);
+    }
+  }
+  return tables;
+}
+
+inline const show::Table& FindTable(const show::Document& document, std::string_view id) {
+  for (const show::Table* const table : AllTables(document)) {
+    if (table->id == id) return *table;
+  }
+  throw std::runtime_error("no table " + std::string(id));
+}
+
+// The row with this text in its first cell.
+inline const show::Row& FindRow(const show::Table& table, std::string_view name) {
+  for (const show::Row& row : table.rows) {
+    if (ToText(row.cells[0]) == name) return row;
+  }
+  throw std::runtime_error("no row " + std::string(name));
+}
+
+inline const show::Table::Column& FindColumn(const show::Table& table, std::string_view id) {
+  for (const show::Table::Column& column : table.columns) {
+    if (column.id == id) return column;
+  }
+  throw std::runtime_error("no column " + std::string(id));
+}
+
+inline const show::Cell& FindCell(const show::Table& table, std::size_t row, std::string_view column) {
+  return table.rows.at(row).cells.at(
+      static_cast<std::size_t>(&FindColumn(table, column) - table.columns.data()));
+}
+
 // A table and the cells of its heading.
 struct ParsedTable {
   std::vector<std::string> header;

@@ -162,13 +162,8 @@ TEST(MakeLadderSections, NamesTheLevelsThatHaveAnOperator) {
   const auto only = [&](std::initializer_list<bool> there) {
     std::size_t level = 0;
     for (const bool is : there) row.cells[0][level++].ns = is ? std::optional<double>(1) : std::nullopt;
-    const std::vector<show::Section> sections = show::MakeLadderSections(report);
-    for (const auto& part : sections.front().parts) {
-      const auto* table = std::get_if<show::Table>(&part);
-      if (table != nullptr && table->id == "ladder_operators")
-        return show::ToText(table->rows.front().cells.back());
-    }
-    return std::string("no such table");
+    const show::Document document{.sections = show::MakeLadderSections(report)};
+    return show::ToText(read::FindTable(document, "ladder_operators").rows.front().cells.back());
   };
   EXPECT_EQ(only({true, true, true}), "—");
   EXPECT_EQ(only({false, false, true}), "only sme2");

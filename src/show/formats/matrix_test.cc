@@ -139,15 +139,8 @@ TEST(RenderMatrix, HidesInconclusiveValues) {
   Report report = MakeThreadSweep();
   TimeComparison& time_comparison = report.matrices[0].latency.cells[0];
   const auto cell = [&] {
-    const std::vector<show::Section> sections = {show::MakeMatrixSection(report, report.matrices[0])};
-    for (const auto& part : sections.front().parts) {
-      if (const auto* table = std::get_if<show::Table>(&part)) {
-        for (const show::Row& row : table->rows) {
-          if (show::ToText(row.cells[0]) == "Median latency") return show::ToText(row.cells[3]);
-        }
-      }
-    }
-    return std::string("no such row");
+    const show::Document document = MakeMatrixDocument(report);
+    return show::ToText(read::FindRow(read::FindTable(document, "threads_0"), "Median latency").cells[3]);
   };
   EXPECT_THAT(cell(), testing::StartsWith("1.32x, 66"));
   time_comparison.verdict = stats::Verdict::kInconclusive;

@@ -9,30 +9,19 @@
 
 #include "core/golden_testing.h"
 #include "report/example_run.h"
+#include "show/formats/formats_testing.h"
 #include "show/subjects/run/report_parts.h"
 #include "show/wording.h"
 
 namespace etprof::show {
 namespace {
 
+using read::FindCell;
+using read::FindColumn;
+using read::FindRow;
+using read::FindTable;
 using testing::HasSubstr;
 using testing::Not;
-
-const Table& FindTable(const Document& document, const std::string& id) {
-  for (const Section* const section : AllSections(document)) {
-    for (const auto& part : section->parts) {
-      if (const auto* table = std::get_if<Table>(&part); table != nullptr && table->id == id) return *table;
-    }
-  }
-  throw std::runtime_error("no table " + id);
-}
-
-const Row& FindRow(const Table& table, const std::string& name) {
-  for (const Row& row : table.rows) {
-    if (ToText(row.cells[0]) == name) return row;
-  }
-  throw std::runtime_error("no row " + name);
-}
 
 std::string FindNote(const Document& document, const std::string& label) {
   for (const Note& note : document.notes) {
@@ -81,15 +70,10 @@ TEST(MakeReportDocument, ComparesReleasesWithTheirPredecessors) {
                                                  {false, false, {}, {}, "the outputs of one are not known"}};
   const Document document = make(5, outputs);
   const Table& table = FindTable(document, "releases");
-  const auto cell = [&](std::size_t row, const std::string& column) {
-    for (std::size_t i = 0; i < table.columns.size(); ++i)
-      if (table.columns[i].id == column) return ToText(table.rows.at(row).cells[i]);
-    throw std::runtime_error("no column " + column);
-  };
   std::vector<std::string> output_texts, speedups;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    output_texts.push_back(cell(row, "outputs"));
-    speedups.push_back(cell(row, "speedup"));
+    output_texts.push_back(ToText(FindCell(table, row, "outputs")));
+    speedups.push_back(ToText(FindCell(table, row, "speedup")));
   }
   EXPECT_THAT(output_texts, testing::ElementsAre("", "equal", "rounding", "different", "—"));
   EXPECT_THAT(speedups, testing::ElementsAre("", "same", "0.83x", "1.20x", "same"));
@@ -121,12 +105,9 @@ TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
   const auto row_texts = [&](const std::string& id, const std::vector<std::string>& columns) {
     const Table& table = FindTable(document, id);
     std::vector<std::string> rows;
-    for (const auto& row : table.rows) {
-      std::string text;
-      for (std::size_t i = 0; i < table.columns.size(); ++i)
-        if (std::ranges::find(columns, table.columns[i].id) != columns.end())
-          text += ToText(row.cells[i]) + "|";
-      rows.push_back(text);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      std::string& text = rows.emplace_back();
+      for (const std::string& column : columns) text += ToText(FindCell(table, row, column)) + "|";
     }
     return rows;
   };
@@ -234,14 +215,12 @@ TEST(MakeReportDocument, NotesReportThePrecisionAndTheRuns) {
 // Latencies of disturbed runs are marked in the latency table.
 TEST(MakeReportDocument, MarksContendedLatencies) {
   Report report = example::MakePair();
-  const auto interval_column = [&](const Document& document) -> const Table::Column& {
-    return *std::ranges::find(FindTable(document, "report_latency").columns, "interval", &Table::Column::id);
-  };
-  EXPECT_EQ(interval_column(MakeReportDocument(report)).visibility, Visibility::kPage);
+  EXPECT_EQ(FindColumn(FindTable(MakeReportDocument(report), "report_latency"), "interval").visibility,
+            Visibility::kPage);
   report.experiments[1].clean_runs = 0;
   const Document document = MakeReportDocument(report);
-  EXPECT_EQ(interval_column(document).visibility, Visibility::kDefault);
   const Table& table = FindTable(document, "report_latency");
+  EXPECT_EQ(FindColumn(table, "interval").visibility, Visibility::kDefault);
   EXPECT_NE(ToText(table.rows.at(0).cells.at(2)), "contended");
   EXPECT_EQ(ToText(table.rows.at(1).cells.at(2)), "contended");
 }
@@ -338,12 +317,6 @@ TEST(MakeReportDocument, DistinguishesOperatorsOfTheSameName) {
   }
 }
 
-const Cell& FindCell(const Table& table, std::size_t row, const std::string& column) {
-  const auto found = std::ranges::find(table.columns, column, &Table::Column::id);
-  if (found == table.columns.end()) throw std::runtime_error("no column " + column);
-  return table.rows.at(row).cells.at(static_cast<std::size_t>(found - table.columns.begin()));
-}
-
 TEST(MakeReportDocument, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
   Report report = example::MakePair();
   std::vector<OperatorMatch>& matches = report.comparisons[0].comparison.operators;
@@ -371,13 +344,13 @@ TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
   const Document document = MakeReportDocument(report);
   const Table& table = FindTable(document, "report_latency");
   EXPECT_EQ(FindCell(table, 0, "interval").high, 5.1e6);
-  EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->visibility, Visibility::kPage);
+  EXPECT_EQ(FindColumn(table, "interval").visibility, Visibility::kPage);
   EXPECT_TRUE(HasNoValue(FindCell(table, 0, "peak_memory")));
   EXPECT_EQ(FindCell(table, 1, "peak_memory").value, 30.6e6);
   const Document bare = MakeReportDocument(example::MakeBareEtdumpReport());
-  const std::vector<Table::Column>& columns = FindTable(bare, "report_latency").columns;
-  EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->visibility, Visibility::kDefault);
-  EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
+  const Table& bare_table = FindTable(bare, "report_latency");
+  EXPECT_EQ(FindColumn(bare_table, "interval").visibility, Visibility::kDefault);
+  EXPECT_THROW(FindColumn(bare_table, "peak_memory"), std::runtime_error);
 }
 
 TEST(MakeReportDocument, ShowsTheOwnTimeOfModulesInAPair) {
@@ -409,22 +382,6 @@ TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
   EXPECT_EQ(ToText(table.rows[0].cells[7]), "");
   EXPECT_EQ(ToText(table.rows[1].cells[7]), "2.50x faster than off");
   EXPECT_EQ(ToText(table.rows[2].cells[0]), "net");
-}
-
-// A speedup of 4x, of which 2x comes from the peak.
-Report MakeReportWithFactors(double candidate_share_of_peak) {
-  Report report = example::MakePair();
-  SpeedupFactors& factors = report.comparisons[0].factors.emplace();
-  factors.dtype = "fp32";
-  factors.operators = 7;
-  factors.macs = 1000;
-  factors.baseline_time_share = 0.78;
-  factors.baseline_peak = 60e9;
-  factors.candidate_peak = 120e9;
-  factors.baseline_share_of_peak = 0.37;
-  factors.candidate_share_of_peak = candidate_share_of_peak;
-  factors.ratio.log_ratio = std::log(factors.PeakRatio() * factors.UtilizationRatio());
-  return report;
 }
 
 TEST(MakeReportDocument, ShowsPlaceTimeAndReasonOfPortableOperators) {
@@ -531,6 +488,22 @@ TEST(MakeNoiseDocument, LocatesNoiseOnlyIfThereIsAny) {
   output.sqnr_db = 30;
   output.values_with_half_noise = 1;
   EXPECT_THAT(summary(), HasSubstr("Half of the noise is in 1 of 3 values"));
+}
+
+// The candidate has twice the peak of the baseline, and this share of it.
+Report MakeReportWithFactors(double candidate_share_of_peak) {
+  Report report = example::MakePair();
+  SpeedupFactors& factors = report.comparisons[0].factors.emplace();
+  factors.dtype = "fp32";
+  factors.operators = 7;
+  factors.macs = 1000;
+  factors.baseline_time_share = 0.78;
+  factors.baseline_peak = 60e9;
+  factors.candidate_peak = 120e9;
+  factors.baseline_share_of_peak = 0.37;
+  factors.candidate_share_of_peak = candidate_share_of_peak;
+  factors.ratio.log_ratio = std::log(factors.PeakRatio() * factors.UtilizationRatio());
+  return report;
 }
 
 // The second factor is better, worse, or the same use of the peak; if the peaks are equal, it is the only
