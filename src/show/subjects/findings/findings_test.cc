@@ -460,7 +460,8 @@ TEST(Findings, NameTheSlowerOperatorsWithTheirSum) {
   }
 }
 
-// The report of a pair with modified bursts of the candidate: entry i of `factors` scales burst i in time.
+// An experiment whose bursts change: `factors`, repeated as needed, has the factor of the latency of each
+// burst.
 Report MakeReportWithBursts(const std::vector<double>& factors,
                             std::vector<RoundConditions> conditions = {}) {
   RunData run;
