@@ -98,7 +98,7 @@ std::string MissingEvidenceText(const Trend& trend, double min_change) {
     return fmt::format("needs at least {} to detect a change of {}",
                        CountedText(*trend.missing_runs, "more measurement"), MinChangeText(min_change));
   }
-  // Launches explain at least half of the variance.
+  // Launches explain at least half of the variance, or may, because each measurement has a single one.
   const bool launches_explain =
       trend.run_sd && 2 * std::pow(trend.between_sd.value_or(0), 2) <= std::pow(*trend.run_sd, 2);
   return fmt::format("cannot detect a change of {} with any number of such measurements: {}",
