@@ -578,11 +578,6 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
                      "SELECT total(self_ns) / max(operator_runs) FROM operator_time JOIN result ON "
                      "result.id = result WHERE result = ?1 AND operator_runs > 0");
   find.Bind(series, filter.last == 0 ? -1 : static_cast<std::int64_t>(filter.last));
-  struct Reference {
-    std::map<int, Nanoseconds> traced;  // keyed by launch
-    std::optional<double> mean;
-  };
-  std::map<std::int64_t, Reference> references;  // keyed by result; each is read once
   while (find.Step()) {
     TrendPoint point{ReadRunProperties(find), ReadArtifact(find, kNumRunColumns),
                      find.Integer(kNumRunColumns + 3)};
@@ -598,20 +593,16 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
     point.launches = ReadLaunches(launches, point.result);
     // The reference's times are needed for self times only.
     if (reference_result && (filter.with_operators || !filter.operator_name.empty())) {
-      const auto [found, is_new] = references.try_emplace(*reference_result);
-      auto& [traced, mean] = found->second;
-      if (is_new) {
-        for (const HistoryLaunch& launch : ReadLaunches(launches, *reference_result))
-          traced[launch.index] = launch.traced.value_or(0);
-        all_self.Bind(*reference_result);
-        if (all_self.Step() && all_self.Real(0) > 0) mean = all_self.Real(0);
-        all_self.Reset();
-      }
+      std::map<int, Nanoseconds> traced;  // keyed by launch
+      for (const HistoryLaunch& launch : ReadLaunches(launches, *reference_result))
+        traced[launch.index] = launch.traced.value_or(0);
+      all_self.Bind(*reference_result);
+      if (all_self.Step() && all_self.Real(0) > 0) point.reference_mean = all_self.Real(0);
+      all_self.Reset();
       for (const HistoryLaunch& launch : point.launches) {
         const auto time = traced.find(launch.index);
         point.reference_traced.push_back(time == traced.end() ? 0 : time->second);
       }
-      point.reference_mean = mean;
     }
     trend.points.push_back(std::move(point));
   }
