@@ -26,9 +26,7 @@ TrendValue MakeTrendValue(const std::vector<double>& logs) {
   const stats::InterquartileMean mean = stats::ComputeInterquartileMean(logs);
   const TrendValue value{std::exp(mean.log), std::nullopt, std::nullopt};
   if (!mean.standard_error || mean.degrees_of_freedom < 1) return value;
-  const double half_width = *mean.standard_error == 0
-                                ? 0
-                                : *mean.standard_error * stats::CriticalValue(0.95, mean.degrees_of_freedom);
+  const double half_width = *mean.standard_error * stats::CriticalValue(0.95, mean.degrees_of_freedom);
   const double low = std::exp(mean.log - half_width), high = std::exp(mean.log + half_width);
   if (low == 0 || !std::isfinite(high)) return value;  // the interval would be unbounded
   return {value.middle, low, high};
@@ -113,18 +111,17 @@ TestedRuns SelectRuns(const std::vector<TrendPoint>& points, const PointLogs& re
     if (!point.reference.empty() && !relative(point).empty()) ++references[point.reference];
     all += absolute(point).empty() ? 0U : 1U;
   }
-  std::string reference;
-  for (const auto& [name, count] : references) {
-    if (count > (reference.empty() ? 0 : references[reference])) reference = name;
-  }
-  tested.relative = !reference.empty() && references[reference] >= std::min(all, stats::kMinSeriesRuns);
+  const auto most_frequent =
+      std::ranges::max_element(references, {}, &decltype(references)::value_type::second);
+  tested.relative =
+      most_frequent != references.end() && most_frequent->second >= std::min(all, stats::kMinSeriesRuns);
   std::string commit;
   std::int64_t group = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     std::vector<double> logs;
     if (!tested.relative) {
       logs = absolute(points[i]);
-    } else if (points[i].reference == reference) {
+    } else if (points[i].reference == most_frequent->first) {
       logs = relative(points[i]);
     }
     if (logs.empty()) continue;
