@@ -67,7 +67,7 @@ std::filesystem::path InstructionsFile(const ExperimentData& data) {
 
 std::vector<InstructionsRow> LoadInstructions(const ExperimentData& data) {
   const std::filesystem::path file = InstructionsFile(data);
-  if (file.empty() || !Exists(file)) return {};
+  if (!Exists(file)) return {};
   return ReadCsvFile<InstructionsRow>(ReadTextFile(file), file.string(), "instruction counts");
 }
 

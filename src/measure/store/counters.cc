@@ -51,7 +51,7 @@ std::vector<CountersRow> MakeCountersRows(const protocol::CountersReply& reply, 
     row.key = counts.place.KeyText(method);
     row.name = counts.name;
     row.runs = counts.runs;
-    for (std::size_t i = 0; i < reply.counters.size() && i < counts.means.size(); ++i)
+    for (std::size_t i = 0; i < reply.counters.size(); ++i)
       row.means[reply.counters[i].name] = counts.means[i];
     rows.push_back(std::move(row));
   }
@@ -110,7 +110,7 @@ std::filesystem::path CountersFile(const ExperimentData& data) { return data.Pat
 
 std::vector<CountersRow> LoadCounters(const ExperimentData& data) {
   const std::filesystem::path file = CountersFile(data);
-  if (file.empty() || !Exists(file)) return {};
+  if (!Exists(file)) return {};
   return ParseCounters(ReadTextFile(file), file.string());
 }
 
