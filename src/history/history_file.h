@@ -58,7 +58,7 @@ struct TrendData {
   SeriesKey key;
   std::vector<TrendPoint> points;        // ordered by time of the commit, then of the measurement
   std::size_t earlier = 0;               // number of older runs that were left out
-  std::vector<OperatorTimes> operators;  // only if HistoryFilter::operators is set
+  std::vector<OperatorTimes> operators;  // only if HistoryFilter::with_operators is set
   std::vector<Acceptance> accepted;      // ordered by time
 };
 

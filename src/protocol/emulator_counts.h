@@ -34,7 +34,7 @@ inline constexpr std::array<const char*, 10> kEmulatorCounters = {"instructions"
 struct EmulatorCounts {
   static constexpr std::uint64_t kAnswer = 0x6574'7072'6f66'0001;
 
-  std::uint64_t answer = 0;  // kAnswered if a plugin answered
+  std::uint64_t answer = 0;  // kAnswer if a plugin answered
   std::array<std::uint64_t, kEmulatorCounters.size()> counts = {};
 };
 

@@ -313,9 +313,10 @@ std::vector<std::filesystem::path> InputFiles(const ExperimentConfig& experiment
 // digest are an A/A pair.
 std::string ExperimentDigest(const ExperimentConfig& experiment);
 
-// SHA-256 of everything that determines the results of a measurement: the normalized experiments and pairs,
-// and the contents of models, data, inputs, and runners. Excludes the duration and the output folder.
-// `--resume` requires the same hash.
+// SHA-256 of everything that determines the results of a measurement: the normalized experiments, the
+// contents of their files (models, data, inputs, libraries, runners), rounds, `sustained`, and the power
+// mode. Excludes pairs, the time limit, the number of launches, and the output folder. `--resume` requires
+// the same hash.
 std::string ConfigHash(const Config& config);
 
 // True if two experiments differ only in names, paths, and threads. Files are compared by contents. Throws as

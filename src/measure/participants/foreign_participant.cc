@@ -29,9 +29,9 @@ struct ThirdPartyRun {
   bool trace_enabled = false;    // the output has log levels that only a kernel-log build has
 };
 
-// Runs one whole process, for at most `max_seconds(runs)`, where `runs` is the number of runs that it has
-// reported, and which may change meanwhile. Its output goes to `log`, and to `second_log` unless that is
-// null.
+// Runs one whole process, for at most `max_seconds_for_runs(runs)`, where `runs` is the number of runs that
+// the process has reported so far; the result may change while the process runs. Its output goes to `log`,
+// and to `second_log` unless that is null.
 ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions,
                          const std::function<double(std::size_t)>& max_seconds_for_runs,
                          const std::filesystem::path& etdump, ExperimentLog& log, ExperimentLog* second_log,
