@@ -186,13 +186,9 @@ class Reader {
       inputs.kind = "random";
       inputs.seed = 1;
       if (texts[0].size() > 7) {
-        try {
-          std::size_t end = 0;
-          inputs.seed = std::stoull(texts[0].substr(7), &end);
-          if (end != texts[0].size() - 7) throw std::invalid_argument("seed");
-        } catch (const std::exception&) {
-          throw fields.KeyError("inputs", "the seed after \"random:\" must be a whole number");
-        }
+        const auto seed = AsNumber<std::uint64_t>(texts[0].substr(7));
+        if (!seed) throw fields.KeyError("inputs", "the seed after \"random:\" must be a whole number");
+        inputs.seed = *seed;
       }
     } else {
       inputs.kind =
