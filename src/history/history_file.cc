@@ -432,8 +432,13 @@ std::int64_t HistoryFile::Merge(HistoryFile& other) {
   Transaction transaction(database_);
   Statement series(other.database_, fmt::format("SELECT id, {} FROM series", kSeriesColumns));
   while (series.Step()) {
-    for (const Acceptance& acceptance : other.ReadAcceptances(series.Integer(0)))
-      AddAcceptance(FindOrAddSeries(ReadSeriesKey(series, 1)), acceptance);
+    for (const Acceptance& acceptance : other.ReadAcceptances(series.Integer(0))) {
+      const std::int64_t id = FindOrAddSeries(ReadSeriesKey(series, 1));
+      const auto is_newer = [&](const Acceptance& present) {
+        return present.commit == acceptance.commit && present.time > acceptance.time;
+      };
+      if (std::ranges::none_of(ReadAcceptances(id), is_newer)) AddAcceptance(id, acceptance);
+    }
   }
   transaction.Commit();
   return CountRuns() - before;

@@ -88,7 +88,8 @@ class HistoryFile {
                                 const std::string& reason, UnixTime at);
   // Deletes the runs of a commit (or unique prefix) and returns their number.
   std::int64_t Delete(const std::string& commit);
-  // Adds the runs and acceptances of another history and returns the number of new runs.
+  // Adds the runs and acceptances of another history and returns the number of new runs. Of two acceptances of
+  // one commit, the newer one stays.
   std::int64_t Merge(HistoryFile& other);
 
   // Returns the series of a run for which its commit has another run with different operators: perhaps two

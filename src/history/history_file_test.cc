@@ -232,6 +232,8 @@ TEST_F(HistoryFileTest, MergesNewRuns) {
     for (const int number : {1, 2}) history.Add(MakeRun(number));
     HistoryFile from = HistoryFile::OpenToRead(other);
     EXPECT_EQ(history.Merge(from), 1);
+    EXPECT_EQ(history.Trends({}).at(0).accepted.at(0).reason, "known there");
+    history.Accept({}, "c3", "known here", 8);
     EXPECT_EQ(history.Merge(from), 0);
   }
   const HistoryFilter filter{.with_operators = true};
@@ -249,7 +251,8 @@ TEST_F(HistoryFileTest, MergesNewRuns) {
   for (std::size_t i = 0; i < merged_point.launches.size(); ++i)
     EXPECT_EQ(merged_point.launches[i].latency, source_point.launches[i].latency);
   EXPECT_EQ(trend.operators.at(0).times.at(2).by_launch, source.operators.at(0).times.at(1).by_launch);
-  EXPECT_EQ(trend.accepted.at(0).reason, "known there");
+  ASSERT_EQ(trend.accepted.size(), 1U);
+  EXPECT_EQ(trend.accepted[0].reason, "known here");
 }
 
 TEST_F(HistoryFileTest, ReadsAFileOfVersion1AndAddsToIt) {
