@@ -379,9 +379,10 @@ class Measurement {
         throw refusal("it has other experiments");
       const auto take = [&](auto... members) { ((current.*members = std::move(stored.*members)), ...); };
       using E = ExperimentData;
-      take(&E::launches, &E::command_line, &E::executorch_version, &E::operator_clock, &E::wait_source,
-           &E::isa_state, &E::backends, &E::inputs, &E::outputs, &E::inputs_from, &E::etdump, &E::etdump_runs,
-           &E::output_digests, &E::warnings);
+      take(&E::launches, &E::command_line, &E::executorch_version, &E::executorch_libraries,
+           &E::operator_clock, &E::wait_source, &E::isa_state, &E::backends, &E::inputs, &E::outputs,
+           &E::inputs_from, &E::etdump, &E::etdump_runs, &E::output_digests, &E::difference_from_expected,
+           &E::warnings);
       DropUnknownLatencies(directory_.folder(), plan_.units[i].stem, current.launches);
       if (!current.launches.empty())
         current.latency_csv = directory_.folder() / (plan_.units[i].stem + kLatencySuffix);
@@ -401,7 +402,6 @@ class Measurement {
           pair.outputs = earlier.outputs;
       }
     }
-    stored_launches_.clear();
     for (const ExperimentData& data : run_.experiments) stored_launches_.push_back(data.launches.size());
     return true;
   }

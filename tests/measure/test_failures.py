@@ -1,5 +1,6 @@
 """A failure has one clear message and the documented exit code, and keeps measured results."""
 
+import json
 import os
 import pathlib
 import re
@@ -239,6 +240,27 @@ def test_etprof_itself_is_killed(bench):
     assert bench.run("run", config, "--resume").returncode == DONE
     assert bench.result("a")["launches"][-1]["status"] == "complete"
     assert not list(bench.out.glob("a/launches"))
+
+
+def test_resume_without_more_launches_keeps_facts_of_the_earlier_ones(bench):
+    """Only a launch reads which libraries are mapped, and only the first one compares outputs with expected ones."""
+    config = bench.write([bench.experiment("a")], launches=2)
+    assert bench.run("run", config).returncode == DONE
+    manifest = bench.manifest()
+    facts = {
+        "executorch_libraries": [{"path": "/lib/libexecutorch.so", "build_id": "0a1b"}],
+        "from_expected": {
+            "comparable": True,
+            "equal": True,
+            "largest_absolute": None,
+            "largest_relative": None,
+            "note": "outputs are equal, bit for bit",
+        },
+    }
+    manifest["results"][0].update(facts)
+    (bench.out / "manifest.json").write_text(json.dumps(manifest))
+    assert bench.run("run", config, "--resume").returncode == DONE
+    assert {key: bench.result("a")[key] for key in facts} == facts
 
 
 def test_resume_refuses_another_configuration(bench):
