@@ -232,7 +232,8 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
     std::string heat_text = hottest ? "up to " + CelsiusText(*hottest) : "";
     if (worst_status > 0)
       heat_text += (heat_text.empty() ? "" : ", ") + ("thermal status " + ThermalStatusName(worst_status));
-    warnings.push_back(fmt::format("{} of {} rounds ran hot ({})", hot.size(), rounds.size(), heat_text));
+    warnings.push_back(fmt::format("{} of {} rounds ran hot{}", hot.size(), rounds.size(),
+                                   heat_text.empty() ? "" : " (" + heat_text + ")"));
   }
   if (run.schedule.quiet_seconds.value_or(0) >= 1) {
     warnings.push_back(

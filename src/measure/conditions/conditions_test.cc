@@ -237,6 +237,13 @@ TEST(ConditionsWarnings, ReportHotRoundsAndWaiting) {
                                       "62 s were waited for the device to cool"}));
 }
 
+// A reading between those of all vitals may lack the status that was read before it.
+TEST(ConditionsWarnings, ReportHotRoundsWithoutTemperatures) {
+  RunData run = MakeRun(1, 3);
+  run.conditions[1].hot = true;
+  EXPECT_EQ(ConditionsWarnings(run), std::vector<std::string>{"1 of 3 rounds ran hot"});
+}
+
 TEST(ConditionsJson, RoundTrips) {
   RoundConditions conditions;
   conditions.launch = 2;
