@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "core/text/text.h"
 #include "core/units.h"
@@ -243,7 +244,7 @@ nlohmann::json ReadConfiguration(const std::filesystem::path& config, const std:
         folder / kConfigFile}) {
     if (path.empty() || !std::filesystem::is_regular_file(path, error)) continue;
     try {
-      nlohmann::json json = nlohmann::json::parse(ReadTextFile(path), nullptr, false);
+      nlohmann::json json = ParseJson(ReadTextFile(path));
       if (json.is_object()) return json;
     } catch (const Error&) {  // the configuration is optional
     }
