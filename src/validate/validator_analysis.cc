@@ -36,9 +36,10 @@ json ProgramProblems(const json& summary) {
   if (!summary.is_object() || !summary.contains("experiments") || !summary.at("experiments").is_array())
     return problems;
   for (const json& experiment : summary.at("experiments")) {
-    const auto program = experiment.is_object() ? experiment.find("program") : experiment.end();
-    if (!experiment.is_object() || program == experiment.end() || !program->is_object()) continue;
-    problems.push_back({program->value("problem", json()), program->value("no_sources", json())});
+    if (!experiment.is_object() || !experiment.contains("program")) continue;
+    const json& program = experiment.at("program");
+    if (program.is_object())
+      problems.push_back({program.value("problem", json()), program.value("no_sources", json())});
   }
   return problems;
 }
