@@ -25,7 +25,7 @@ constexpr const char* kNotYetAnalyzed = "is not there yet: `etprof analyze` make
 
 // True if another process holds the lock (measure/store/run_directory.cc).
 bool IsLocked(const std::filesystem::path& folder) {
-  const int descriptor = ::open((folder / ".lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int descriptor = ::open((folder / kLockFile).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return false;
   const bool is_free = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0;
   ::close(descriptor);
@@ -65,7 +65,7 @@ std::string Validator::Relative(const std::filesystem::path& file) const {
 
 std::vector<ValidationFinding> Validator::Finish() {
   if (locked_) {
-    findings_.AddViolation("lock", ".lock", "another etprof is measuring into it: wait for it");
+    findings_.AddViolation("lock", kLockFile, "another etprof is measuring into it: wait for it");
     return findings_.Take();
   }
   CheckFinished();

@@ -13,6 +13,7 @@
 #include "core/file/file.h"
 #include "core/text/text.h"
 #include "core/units.h"
+#include "measure/store/run_files.h"
 #include "show/formats/page/gzip.h"
 #include "show/formats/trace/trace_writer.h"
 
@@ -40,7 +41,7 @@ TraceSelection ParseTraceSelection(const std::string& run) {
 
 // A configuration, or any other JSON of the user, may have the name of the ETDump with the extension .json.
 fs::path DefaultOutput(const fs::path& path, bool is_folder, bool chrome) {
-  if (is_folder) return path / (chrome ? "trace.json" : "trace.pftrace");
+  if (is_folder) return path / (chrome ? kChromeTraceFile : kPerfettoTraceFile);
   return path.parent_path() / (path.stem().string() + (chrome ? ".trace.json" : ".pftrace"));
 }
 

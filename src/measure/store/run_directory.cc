@@ -30,7 +30,6 @@
 namespace etprof {
 namespace {
 
-constexpr const char* kLockFile = ".lock";
 // A forked process holds its parent's lock until it executes its program. If the parent is killed meanwhile,
 // the forked process ends soon, so wait this long for it.
 constexpr double kInheritedLockTimeoutSeconds = 5;

@@ -6,6 +6,7 @@
 namespace etprof {
 
 // Files in the results directory itself.
+inline constexpr const char* kLockFile = ".lock";  // locked by the process that measures into the directory
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kMetricsFile = "metrics.json";
 inline constexpr const char* kConfigFile = "config.json";
