@@ -120,15 +120,20 @@ class NodeTimes {
   }
 
   bool IsKnown() const { return runs_ > 0; }
+  // Returns whether an operator ran that may be this node or another.
+  bool IsAmbiguous(const ProgramNode& node) const { return ambiguous_.contains(MakeKey(node)); }
   std::optional<double> MeanTime(const ProgramNode& node) const {
     if (!IsKnown()) return std::nullopt;
-    const auto found = times_.find({node.instruction->chain, node.instruction->index, node.graph_node});
+    const auto found = times_.find(MakeKey(node));
     return found == times_.end() ? 0 : found->second / runs_;
   }
   double MeanTotal() const { return total_ / runs_; }
 
  private:
   using Key = std::tuple<int, int, std::optional<std::size_t>>;
+  static Key MakeKey(const ProgramNode& node) {
+    return {node.instruction->chain, node.instruction->index, node.graph_node};
+  }
 
   void Add(const Profile& profile) {
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -141,12 +146,14 @@ class NodeTimes {
         times_[{key.chain, key.instruction, source.nodes.front()}] += time;
       else if (key.kind == SpanKind::kBackend && !source.graph)
         times_[{key.chain, key.instruction, std::nullopt}] += time;  // a delegate whose payload is not read
+      for (const std::size_t node : source.candidates) ambiguous_.emplace(key.chain, key.instruction, node);
     }
     for (const std::size_t run : profile.CommonSet()) total_ += static_cast<double>(profile.runs[run].total);
   }
 
   double runs_ = 0, total_ = 0;
   std::map<Key, double> times_;  // ns; sums over the runs
+  std::set<Key> ambiguous_;      // nodes that an operator may be
 };
 
 class MethodDiffer {
@@ -179,8 +186,11 @@ class MethodDiffer {
       added.change = std::move(*change);
       added.line = b != nullptr ? b_.nodes.match[*pair.candidate].line : a_.nodes.match[*pair.baseline].line;
       if (b != nullptr) added.portable_reason = PortableReason(*b, b_.method);
-      added.baseline = a_.MakeCostsAndAddTime(a);
-      added.candidate = b_.MakeCostsAndAddTime(b);
+      // Their difference needs both times, so neither is listed if one is not known.
+      const bool list_time =
+          !(a != nullptr && a_.times.IsAmbiguous(*a)) && !(b != nullptr && b_.times.IsAmbiguous(*b));
+      added.baseline = a_.MakeCostsAndAddTime(a, list_time);
+      added.candidate = b_.MakeCostsAndAddTime(b, list_time);
     }
     result_.baseline = a_.Time();
     result_.candidate = b_.Time();
@@ -201,9 +211,9 @@ class MethodDiffer {
                                  FindMethodSources(input.sources, variant_method))),
           times(input.profiles, variant_method.name) {}
 
-    OperatorDifference::Costs MakeCostsAndAddTime(const ProgramNode* node) {
+    OperatorDifference::Costs MakeCostsAndAddTime(const ProgramNode* node, bool list_time) {
       if (node == nullptr) return {};
-      const auto ns = times.MeanTime(*node);
+      const auto ns = list_time ? times.MeanTime(*node) : std::nullopt;
       listed_ns += ns.value_or(0);
       return {node->work.macs, node->work.bytes, ns};
     }

@@ -32,7 +32,9 @@ struct OperatorDifference {
   struct Costs {
     std::optional<std::int64_t> macs = {};
     std::optional<Bytes> bytes = {};  // compulsory traffic (format/program/work.h)
-    std::optional<double> ns = {};    // mean self time per inference
+    // Mean self time per inference. Absent: not measured, or an operator ran that may be this node or
+    // another.
+    std::optional<double> ns = {};
   };
   Costs baseline = {}, candidate = {};
 };
@@ -66,8 +68,8 @@ struct MethodDiff {
   std::size_t unknown_weights = 0;            // number of operators with unknown weights
   struct Time {
     double ns = 0;  // Method::execute
-    // Time of unchanged operators of both programs, overheads, and operators that XNNPACK inserted. Together
-    // with the times of `operators`, it adds up to the total.
+    // Time of unchanged operators of both programs, overheads, operators that XNNPACK inserted, and operators
+    // that may be several nodes. Together with the times of `operators`, it adds up to the total.
     double unlisted_ns = 0;
   };
   std::optional<Time> baseline, candidate;  // absent: not measured

@@ -60,8 +60,9 @@ Table MakeOperatorDifferencesTable(const MethodDiff& method) {
                      CellOrBlank<Size>(baseline.bytes), CellOrBlank<Size>(candidate.bytes));
     row.role = role;
     if (measured) {
-      row.Add(CellOrBlank<Time>(baseline.ns), CellOrBlank<Time>(candidate.ns),
-              Time{candidate.ns.value_or(0) - baseline.ns.value_or(0)});
+      std::optional<double> difference;
+      if (baseline.ns || candidate.ns) difference = candidate.ns.value_or(0) - baseline.ns.value_or(0);
+      row.Add(CellOrBlank<Time>(baseline.ns), CellOrBlank<Time>(candidate.ns), CellOrBlank<Time>(difference));
     }
   };
   Costs hidden_baseline, hidden_candidate;  // sums of the rows that a screen hides
