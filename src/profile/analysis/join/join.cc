@@ -11,7 +11,7 @@
 #include "format/program/xnn/memory_estimate.h"
 #include "format/xnnpack/operator_name.h"
 #include "profile/analysis/join/align_nodes.h"
-#include "profile/analysis/join/neighbours.h"
+#include "profile/analysis/join/neighbors.h"
 #include "profile/analysis/join/source_places.h"
 #include "profile/analysis/operators.h"
 

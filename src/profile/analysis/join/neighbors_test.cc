@@ -1,4 +1,4 @@
-#include "profile/analysis/join/neighbours.h"
+#include "profile/analysis/join/neighbors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

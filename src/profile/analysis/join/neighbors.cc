@@ -1,4 +1,4 @@
-#include "profile/analysis/join/neighbours.h"
+#include "profile/analysis/join/neighbors.h"
 
 #include <algorithm>
 #include <map>
