@@ -43,9 +43,10 @@ struct Bisection {
     return static_cast<std::size_t>(std::ranges::count(steps, true, &BisectionStep::measured));
   }
 
-  // The probability of a wrong verdict that the next comparison may have. Those of all comparisons add up to
-  // at most `total`, however many commits stay undecided: half of it is for the first `planned` comparisons,
-  // and 1 / (k (k + 1)) of the other half for the k-th one after these.
+  // The probability of a wrong verdict that the next comparison may have. The probabilities of all
+  // comparisons add up to at most `total`, however many commits stay undecided: the first `planned`
+  // comparisons share half of `total`, and the k-th comparison after them has 1 / (k (k + 1)) of the other
+  // half.
   double NextErrorProbability(double total, std::size_t planned) const {
     const std::size_t measured = CountMeasured();
     if (measured < planned) return total / 2 / static_cast<double>(planned);

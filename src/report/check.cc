@@ -413,7 +413,7 @@ class CheckAssembler {
         item.verdict = verdicts[next++];
         const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
         if (is_open && pair.pairing == Pairing::kUnpaired && item.kind != CheckItem::Kind::kPeakMemory) {
-          const double drift = MakeCompareOptions(report_.run).drift;  // of each of the two
+          const double drift = MakeCompareOptions(report_.run).drift;  // of each variant
           const bool is_drift = 2 * 2 * drift * drift >= std::pow(item.estimate->standard_error, 2);
           if (!HaveSeveralLaunches(report_.run)) {
             item.inconclusive_reason =

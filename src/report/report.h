@@ -162,7 +162,7 @@ struct ReportExperiment {
 
 // A cost of a process besides its runs: median over launches (ns), or largest peak (bytes).
 struct StartupCost {
-  // With an estimate, the geometric means over the launches that it is computed from, whose ratio it is.
+  // With an estimate, geometric means over the launches of the estimate, whose quotient is its ratio.
   std::optional<double> baseline, candidate;
   std::optional<stats::RatioEstimate> estimate = {};  // baseline / candidate by launch; absent: not paired
   stats::Verdict verdict = stats::Verdict::kInconclusive;  // kFaster: the candidate needs less
@@ -284,8 +284,8 @@ const ReportComparison* FindComparison(const Report& report, std::size_t baselin
 // Returns whether the experiment (an index into Report::experiments) is in a comparison.
 bool IsInPair(const Report& report, std::size_t experiment);
 
-// Experiments whose operators a report lists: the candidates, or all experiments if nothing is compared; of a
-// ladder the best setting, else the highest level.
+// Experiments whose operators a report lists: the candidates, or all experiments if nothing is compared. For
+// a ladder, it is the best setting, or else the highest level.
 std::vector<std::size_t> FindSubjects(const Report& report);
 
 // Finds the effects of the exporter and of the runtime for a pair of releases that each ran its own export:

@@ -140,7 +140,7 @@ finding::ConditionChanges FindConditionChanges(const Series& series, const auto&
   compare(Condition::kClockCap, [&](const Burst& b, auto) { return ghz(b.frequency_cap_khz); });
   compare(Condition::kTemperature, [](const Burst& b, auto) { return b.temperature_celsius; });
   compare(Condition::kLoad, [](const Burst& b, auto) { return b.load_average; });
-  // These conditions are read before the round, those above by the worker during the round.
+  // RoundConditions are read before the round, the conditions of a Burst by the worker during the round.
   const auto compare_round = [&](Condition condition, const auto& get_value) {
     compare(condition, [&](const Burst&, const RoundConditions* round) -> std::optional<double> {
       return round == nullptr ? std::nullopt : get_value(*round);

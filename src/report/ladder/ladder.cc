@@ -384,8 +384,8 @@ class LadderBuilder {
         })) {
       return;
     }
-    // These times also chose the best setting, so adjust all comparisons together, at the level of the stop
-    // rule's interim analyses.
+    // The compared times also chose the best setting, so adjust all comparisons together, at the level of the
+    // stop rule's interim analyses.
     stats::UpdateVerdicts(comparisons, 1 - report_.run.schedule.IntervalConfidence(),
                           MakeCompareOptions(report_.run).margin);
     std::ranges::stable_sort(best.others, {}, [](const LadderBest::OtherSetting& other) {

@@ -17,7 +17,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kMinRuns = 20;    // of which times are compared
+constexpr std::size_t kMinRuns = 20;    // times of fewer runs are not compared
 constexpr std::size_t kMaxClasses = 4;  // a report lists all classes
 
 // A quantile of times that other processes do not affect, since they lengthen another operator in each run.
@@ -27,8 +27,8 @@ constexpr double kMinChange = 0.1;
 // Enough runs for a median or quantile of one class, and for classes of a tenth of the runs.
 constexpr std::size_t kMaxSampledRuns = 2000;
 
-// One run of each of kMaxSampledRuns equal stretches of `runs`, in order; all if there are fewer. The offset
-// in a stretch differs, so that a sample of runs that alternate has all kinds of them.
+// Takes one run from each of kMaxSampledRuns equal stretches of `runs`, in order, or all runs if there are
+// fewer. The offset in a stretch differs, so that a sample of alternating runs contains every kind of run.
 std::vector<std::size_t> SampleEvenly(const std::vector<std::size_t>& runs) {
   if (runs.size() <= kMaxSampledRuns) return runs;
   constexpr double kGoldenRatio = 0.6180339887498949;  // its multiples are spread evenly, modulo 1

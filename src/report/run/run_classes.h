@@ -16,7 +16,7 @@ struct RunClass {
   std::string name;               // "runs 2-51", "12 operators (9 runs)", "faster (74 runs)"
   std::vector<std::size_t> runs;  // indices into Profile::runs, in order
   stats::Distribution latency;    // Method::execute, ns
-  // Those of `runs` within Tukey's fences of the class, of which its self times are means.
+  // The runs within Tukey's fences of the class. The self times of the class are means over these runs.
   std::vector<std::size_t> common_runs;
   Breakdown groups;  // self times by group
 

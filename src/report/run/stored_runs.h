@@ -11,7 +11,7 @@ namespace etprof {
 
 // A condition that differs between two stored measurements, or that is not known for one of them.
 struct Mismatch {
-  std::string name;                 // one of MismatchNames()
+  std::string name;                 // a member of MismatchNames()
   std::string baseline, candidate;  // texts to print; may be kUnknownCondition
 };
 inline constexpr const char* kUnknownCondition = "not known";
