@@ -24,7 +24,7 @@ struct TimelineTimes {
   std::optional<Nanoseconds> self = {};  // absent: the event is outside of complete runs
   std::optional<Phase> phase = {};       // absent: the event is outside of complete runs
 
-  Nanoseconds SinceStart() const { return start - origin; }
+  Nanoseconds StartFromOrigin() const { return start - origin; }
   Nanoseconds EndFromOrigin() const { return end - origin; }
   Nanoseconds Duration() const { return end - start; }
   PercentShare Share() const { return {Duration(), execute_time}; }
@@ -40,7 +40,7 @@ struct TimelineRow : TimelineEventInfo, TimelineTimes {
     v("delegate_backend", &P::backend,
       {.meaning = "the delegate that ran it; empty for the framework's spans and portable kernels",
        .or_null = true});
-    v("start_us", &T::SinceStart,
+    v("start_us", &T::StartFromOrigin,
       {.meaning = "since the first event of the file (loading included), exact", .scale = 1e3});
     v("end_us", &T::EndFromOrigin, {.meaning = "since the same event, exact", .scale = 1e3});
     v("duration_ms", &T::Duration, {.meaning = "`end_us - start_us`, exact", .scale = 1e6});
