@@ -86,6 +86,12 @@ std::vector<std::string> HashOutputs(const et::Method& method) {
   return MapEach(DigestOutputs(method), &protocol::OutputDigest::sha256);
 }
 
+std::vector<std::string> RunAndHashOutputs(Model& model) {
+  model.SetInputs();
+  model.Run();
+  return HashOutputs(model.method());
+}
+
 void SaveOutputs(const et::Method& method, const std::filesystem::path& path) {
   std::vector<std::pair<std::string, TensorBytes>> tensors;
   std::map<std::string, std::string> metadata = {{"format", "etprof-outputs-1"}};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "inference/model.h"
 #include "protocol/messages.h"
 
 namespace etprof::runner {
@@ -17,6 +18,8 @@ std::vector<protocol::OutputDigest> DigestOutputs(const executorch::runtime::Met
 
 // The SHA-256 of each output's bytes, as in DigestOutputs.
 std::vector<std::string> HashOutputs(const executorch::runtime::Method& method);
+// Runs the selected method once, and hashes its outputs. Throws Error as Model::Run.
+std::vector<std::string> RunAndHashOutputs(Model& model);
 
 // Saves the outputs as safetensors, row-major, named "<method>/<i>"; outputs that are not tensors are in the
 // metadata, as in an .inputs file. Throws Error (kDeviceFailed) if the file cannot be written.

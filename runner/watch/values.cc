@@ -306,18 +306,12 @@ void ReplaceSetups(ReplacedSlots& replaced) {
     throw Error(ExitCode::kDeviceFailed, "XNNPACK's library does not call xnn_setup_* through its PLT");
 }
 
-std::vector<std::string> RunWithoutReading(Model& model) {
-  model.SetInputs();
-  model.Run();
-  return HashOutputs(model.method());
-}
-
 }  // namespace
 
 protocol::ValuesReply ReadValues(Model& model, const protocol::ValuesRequest& request) {
   protocol::ValuesReply reply;
-  const std::vector<std::string> expected = RunWithoutReading(model);
-  reply.outputs_compared = RunWithoutReading(model) == expected;
+  const std::vector<std::string> expected = RunAndHashOutputs(model);
+  reply.outputs_compared = RunAndHashOutputs(model) == expected;
   ValueReader reader(model, request);
   {
     ReplacedSlots replaced;

@@ -352,11 +352,6 @@ void NameCreated(const protocol::WatchReply& reply, protocol::MemoryReport& memo
 protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& request,
                                     std::unique_ptr<MemoryWatch> memory, protocol::MemoryReport memory_report,
                                     const std::function<bool()>& abandoned) {
-  const auto run_unwatched = [&] {
-    model.SetInputs();
-    model.Run();
-    return HashOutputs(model.method());
-  };
   const bool memory_requested = memory != nullptr || !memory_report.problem.empty();
   const auto report_memory = [&](const char* at) {
     if (memory == nullptr) return;
@@ -369,16 +364,16 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     }
   };
   if (memory != nullptr) {
-    run_unwatched();
+    RunAndHashOutputs(model);
     report_memory("first_run");
   }
-  for (int i = 0; i < request.warmup; ++i) run_unwatched();
+  for (int i = 0; i < request.warmup; ++i) RunAndHashOutputs(model);
   report_memory("steady");
   if (memory != nullptr) memory_report.delegates = memory->Delegates();
   memory.reset();
-  const std::vector<std::string> expected = run_unwatched();
+  const std::vector<std::string> expected = RunAndHashOutputs(model);
   protocol::WatchReply reply;
-  reply.outputs_compared = run_unwatched() == expected;
+  reply.outputs_compared = RunAndHashOutputs(model) == expected;
   reply.architecture = isa::ArchitectureName(isa::HostArchitecture());
   const auto reject = [&](const std::string& reason) {
     protocol::WatchReply rejection;
@@ -416,7 +411,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     // After restoring all slots, a run must not be recorded any more.
     const std::size_t recorded_regions = watch.Regions().size();
     watch.Release();
-    run_unwatched();
+    RunAndHashOutputs(model);
     if (watch.Regions().size() != recorded_regions)
       throw Error(ExitCode::kDeviceFailed, "calls are still watched after the end");
   } catch (const Error& error) {
