@@ -111,4 +111,15 @@ class Model {
   bool has_run_ = false;
 };
 
+// While an object lives, the model's runs are traced.
+class TracingScope {
+ public:
+  explicit TracingScope(Model& model) : model_(model) { model_.SetTracing(true); }
+  ~TracingScope() { model_.SetTracing(false); }
+  TracingScope(TracingScope&&) = delete;
+
+ private:
+  Model& model_;
+};
+
 }  // namespace etprof::runner

@@ -138,9 +138,8 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
   reply.start = MonotonicNow();
 
   if (is_first) {
-    model.SetTracing(true);
+    const TracingScope tracing(model);
     run(reply.opening, reply.opening_wait);
-    model.SetTracing(false);
     reply.first_run_traced = true;
   }
   const auto opening_count = [&] { return static_cast<int>(reply.opening.size()); };
@@ -166,14 +165,8 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     }
   }
   if (request.traced_runs > 0) {
-    model.SetTracing(true);
-    try {
-      for (int i = 0; i < request.traced_runs; ++i) run(reply.traced, reply.traced_wait);
-    } catch (...) {
-      model.SetTracing(false);
-      throw;
-    }
-    model.SetTracing(false);
+    const TracingScope tracing(model);
+    for (int i = 0; i < request.traced_runs; ++i) run(reply.traced, reply.traced_wait);
   }
 
   reply.end = MonotonicNow();
