@@ -14,8 +14,8 @@ namespace etprof::runner {
 
 // Runs the method with the tracer and reads the counters at every operator boundary (counter_source.h). If no
 // counter is open, only the warm-up runs, and the reply has the reasons. Unwritten trace data are dropped.
-// `abandoned` is called between runs; if it returns true, the process exits. Throws Error (kUsage) for too
-// many runs, and as Model::Run.
+// `abandoned` is called between runs; if it returns true, the process exits. Throws Error as Model::Run and
+// MakeCounterSource.
 protocol::CountersReply CountOperators(Model& model, const protocol::CountersRequest& request,
                                        const std::function<bool()>& abandoned);
 
@@ -35,8 +35,7 @@ protocol::ValuesReply ReadValues(Model& model, const protocol::ValuesRequest& re
 // model unwatched before and after: its outputs must be the same. If it cannot be watched, or the outputs
 // differ, the reply has only the reason. `memory`, which was created before the model was loaded and may be
 // null, determines the owners of memory, and is destroyed; `memory_report` is its report after loading.
-// `abandoned` is called between runs; if it returns true, the process exits. Throws Error as Model::Run, and
-// Error (kUsage) for too many runs.
+// `abandoned` is called between runs; if it returns true, the process exits. Throws Error as Model::Run.
 protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& request,
                                     std::unique_ptr<MemoryWatch> memory, protocol::MemoryReport memory_report,
                                     const std::function<bool()>& abandoned);

@@ -84,10 +84,9 @@ std::string LoadXnnpack(bool exact) {
     missing_xnnpack_reason = LoaderError();
     return protocol::kXnnpackClock;
   }
-  // Two libraries get the fast clock: XNNPACK's, and the one that reports the operators' times. The second is
-  // the library whose xnn_invoke_runtime is called: runtimes/portable_tracer.cc if this ExecuTorch has no
-
-  // tracer.
+  // Two libraries get the fast clock: XNNPACK's, and the library that reports the operators' times. The
+  // latter is the library whose xnn_invoke_runtime is called: that of runtimes/portable_tracer.cc if this
+  // ExecuTorch has no tracer.
   const void* const xnnpack = ::dlsym(handle, kXnnpackFunction);
   const void* const tracer = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
   return exact && xnnpack != nullptr && UseFastClockIn(xnnpack, tracer) ? protocol::kExactClock

@@ -28,10 +28,10 @@ struct CpuCluster {
   }
 };
 
-// Groups the online CPUs into clusters, the slowest first. CPUs are compared by capacity, or by maximum
-// frequency if the kernel does not report the capacity of each CPU. A single cluster is called "all"; the
-// slowest of several is "little", the fastest "big", and those in between "mid" or "mid1", "mid2", ... Empty
-// if no CPU is known.
+// Groups the online CPUs into clusters, the slowest first. CPUs are compared by capacity, then by maximum
+// frequency; a value that the kernel does not report for each CPU is ignored. A single cluster is called
+// "all"; the slowest of several is "little", the fastest "big", and those in between "mid" or "mid1", "mid2",
+// ... Empty if no CPU is known.
 std::vector<CpuCluster> FindCpuClusters(const DeviceProperties& properties);
 
 // Checks a set of CPUs as users write it, without a device: a set that ParseCpus accepts, or names of
