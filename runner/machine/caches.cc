@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/process/cgroup.h"
 #include "core/process/cpus.h"
 #include "core/text/text.h"
 #include "core/views.h"
@@ -104,7 +105,7 @@ std::vector<CacheLevel> ReadCaches(const std::vector<int>& cpus, const std::file
         entry->second = cache_level;
     }
   }
-  return MapEach(levels, [](const auto& level) { return level.second; });
+  return MapValues(levels);
 }
 
 std::vector<int> AllowedCpus() {
@@ -119,13 +120,9 @@ std::vector<int> AllowedCpus() {
 }
 
 std::int64_t AvailableMemoryBytes() {
-  std::ifstream in("/proc/meminfo");
-  for (std::string line; std::getline(in, line);) {
-    constexpr std::string_view kKey = "MemAvailable:";
-    if (!line.starts_with(kKey)) continue;
-    return ParseLeadingInteger(Trimmed(std::string_view(line).substr(kKey.size()))).value_or(0) * kKilo;
-  }
-  return 0;
+  const std::string meminfo = ReadProcFile("/proc/meminfo");
+  const auto available = FindLine(meminfo, "MemAvailable:");
+  return available ? ParseLeadingInteger(Trimmed(*available)).value_or(0) * kKilo : 0;
 }
 
 #endif
