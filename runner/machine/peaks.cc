@@ -144,17 +144,14 @@ double MeasureClock(ThreadTeam& team, const PeakTimes& times) {
   return static_cast<double>(iterations * kChainLength) / (static_cast<double>(shortest.load()) / 1e9);
 }
 
-struct FreeAligned {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using Buffer = std::unique_ptr<void, FreeAligned>;
+using Buffer = std::unique_ptr<void, decltype(&std::free)>;
 
 Buffer Allocate(std::int64_t bytes) {
   constexpr std::size_t kAlignment = 4096;
   const std::size_t size = (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = nullptr;
   if (::posix_memalign(&memory, kAlignment, size) != 0) throw std::bad_alloc();
-  return Buffer(memory);
+  return Buffer(memory, &std::free);
 }
 
 // Passes over a working set in chunks of about `chunk_bytes`: whole passes over a small set, or
