@@ -44,7 +44,7 @@ std::vector<int> ResolveCpus(std::string_view text, const DeviceProperties& prop
   std::vector<int> cpus;
   for (const std::string_view word : SplitAt(text, ',')) {
     std::string available;
-    bool found = word == "all";
+    bool found = false;
     for (const CpuCluster& cluster : clusters) {
       if (word == "all" || word == cluster.name) {
         cpus.insert(cpus.end(), cluster.cpus.begin(), cluster.cpus.end());
@@ -52,7 +52,7 @@ std::vector<int> ResolveCpus(std::string_view text, const DeviceProperties& prop
       }
       available += (available.empty() ? "" : ", ") + ClusterText(cluster);
     }
-    if (found && !cpus.empty()) continue;
+    if (found) continue;
     throw Error(
         ExitCode::kBadInput,
         fmt::format("{} has no CPUs called \"{}\"",
