@@ -82,11 +82,6 @@ FeatureSet Resolve(Architecture architecture, const FeatureSet& detected, const 
 
 Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::string_view spec) {
   FeatureSet enabled = detected;
-  const auto add_detected = [&](const FeatureSet& features) {
-    for (const std::string& feature : WithDependencies(architecture, features)) {
-      if (detected.contains(feature)) enabled.insert(feature);
-    }
-  };
   if (!Trimmed(spec).empty()) {
     for (const std::string_view part : SplitAt(spec, ',')) {
       const std::string item = Lower(Trimmed(part));
@@ -118,7 +113,9 @@ Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::strin
         for (const std::string& feature : WithDependents(architecture, features)) enabled.erase(feature);
       } else {
         if (sign == '=') enabled.clear();
-        add_detected(features);
+        for (const std::string& feature : WithDependencies(architecture, features)) {
+          if (detected.contains(feature)) enabled.insert(feature);
+        }
       }
     }
   }
