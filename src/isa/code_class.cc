@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/file/file.h"
 #include "isa/decoded.h"
 
 namespace etprof::isa {
@@ -19,8 +20,7 @@ static_assert(kLevelNames.size() == static_cast<std::size_t>(CodeLevel::kSme2) +
 CodeLevel FindHighestLevel(std::span<const std::byte> code) {
   CodeLevel highest = CodeLevel::kScalar;
   for (; code.size() >= 4; code = code.subspan(4)) {
-    const auto byte = [&](std::size_t index) { return std::to_integer<std::uint32_t>(code[index]); };
-    const DecodedWord decoded = DecodeAarch64(byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24);
+    const DecodedWord decoded = DecodeAarch64(static_cast<std::uint32_t>(LittleEndian(code.first(4))));
     if (decoded.is_vector) highest = std::max(highest, decoded.level);
   }
   return highest;
