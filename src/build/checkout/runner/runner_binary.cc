@@ -15,6 +15,7 @@
 #include "core/file/elf_file.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
+#include "core/text/text.h"
 
 namespace etprof {
 
@@ -35,8 +36,7 @@ constexpr std::array<std::uint32_t, 2> kStartStreamingInstructions = {0xd503437f
 bool EntersStreamingMode(const ElfFile& file) {
   for (const ByteView code : file.Code()) {
     for (std::size_t offset = 0; offset + 4 <= code.size(); offset += 4) {
-      std::uint32_t word = 0;
-      for (std::size_t i = 4; i-- > 0;) word = word << 8U | static_cast<std::uint8_t>(code[offset + i]);
+      const std::uint64_t word = LittleEndian(code.subspan(offset, 4));
       if (std::ranges::find(kStartStreamingInstructions, word) != kStartStreamingInstructions.end())
         return true;
     }
@@ -48,11 +48,9 @@ bool EntersStreamingMode(const ElfFile& file) {
 std::vector<fs::path> LibraryFolders(const ElfFile& program, const fs::path& path) {
   std::vector<fs::path> folders = {path.parent_path()};  // the libraries of a bundle are next to the program
   for (const std::uint64_t tag : {ElfFile::kRunPath, ElfFile::kRPath}) {
-    for (std::string list : program.DynamicStrings(tag)) {
-      for (std::size_t end = 0; end != std::string::npos;) {
-        end = list.find(':');
-        std::string folder = list.substr(0, end);
-        if (end != std::string::npos) list.erase(0, end + 1);
+    for (const std::string& list : program.DynamicStrings(tag)) {
+      for (const std::string_view part : SplitAt(list, ':')) {
+        std::string folder(part);
         constexpr std::string_view kOrigin = "$ORIGIN";
         if (folder.starts_with(kOrigin)) folder = path.parent_path().string() + folder.substr(kOrigin.size());
         if (!folder.empty()) folders.emplace_back(folder);
@@ -99,10 +97,7 @@ std::string CMakeVariable(std::string_view text, std::string_view name) {
 
 std::string ParseCompilers(std::string_view comment) {
   std::set<std::string> compilers;
-  while (!comment.empty()) {
-    const std::size_t end = std::min(comment.find('\0'), comment.size());
-    const std::string_view text = comment.substr(0, end);
-    comment.remove_prefix(std::min(end + 1, comment.size()));
+  for (const std::string_view text : SplitAt(comment, '\0')) {
     // Examples: "GCC: (Debian 12.2.0-14) 12.2.0", "Android (1234, based on r522817) clang version 18.0.2
     // (https://...)".
     constexpr std::string_view kGcc = "GCC: (", kClang = "clang version ";
