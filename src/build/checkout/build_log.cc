@@ -1,8 +1,6 @@
 #include "build/checkout/build_log.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "core/text/text.h"
 
@@ -11,8 +9,7 @@ namespace {
 
 // Messages of CMake's download modules, git, and curl, in lower case. Each is printed after a failure, not
 // before an attempt.
-constexpr std::array<std::string_view, 20> kDownloadFailures = {
-    "failed to clone repository",
+constexpr std::string_view kDownloadFailures[] = {
     "failed to clone",
     "failed to checkout tag",
     "clone of '",  // "fatal: clone of '...' into submodule path '...' failed"
@@ -60,10 +57,8 @@ std::string ExtractFailure(std::string_view log, std::size_t count) {
   std::string errors;
   std::size_t lines = 0;
   bool in_error = false;
-  for (std::string_view rest = log; !rest.empty() && lines < count;) {
-    const std::size_t newline = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, newline);
-    rest.remove_prefix(std::min(newline + 1, rest.size()));
+  for (const std::string_view line : SplitAt(log, '\n')) {
+    if (lines == count) break;
     // An error consists of "CMake Error at FILE:LINE (message):", indented text, "Call Stack ...:", and
     // indented locations.
     const bool starts_error = line.starts_with("CMake Error");
@@ -79,14 +74,14 @@ std::string ExtractFailure(std::string_view log, std::size_t count) {
 }
 
 std::optional<NinjaProgress> ParseNinjaProgress(std::string_view line) {
-  NinjaProgress progress;
   if (!line.starts_with('[')) return std::nullopt;
-  const char* const end = line.data() + line.size();
-  const auto done = std::from_chars(line.data() + 1, end, progress.done);
-  if (done.ec != std::errc() || done.ptr == end || *done.ptr != '/') return std::nullopt;
-  const auto total = std::from_chars(done.ptr + 1, end, progress.total);
-  if (total.ec != std::errc() || total.ptr == end || *total.ptr != ']') return std::nullopt;
-  return progress;
+  line.remove_prefix(1);
+  const auto done = ConsumeNumber<int>(line);
+  if (!done || !line.starts_with('/')) return std::nullopt;
+  line.remove_prefix(1);
+  const auto total = ConsumeNumber<int>(line);
+  if (!total || !line.starts_with(']')) return std::nullopt;
+  return NinjaProgress{*done, *total};
 }
 
 }  // namespace etprof
