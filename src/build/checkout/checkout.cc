@@ -25,24 +25,14 @@ constexpr std::array<std::string_view, 6> kUnusedSubmodules = {"backends/xnnpack
                                                                "third-party/prelude",
                                                                "third-party/pybind11"};
 
-// Calls `visit` for each line of `text`, without its newline.
-template <typename Visit>
-void ForEachLine(std::string_view text, Visit visit) {
-  while (!text.empty()) {
-    const std::size_t newline = text.find('\n');
-    visit(text.substr(0, newline));
-    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
-  }
-}
-
 // The paths in a .gitmodules file.
 std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
   std::vector<std::string> paths;
-  ForEachLine(gitmodules, [&paths](std::string_view line) {
+  for (const std::string_view line : SplitAt(gitmodules, '\n')) {
     const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos || Trimmed(line.substr(0, equals)) != "path") return;
-    paths.emplace_back(Trimmed(line.substr(equals + 1)));
-  });
+    if (equals != std::string_view::npos && Trimmed(line.substr(0, equals)) == "path")
+      paths.emplace_back(Trimmed(line.substr(equals + 1)));
+  }
   return paths;
 }
 
@@ -67,15 +57,14 @@ void ReadGitState(Checkout& checkout, const std::function<bool()>& interrupted) 
   try {
     // A folder inside of another repository is not a checkout of its own.
     const ToolRun root = git({"rev-parse", "--show-toplevel", "HEAD"});
-    std::vector<std::string> lines;
-    ForEachLine(root.output, [&lines](std::string_view line) { lines.emplace_back(line); });
+    const std::vector<std::string_view> lines = SplitAt(Trimmed(root.output), '\n');
     if (!root.status.Success() || lines.size() != 2) {
       checkout.git_problem = "git says: " + std::string(Trimmed(root.output));
       return;
     }
     std::error_code error;
     if (!fs::equivalent(lines[0], checkout.folder, error)) {
-      checkout.git_problem = "it is a folder of the repository " + lines[0];
+      checkout.git_problem = "it is a folder of the repository " + std::string(lines[0]);
       return;
     }
     const ToolRun status =
@@ -85,9 +74,9 @@ void ReadGitState(Checkout& checkout, const std::function<bool()>& interrupted) 
       return;
     }
     checkout.commit = lines[1];
-    ForEachLine(status.output, [&checkout](std::string_view line) {
-      if (checkout.changes.size() < kMaxChanges) checkout.changes.emplace_back(line);
-    });
+    for (const std::string_view line : SplitAt(status.output, '\n')) {
+      if (!line.empty() && checkout.changes.size() < kMaxChanges) checkout.changes.emplace_back(line);
+    }
     checkout.dirty = !checkout.changes.empty();
   } catch (const Error& problem) {
     if (problem.exit_code() == ExitCode::kInterrupted) throw;
