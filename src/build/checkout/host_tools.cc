@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/text/text.h"
 #include "device/executable.h"
 #include "device/local/local.h"
 
@@ -17,14 +16,8 @@ constexpr double kTerminateGraceSeconds = 5;   // time in which Ninja ends its c
 
 // Removes the number at the start of `text`, and a dot after it; returns the number.
 int ConsumeVersionPart(std::string_view& text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  if (text.starts_with('.')) {
-    text.remove_prefix(1);
-  } else {
-    text = {};
-  }
+  const int number = ConsumeNumber<int>(text).value_or(0);
+  text = text.starts_with('.') ? text.substr(1) : std::string_view();
   return number;
 }
 
