@@ -115,9 +115,7 @@ MergedPresets MergePresets(const std::optional<std::string>& existing,
     file["version"] = etprof_presets.at("version");
 
   ordered_json merged_list = ordered_json::array();
-  std::set<std::string> etprof_names;
-  for (const ordered_json& preset : etprof_presets.at("configurePresets"))
-    etprof_names.insert(PresetName(preset));
+  const std::set<std::string> etprof_names = PresetNames(PresetsText());
   if (file.contains("configurePresets")) {
     for (const ordered_json& preset : file["configurePresets"]) {
       if (!etprof_names.contains(PresetName(preset))) merged_list.push_back(preset);
