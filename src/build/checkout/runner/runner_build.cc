@@ -61,8 +61,7 @@ void RunStepOrThrow(const RunnerBuild& build, const char* step, const Command& c
                     const BuildProgress& progress, const std::function<bool()>& interrupted) {
   progress.message(step);
   ToolRun run = RunStep(build, command, progress, interrupted);
-  const bool retry_download = !run.status.Success() && IsDownloadFailure(run.output);
-  if (retry_download) {
+  if (!run.status.Success() && IsDownloadFailure(run.output)) {
     progress.message("a download failed: trying once more");
     run = RunStep(build, retry, progress, interrupted);
   }
