@@ -39,8 +39,12 @@ struct Toolchain {
   std::string remedy;    // shown if the compiler is missing
 };
 
+bool IsCrossBuild(BundleTarget target) {
+  return target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid;
+}
+
 Toolchain SelectToolchain(BundleTarget target) {
-  if (target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid)
+  if (IsCrossBuild(target))
     return {"runner-linux-aarch64", "aarch64-linux-gnu-g++", "aarch64-linux-gnu-",
             "run `apt-get install g++-aarch64-linux-gnu`"};
   return {"runner-native", "c++", "", "run script/bootstrap"};
@@ -238,7 +242,7 @@ void RequireBundleFolder(const fs::path& folder) {
 
 Bundle BuildBundle(const BundleOptions& options) {
   const BundleTarget target = options.target;
-  const bool is_cross_build = target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid;
+  const bool is_cross_build = IsCrossBuild(target);
   if (target == BundleTarget::kMacosArm64 && !kOnMac) {
     throw Error(ExitCode::kBadInput, "a macos-arm64 bundle can be built only on a Mac with Apple silicon")
         .Remedy("run `etprof build --target macos-arm64` there");
