@@ -52,8 +52,7 @@ struct RunnerBundle {
   std::filesystem::path folder;
   BundleManifest manifest;
 
-  // The command that starts the runner when the bundle's folder on the device is `bundle_folder`: words of
-  // `start` that name files of the bundle, and ".", become paths below `bundle_folder`.
+  // The command that starts the runner when the bundle's folder on the device is `bundle_folder`.
   std::vector<std::string> StartCommand(const std::string& bundle_folder) const;
 };
 
