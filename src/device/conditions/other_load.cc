@@ -233,11 +233,9 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
   // Unlike libproc, `ps` sees the processes of other users.
   const ToolResult result = RunTool({"/bin/ps", "-A", "-o", "pid=,ppid=,time=,comm="},
                                     {.timeout_seconds = kLoadShellTimeoutSeconds});
-  std::string_view text = result.output;
-  while (!text.empty() && snapshot.processes.size() < kMaxProcesses) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (auto process = ParsePs(text.substr(0, end))) snapshot.processes.push_back(std::move(*process));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view line : SplitAt(result.output, '\n')) {
+    if (snapshot.processes.size() == kMaxProcesses) break;
+    if (auto process = ParsePs(line)) snapshot.processes.push_back(std::move(*process));
   }
   // `ps` does not report the CPU time of waited-for children.
   struct rusage usage {};
