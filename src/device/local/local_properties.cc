@@ -21,8 +21,7 @@ namespace {
 
 constexpr int kMaxCpuNumber = 1024;
 
-// Only the Linux reader calls this function.
-[[maybe_unused]] std::string ReadFirstLine(const std::filesystem::path& path) {
+std::string ReadFirstLine(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -149,6 +148,19 @@ void AddWarnings(DeviceProperties& properties) {
   }
 }
 
+#ifdef __APPLE__
+// The value as `sysctl -n` prints it; empty: this Mac does not have the key.
+std::string SysctlText(const MacKey& key) {
+  char value[256] = {};
+  std::size_t size = sizeof value - 1;
+  if (::sysctlbyname(key.name, value, &size, nullptr, 0) != 0) return "";
+  if (key.is_text) return value;
+  std::int64_t number = 0;  // the values are little-endian, have 4 or 8 bytes, and are never negative
+  std::memcpy(&number, value, std::min(size, sizeof number));
+  return std::to_string(number);
+}
+#endif
+
 }  // namespace
 
 DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
@@ -201,21 +213,6 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
   AddWarnings(properties);
   return properties;
 }
-namespace {
-#ifdef __APPLE__
-// The value as `sysctl -n` prints it; empty: this Mac does not have the key.
-std::string SysctlText(const MacKey& key) {
-  char value[256] = {};
-  std::size_t size = sizeof value - 1;
-  if (::sysctlbyname(key.name, value, &size, nullptr, 0) != 0) return "";
-  if (key.is_text) return value;
-  std::int64_t number = 0;  // the values are little-endian, have 4 or 8 bytes, and are never negative
-  std::memcpy(&number, value, std::min(size, sizeof number));
-  return std::to_string(number);
-}
-#endif
-
-}  // namespace
 
 DeviceProperties ReadMacProperties(const std::map<std::string, std::string>& values) {
   const auto value = [&values](const char* key) { return FindValue(values, key); };
