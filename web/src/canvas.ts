@@ -32,7 +32,7 @@ function textColor(group: string, kind: string, theme: Theme): string {
 }
 
 // Resizes the canvas's bitmap to its size on the screen. Returns null if the canvas has no area.
-export function resizeBitmap(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+function resizeBitmap(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
   const ratio = isPrinting() ? 3 : window.devicePixelRatio || 1; // sharp on paper
   const width = Math.round(canvas.clientWidth * ratio);
   const height = Math.round(canvas.clientHeight * ratio);

@@ -93,7 +93,7 @@ export function factor(value: number | null | undefined): string {
 }
 
 // A ratio above 1 means that the candidate is faster. For a slower candidate, the ratio and its bounds are shown inverted.
-export function displayedRatio(row: Ratio): { ratio: number | null; low: number | null; high: number | null } {
+function displayedRatio(row: Ratio): { ratio: number | null; low: number | null; high: number | null } {
   const { ratio, ratio_low: low, ratio_high: high } = row;
   if (row.verdict !== "slower") return { ratio, low, high };
   const inverse = (value: number | null) => (value === null ? null : 1 / value);

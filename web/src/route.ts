@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 // The state of the page that its address holds, so that a link shares it: the view and the selection in it, as in
 // #operators?pair=1&q=gemm.
-export interface Route {
+interface Route {
   view: string;
   query: URLSearchParams;
 }

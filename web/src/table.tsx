@@ -100,7 +100,6 @@ interface TableProps<T> {
   onFilter?: (text: string) => void;
   children?: ComponentChildren; // additional controls
   onRow?: (row: T) => void;
-  rowLabel?: (row: T) => string;
   tail?: T[]; // rows that stay at the end in any order of the others
   rowClass?: (row: T) => string;
   heading?: ComponentChildren;

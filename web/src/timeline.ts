@@ -6,7 +6,7 @@ import { findVariants, unpack } from "./report";
 
 export type { ExperimentTimeline, Timeline, TimelineOperator } from "../schema/timeline";
 
-export const TIMELINE_ID = "etprof-timeline";
+const TIMELINE_ID = "etprof-timeline";
 
 // The timeline is unpacked once, when a view first reads it.
 let unpacked: Promise<Timeline> | undefined;

@@ -9,7 +9,7 @@ import { type Theme, useTheme } from "../theme";
 
 export type By = "groups" | "categories";
 
-export interface StackRow {
+interface StackRow {
   name: string;
   values: (number | null)[]; // mean self time by experiment, ms
   shares: (number | null)[];
@@ -29,7 +29,7 @@ export function stackRows(experiments: Experiment[], by: By): StackRow[] {
   return rows.filter((row) => row.values.some((value) => value !== null && value !== 0));
 }
 
-export function Stacked({ report, by, relative }: { report: Report; by: By; relative: boolean }) {
+function Stacked({ report, by, relative }: { report: Report; by: By; relative: boolean }) {
   const experiments = report.experiments.filter((e) => e[by]);
   const theme = useTheme();
   const option = useMemo<EChartsCoreOption>(() => {
@@ -72,7 +72,7 @@ export function Stacked({ report, by, relative }: { report: Report; by: By; rela
   );
 }
 
-export interface Step {
+interface Step {
   name: string;
   delta: number; // ms; below 0: faster
   verdict: Delta["verdict"];
@@ -96,7 +96,7 @@ export function stepColor(kind: string | null, theme: Theme): string {
   return kind === "total" || kind === "faster" || kind === "slower" ? colors[kind] : colors.unclear;
 }
 
-export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }) {
+function Waterfall({ comparison, by }: { comparison: Comparison; by: By }) {
   const theme = useTheme();
   const option = useMemo<EChartsCoreOption>(() => {
     const sortedSteps = steps(comparison, by).sort((a, b) => a.delta - b.delta);

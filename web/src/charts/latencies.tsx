@@ -72,7 +72,7 @@ function Latencies({ report }: { report: Report }) {
 }
 
 // A burst of an experiment: a point of the chart and a row of the table.
-export interface BurstRow {
+interface BurstRow {
   experiment: string;
   launch: number;
   round: number;
@@ -83,7 +83,7 @@ export interface BurstRow {
   celsius: number | null;
 }
 
-export function burstRows(e: Experiment): BurstRow[] {
+function burstRows(e: Experiment): BurstRow[] {
   const b = e.burst_medians;
   return b.median_ms.map((median, i) => ({
     experiment: e.label,

@@ -4,7 +4,7 @@ import { ComparisonChoice, ExperimentChoice } from "../parts";
 import { type Delta, type Layer, variantNames, type Report, findVariants } from "../report";
 
 // The position of a module in the icicle. `from` and `width` are fractions of the whole model's width.
-export interface Piece {
+interface Piece {
   index: number;
   depth: number;
   from: number;
@@ -39,7 +39,7 @@ function color(row: Delta | undefined): string {
   return `color-mix(in srgb, var(--${row?.verdict === "slower" ? "slower" : "faster"}-soft) ${(100 * strength(row)).toFixed(0)}%, var(--same-soft))`;
 }
 
-export function Icicle(props: {
+function Icicle(props: {
   layers: Layer[];
   runs: number;
   deltas: Map<string, Delta>;

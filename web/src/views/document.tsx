@@ -11,7 +11,7 @@ import { type Column, DataTable } from "../table";
 // Maps the id of a table to the report's chart that stands below the first table with that id.
 export type ChartsByTable = Record<string, ComponentType<{ report: Report }>>;
 // Returns the view that shows all rows of the table with that id.
-export type ViewOf = (table: string) => { id: string; title: string } | undefined;
+type ViewOf = (table: string) => { id: string; title: string } | undefined;
 
 const toneClass = (tone: string | undefined): string => (tone ? `tone-${tone}` : "");
 

@@ -10,7 +10,7 @@ import { readTimeline, type Timeline, selfTimesByRun } from "../timeline";
 import { operatorAddress } from "./timeline";
 
 // An operator of one experiment (`after`), or of the baseline (`before`) and the candidate (`after`) of a comparison.
-export interface OperatorRow {
+interface OperatorRow {
   id: string;
   name: string;
   before: Operator | null;

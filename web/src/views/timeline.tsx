@@ -60,7 +60,7 @@ function runText(timeline: ExperimentTimeline, index: number): string {
 }
 
 // Returns text such as "1.34 ms; below the operators a row for each of 2 threads, from its first task to its last".
-export function watchedText(timeline: ExperimentTimeline): string {
+function watchedText(timeline: ExperimentTimeline): string {
   const run = timeline.watched;
   if (!run) return "";
   const omitted = run.left_out > 0 ? ` (${run.left_out} more are left out)` : "";
@@ -71,7 +71,7 @@ const laneText = (lane: Lane): string =>
   lane.kind === "watched" ? watchedText(lane.timeline) : `${lane.kind === "modules" ? "the modules that its operators are of, " : ""}${runText(lane.timeline, lane.run)}`;
 
 // Describes a span in a thread's row, as in "thread 1: 12 tasks, 80% busy". Returns "" for other spans.
-export function sliceText(timeline: ExperimentTimeline, span: number): string {
+function sliceText(timeline: ExperimentTimeline, span: number): string {
   const run = timeline.watched;
   const slice = span - (run?.op.length ?? 0);
   if (!run || slice < 0) return "";
