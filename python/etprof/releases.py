@@ -48,7 +48,7 @@ def use(release: str | None, wheel: Path | None, progress: Progress) -> tuple[st
             _install(f"executorch=={release}" if wheel is None else str(wheel.resolve()), folder)
     distribution = _distribution(folder)
     _require_unchanged(distribution, folder)
-    if release is not None and release != _public_version(distribution.version):
+    if release is not None and release != distribution.version.partition("+")[0]:  # without the local version
         raise ReleaseError(
             f"{wheel or folder}: holds ExecuTorch {distribution.version}, not {release}", "give its own wheel"
         )
@@ -144,7 +144,3 @@ def installed_version(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def _public_version(version: str) -> str:
-    return version.partition("+")[0]

@@ -196,8 +196,10 @@ class Emulation:
                 elif node.op == "get_attr":
                     values[node] = _attribute(self.module, node.target)
                 elif _is_quantizer(node):
-                    # The quantizer node quantizes and dequantizes. The dequantizer node passes the value on.
-                    values[node] = _quantized(node, node_args, node_kwargs) if node in active else _copy(node_args[0])
+                    # The quantizer node quantizes and dequantizes. The dequantizer node passes the value on. If it is off,
+                    # the value is cloned, because a reader may write in place.
+                    is_on = node in active
+                    values[node] = _quantized(node, node_args, node_kwargs) if is_on else node_args[0].clone()
                 elif _is_dequantizer(node):
                     values[node] = node_args[0]
                 elif node.op == "call_module":
@@ -222,10 +224,6 @@ def _attribute(module: Any, path: str) -> Any:
     for part in path.split("."):
         module = getattr(module, part)
     return module
-
-
-def _copy(value: Any) -> Any:
-    return value.clone()  # a reader may write in place
 
 
 def _target(node: Any) -> str:
