@@ -319,18 +319,13 @@ def fixed_pool(height: int, width: int) -> Factory:
 
     def make(old: nn.AdaptiveAvgPool2d | nn.AdaptiveMaxPool2d) -> nn.Module:
         sizes = old.output_size if isinstance(old.output_size, tuple) else (old.output_size,) * 2
-        input_sizes = (height, width)
-        output_sizes = [
-            input_size if output_size is None else output_size
-            for output_size, input_size in zip(sizes, input_sizes, strict=True)
+        pairs = [
+            (input_size, input_size if output_size is None else output_size)
+            for input_size, output_size in zip((height, width), sizes, strict=True)
         ]
-        if any(
-            input_size % output_size for output_size, input_size in zip(output_sizes, input_sizes, strict=True)
-        ) or getattr(old, "return_indices", False):
+        if any(input_size % output_size for input_size, output_size in pairs) or getattr(old, "return_indices", False):
             raise ValueError(f"{old} of {height} x {width} is not pooling with one kernel")
-        kernel = tuple(
-            input_size // output_size for output_size, input_size in zip(output_sizes, input_sizes, strict=True)
-        )
+        kernel = tuple(input_size // output_size for input_size, output_size in pairs)
         return (nn.AvgPool2d if isinstance(old, nn.AdaptiveAvgPool2d) else nn.MaxPool2d)(kernel)
 
     return make
