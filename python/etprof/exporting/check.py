@@ -175,18 +175,16 @@ def check(
     checked = []
     known_cause = ""
     for case in cases:
+        label = _label(case.method, case.name)
         try:
             expected = eager(case)
         except Exception as error:
-            reason = f"{_label(case.method, case.name)}: PyTorch itself fails: {one_line(error)}"
-            return Check(UNDECIDED, reason, [], min_db, checked)
+            return Check(UNDECIDED, f"{label}: PyTorch itself fails: {one_line(error)}", [], min_db, checked)
         try:
             actual = run(case)
         except CannotRun as error:
             verdict = UNDECIDED if error.elsewhere else FAIL
-            return Check(
-                verdict, f"{_label(case.method, case.name)}: the .pte does not run: {error}", [], min_db, checked
-            )
+            return Check(verdict, f"{label}: the .pte does not run: {error}", [], min_db, checked)
         same_type_agreements = (
             [agreement.compare(*pair) for pair in zip(same_type(case), expected, strict=True)] if same_type else []
         )
@@ -197,8 +195,8 @@ def check(
             continue
         if not _agrees(_compare_all(eager(case), expected), min_db, exact):
             reason = (
-                f"{_label(case.method, case.name)}: PyTorch itself gives other outputs in a second run, so nothing can "
-                "be compared. Pass random numbers as an input"
+                f"{label}: PyTorch itself gives other outputs in a second run, so nothing can be compared. "
+                "Pass random numbers as an input"
             )
             return Check(UNDECIDED, reason, [], min_db, checked)
         known_cause = _known_cause(as_lowered(case), expected, actual, min_db, exact)
