@@ -83,11 +83,7 @@ def _files(args: Namespace) -> int:
     from etprof.fleet import store
 
     fleet = store.Fleet(args.uri)
-    paths_by_table = {
-        table: files if fleet.local else [fleet.fs.unstrip_protocol(file) for file in files]
-        for table, files in fleet.files().items()
-    }
-    print(json.dumps(paths_by_table, indent=2))
+    print(json.dumps({table: fleet.urls(files) for table, files in fleet.files().items()}, indent=2))
     return EXIT_DONE
 
 

@@ -74,8 +74,7 @@ def connect(fleet: Fleet, tables: Iterable[str] = tuple(schema.BY_NAME)) -> duck
     connection.execute(f"CREATE MACRO bucket_ns(bucket) AS 2 * pow({schema.GAMMA!r}, bucket) / ({schema.GAMMA!r} + 1)")
     for name in tables:
         files = listed_files[name]
-        paths = files if fleet.local else [fleet.fs.unstrip_protocol(file) for file in files]
-        listed = ", ".join("'" + _GLOB.sub(r"[\g<0>]", path).replace("'", "''") + "'" for path in paths)
+        listed = ", ".join("'" + _GLOB.sub(r"[\g<0>]", path).replace("'", "''") + "'" for path in fleet.urls(files))
         if files:
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet([{listed}], {_HIVE})")
         else:

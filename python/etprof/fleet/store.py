@@ -56,6 +56,10 @@ class Batch:
     name: str
 
 
+# The file system's information about files, by table and batch.
+FilesByTable = Mapping[str, Mapping[Batch, dict]]
+
+
 class Fleet:
     """A fleet: a folder or bucket of tables."""
 
@@ -156,6 +160,9 @@ class Fleet:
                 batches[Batch(partition, name[: -len(suffix)])] = detail
         return batches
 
+    def _files_by_table(self) -> FilesByTable:
+        return {table.name: self._files_by_batch(table.name) for table in schema.TABLES}
+
     def batches(self) -> list[Batch]:
         """Return the batches of the fleet: those that are committed and that no compaction has replaced.
 
@@ -201,7 +208,7 @@ class Fleet:
         missing = ""
         for _ in range(3):  # a compaction may remove files after they are listed
             batches = self.batches()
-            stored = {table.name: self._files_by_batch(table.name) for table in schema.TABLES}
+            stored = self._files_by_table()
             missing = next((self._missing(batch, stored) for batch in batches if self._missing(batch, stored)), "")
             if not missing:
                 break
@@ -210,7 +217,11 @@ class Fleet:
         self._cache_listing(details for files in stored.values() for details in files.values())
         return {name: [self.path(name, batch) for batch in batches if batch in files] for name, files in stored.items()}
 
-    def _missing(self, batch: Batch, stored: Mapping[str, Mapping[Batch, dict]]) -> str:
+    def urls(self, files: list[str]) -> list[str]:
+        """Return files of `files` as paths on this machine, or as URLs with their protocol."""
+        return files if self.local else [self.fs.unstrip_protocol(file) for file in files]
+
+    def _missing(self, batch: Batch, stored: FilesByTable) -> str:
         """Return the path of a table that a committed batch lacks, or "". Events are optional."""
         missing_tables = (t.name for t in schema.TABLES if t is not schema.EVENTS and batch not in stored[t.name])
         return next((self.path(name, batch) for name in missing_tables), "")
@@ -306,7 +317,7 @@ class Fleet:
             partitions[batch.partition].append(batch)
         before = sum(map(len, partitions.values()))
         after = before
-        stored = {table.name: self._files_by_batch(table.name) for table in schema.TABLES}
+        stored = self._files_by_table()
         runs = {batch: self.known_runs([batch]) for batches in partitions.values() for batch in batches}
         duplicates = _duplicate_runs(runs)
         for partition, batches in sorted(partitions.items()):
@@ -323,7 +334,7 @@ class Fleet:
 
     def remove(self, runs: set[str]) -> set[str]:
         """Remove runs from the fleet by their digests. Returns the digests that the fleet had."""
-        stored = {table.name: self._files_by_batch(table.name) for table in schema.TABLES}
+        stored = self._files_by_table()
         found: set[str] = set()
         for batch in self.batches():
             if batch_runs := self.known_runs([batch]) & runs:
@@ -332,7 +343,7 @@ class Fleet:
         self._remove_replaced()
         return found
 
-    def _replace(self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: set[str]) -> int:
+    def _replace(self, batches: list[Batch], stored: FilesByTable, drop: set[str]) -> int:
         """Replace batches of one partition by one batch, without some runs. Returns the number of batches left: 1 or 0."""
         if self.write(batches[0].partition, dict(self._merge(batches, stored, drop)), batches):
             return 1
@@ -340,7 +351,7 @@ class Fleet:
             self._remove_batch(batch, stored)
         return 0
 
-    def _remove_batch(self, batch: Batch, stored: Mapping[str, Mapping[Batch, dict]]) -> int:
+    def _remove_batch(self, batch: Batch, stored: FilesByTable) -> int:
         """Remove the files of a batch, `runs` first. Returns the number of files."""
         tables = [table.name for table in reversed(schema.TABLES) if batch in stored[table.name]]
         for table in tables:
@@ -348,7 +359,7 @@ class Fleet:
         return len(tables)
 
     def _merge(
-        self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: Iterable[str] = ()
+        self, batches: list[Batch], stored: FilesByTable, drop: Iterable[str] = ()
     ) -> Iterator[tuple[str, pa.Table]]:
         """Yield the merged and sorted tables of several batches, without some runs and without duplicate runs."""
         taken = set(drop)
@@ -383,7 +394,7 @@ class Fleet:
         """Finish compactions: remove the `runs` files of replaced batches first, and the list of these batches last."""
         lists = self._replacement_lists()
         # Tables are listed after the lists, so that all replaced batches appear even if the client caches listings.
-        stored = {table.name: self._files_by_batch(table.name) for table in schema.TABLES}
+        stored = self._files_by_table()
         removed = 0
         for new, old_batches in lists.items():
             if new not in stored[schema.RUNS.name]:
