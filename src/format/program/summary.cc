@@ -20,7 +20,8 @@ Counts SortByCount(const std::map<std::string, std::size_t>& counted) {
   return counts;
 }
 
-Bytes SaturatedSum(Bytes a, Bytes b) { return CheckedSum(a, b).value_or(std::numeric_limits<Bytes>::max()); }
+// A sum of sizes that is absent is too large.
+Bytes Saturated(std::optional<Bytes> sum) { return sum.value_or(std::numeric_limits<Bytes>::max()); }
 
 DelegateSummary SummarizeGraph(const XnnGraph& graph) {
   DelegateSummary summary;
@@ -130,9 +131,7 @@ Bytes SumPayloads(const Program& program, const auto& predicate) {
     for (const Delegate& delegate : method.delegates)
       if (predicate(delegate)) payloads.emplace(delegate.offset, delegate.payload);
   }
-  Bytes bytes = 0;
-  for (const auto& [offset, size] : payloads) bytes = SaturatedSum(bytes, size);
-  return bytes;
+  return Saturated(SumEach(payloads, &std::pair<std::uint64_t, Bytes>::second));
 }
 
 }  // namespace
@@ -205,7 +204,8 @@ Bytes PayloadBytes(const Program& program) {
 
 Bytes InstructionBytes(const Program& program) {
   const Bytes payloads = SumPayloads(program, [](const Delegate& delegate) { return !delegate.in_segment; });
-  return std::max<Bytes>(0, program.flatbuffer_bytes - SaturatedSum(payloads, program.inline_constant_bytes));
+  return std::max<Bytes>(
+      0, program.flatbuffer_bytes - Saturated(CheckedSum(payloads, program.inline_constant_bytes)));
 }
 
 std::optional<std::string> ConstantText(const ProgramValue& value) {
@@ -218,13 +218,11 @@ std::optional<std::string> ConstantText(const ProgramValue& value) {
 Bytes NamedDataBytes(const Program& program) {
   std::set<std::size_t> segments;
   for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
-  Bytes bytes = 0;
-  for (const std::size_t segment : segments) bytes = SaturatedSum(bytes, program.segments[segment].bytes);
-  return bytes;
+  return Saturated(SumEach(segments, [&](std::size_t segment) { return program.segments[segment].bytes; }));
 }
 
 FileFacts GetFileFacts(const Program& program) {
-  return {program.file_bytes, SaturatedSum(PayloadBytes(program), NamedDataBytes(program))};
+  return {program.file_bytes, Saturated(CheckedSum(PayloadBytes(program), NamedDataBytes(program)))};
 }
 
 std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole) {
