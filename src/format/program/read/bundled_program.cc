@@ -84,10 +84,11 @@ class BundleReader {
       throw Malformed(name, fmt::format("has {} bytes where its shape needs {}", result.bytes.size(), bytes),
                       &tensor);
     }
-    std::vector<std::uint8_t> row_major(result.shape.size()), order = row_major;
+    std::vector<std::uint8_t> row_major(result.shape.size());
     std::iota(row_major.begin(), row_major.end(), std::uint8_t{0});
+    std::vector<std::uint8_t> order = row_major;
     if (tensor.dim_order() != nullptr) order.assign(tensor.dim_order()->begin(), tensor.dim_order()->end());
-    if (tensor.dim_order() == nullptr || order.empty() || order == row_major) return result;
+    if (order.empty() || order == row_major) return result;
     if (!std::ranges::is_permutation(order, row_major))
       throw Malformed(name, "has an order of dimensions that is none", &tensor);
     source_.SpendCopyBudget(result.bytes.size());
