@@ -196,8 +196,8 @@ class Emulation:
                 elif node.op == "get_attr":
                     values[node] = _attribute(self.module, node.target)
                 elif _is_quantizer(node):
-                    # The quantizer node quantizes and dequantizes. The dequantizer node passes the value on. If it is off,
-                    # the value is cloned, because a reader may write in place.
+                    # The quantizer node quantizes and dequantizes. The dequantizer node passes the value on. A quantizer
+                    # that is off clones its input, because a reader may write in place.
                     is_on = node in active
                     values[node] = _quantized(node, node_args, node_kwargs) if is_on else node_args[0].clone()
                 elif _is_dequantizer(node):

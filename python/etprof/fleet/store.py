@@ -209,7 +209,7 @@ class Fleet:
         for _ in range(3):  # a compaction may remove files after they are listed
             batches = self.batches()
             stored = self._files_by_table()
-            missing = next((self._missing(batch, stored) for batch in batches if self._missing(batch, stored)), "")
+            missing = next((path for batch in batches if (path := self._missing(batch, stored))), "")
             if not missing:
                 break
         else:
