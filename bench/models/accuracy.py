@@ -45,7 +45,7 @@ def rows(model: str, keep: list[str], folder: Path) -> list[str]:
     int8, (study,) = accuracy.study(base)
     with_keep = export_model(Request(model, quantize="static", outdir=folder, keep=keep))
     fp32 = export_model(Request(model, outdir=folder))
-    kept_nodes = study.freed(nodes(study, keep))
+    kept_nodes = study.find_unquantized(nodes(study, keep))
     emulated = [study.emulation.sqnr_db(study.inputs, float_nodes)[0] for float_nodes in (frozenset(), kept_nodes)]
     others = [with_keep.paths[0], fp32.paths[0]]
     program = programs.etprof()

@@ -43,7 +43,7 @@ class Choice:
     """Operators to keep in float, with the cost and the resulting signal-to-noise ratio."""
 
     nodes: frozenset[str]
-    freed: frozenset[str]
+    unquantized: frozenset[str]
     work: float  # share of the operators that then compute in float, in all multiply-accumulates and elements
     sqnr_db: float | None  # emulated, of the output with the most noise; None: nothing differs
 
@@ -57,7 +57,8 @@ class MethodStudy:
     budget: noise.Budget
     inputs: list[noise.Inputs]
     emulation: noise.Emulation
-    freed: Callable[[frozenset[str]], frozenset[str]]  # maps nodes that stay in float to the values that stay in float
+    # Maps nodes that stay in float to the values that therefore stay in float.
+    find_unquantized: Callable[[frozenset[str]], frozenset[str]]
 
 
 def study(request: Request, progress: Progress = nullcontext) -> tuple[Export, list[MethodStudy]]:
@@ -75,7 +76,7 @@ def study(request: Request, progress: Progress = nullcontext) -> tuple[Export, l
         built: BuiltModel,
         held_out_cases: list[Case],
         module: torch.fx.GraphModule,
-        find_freed: Callable[[frozenset[str]], frozenset[str]],
+        find_unquantized: Callable[[frozenset[str]], frozenset[str]],
     ) -> None:
         remedy = "leave it out, or see the traceback with --verbose"
         with errors.failing_as(request.model_name, errors.NOISE, remedy), progress(errors.NOISE):
@@ -88,7 +89,9 @@ def study(request: Request, progress: Progress = nullcontext) -> tuple[Export, l
             emulation = noise.Emulation(module)
             if request.quantize is None:
                 emulation.drop_exact(inputs)
-            studies.append(MethodStudy(method, is_held_out, emulation.budget(inputs), inputs, emulation, find_freed))
+            studies.append(
+                MethodStudy(method, is_held_out, emulation.budget(inputs), inputs, emulation, find_unquantized)
+            )
 
     return export_model(request, progress, study_method), studies
 
@@ -305,27 +308,29 @@ def choices(study: MethodStudy) -> list[Choice]:
     works, total = study.emulation.works()
     neighbors = {site.name: _neighbors(site, works) for site in sites}
 
-    def cost(freed: frozenset[str]) -> float:
-        in_float = set().union(*(neighbors[site.name] for site in sites if site.name in freed))
+    def cost(unquantized: frozenset[str]) -> float:
+        in_float = set().union(*(neighbors[site.name] for site in sites if site.name in unquantized))
         return sum(works[node] for node in in_float) / total
 
     def share_for_work(number: int) -> float:
-        alone = cost(study.freed(frozenset(neighbors[study.budget.sites[number].name])))
+        alone = cost(study.find_unquantized(frozenset(neighbors[study.budget.sites[number].name])))
         return study.budget.outputs[output].share(number) / max(alone, _MIN_WORK_SHARE)
 
     by_share = study.budget.by_share(output)[:_MAX_CANDIDATES]
-    by_freed: dict[frozenset[str], Choice] = {}
+    by_unquantized: dict[frozenset[str], Choice] = {}
     for order in (sorted(by_share, key=share_for_work, reverse=True), by_share):
         nodes: set[str] = set()
         for number in order[:_MAX_CHOICE_VALUES]:
             nodes |= neighbors[study.budget.sites[number].name]
-            freed = study.freed(frozenset(nodes))
-            if not freed or freed in by_freed:
+            unquantized = study.find_unquantized(frozenset(nodes))
+            if not unquantized or unquantized in by_unquantized:
                 continue
-            ratios = study.emulation.sqnr_db(study.inputs, freed)
-            by_freed[freed] = Choice(frozenset(nodes), freed, cost(freed), ratios.get(output))
+            ratios = study.emulation.sqnr_db(study.inputs, unquantized)
+            by_unquantized[unquantized] = Choice(frozenset(nodes), unquantized, cost(unquantized), ratios.get(output))
     frontier: list[Choice] = []
-    for choice in sorted(by_freed.values(), key=lambda candidate: (candidate.work, -agreement.rank(candidate.sqnr_db))):
+    for choice in sorted(
+        by_unquantized.values(), key=lambda candidate: (candidate.work, -agreement.rank(candidate.sqnr_db))
+    ):
         if not frontier or agreement.rank(choice.sqnr_db) > agreement.rank(frontier[-1].sqnr_db) + 0.1:
             frontier.append(choice)
     return frontier
@@ -336,7 +341,7 @@ def patterns(study: MethodStudy, choice: Choice) -> list[str]:
     works, _ = study.emulation.works()
     nodes = choice.nodes
     for node in sorted(choice.nodes, key=lambda name: (works[name], name)):
-        if study.freed(nodes - {node}) == choice.freed:
+        if study.find_unquantized(nodes - {node}) == choice.unquantized:
             nodes -= {node}
     return keep.shortest_patterns(nodes, study.emulation.module)
 

@@ -34,7 +34,7 @@ class KeepEffect:
     """The nodes that the patterns select in one method, and the values that therefore stay in float."""
 
     nodes: frozenset[str]
-    freed: frozenset[str]
+    unquantized: frozenset[str]
 
 
 def matches(pattern: str, node: torch.fx.Node) -> bool:
@@ -81,7 +81,7 @@ def shortest_patterns(nodes: frozenset[str], module: torch.fx.GraphModule) -> li
     return patterns + [f"{NODE_PREFIX}{name}" for name in sorted(remaining)]
 
 
-def find_freed(quantized: FindQuantized, nodes: frozenset[str]) -> frozenset[str]:
+def find_unquantized(quantized: FindQuantized, nodes: frozenset[str]) -> frozenset[str]:
     """Return the values that are no longer quantized if these nodes stay in float.
 
     A value stays in float if its producer and all its readers do. Otherwise the quantizer still quantizes it.
@@ -98,26 +98,26 @@ def find_effect(
         ExportError: A pattern matches no node, or changes nothing.
     """
     nodes = select_nodes(model, module, patterns)
-    freed = find_freed(quantized, nodes)
+    unquantized = find_unquantized(quantized, nodes)
     for pattern in patterns:
         others = [other for other in patterns if other != pattern]
-        if freed == (find_freed(quantized, select_nodes(model, module, others)) if others else frozenset()):
+        if unquantized == (find_unquantized(quantized, select_nodes(model, module, others)) if others else frozenset()):
             reason = (
                 f"--keep {pattern} changes nothing: its values are quantized for the operators around it, or not at all"
             )
             remedy = "keep these operators, too: a value is in float only if all that make and read it are"
             raise ExportError(model, errors.QUANTIZE, reason, remedy)
-    return KeepEffect(nodes, freed)
+    return KeepEffect(nodes, unquantized)
 
 
 def verify_effect(model: str, module: torch.fx.GraphModule, keep_effect: KeepEffect) -> None:
-    """Verify that the freed values are not quantized in the converted graph.
+    """Verify that the converted graph does not quantize the values that stay in float.
 
     Raises:
-        ExportError: A freed value is quantized.
+        ExportError: The graph quantizes such a value.
     """
     for node in noise.quantized_values(module):
-        if node.args[0].name in keep_effect.freed:
+        if node.args[0].name in keep_effect.unquantized:
             reason = f"--keep left the value {node.args[0].name} quantized"
             raise ExportError(model, errors.QUANTIZE, reason, "report this as a defect of etprof")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from etprof.exporting import explain, patterns, provenance, rounding
 from etprof.exporting.find import BuiltModel
-from etprof.exporting.keep import find_effect, find_freed, find_observed, verify_effect
+from etprof.exporting.keep import find_effect, find_observed, find_unquantized, verify_effect
 from etprof.exporting.manifest import Fixed, Method, Tensor
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def quantize(
 
         if study is not None:  # this repeats the observation, because a copy of an observed graph cannot be converted
             converted = convert_pt2e(observe(copy.deepcopy(original)), fold_quantize=False)
-            study(converted, functools.partial(find_freed, quantized))
+            study(converted, functools.partial(find_unquantized, quantized))
         converted = convert_pt2e(observe(module))
         if keep is not None and keep_effect is not None:
             verify_effect(keep.model, converted, keep_effect)

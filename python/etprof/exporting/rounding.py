@@ -97,10 +97,10 @@ def quantize_8da4w(
             for value in node.args[:2]:
                 readers.setdefault(value.name, set()).add(node.name)
 
-        def find_freed(nodes: frozenset[str]) -> frozenset[str]:
+        def find_unquantized(nodes: frozenset[str]) -> frozenset[str]:
             return frozenset(value for value, names in readers.items() if names <= nodes)
 
-        study(in_8da4w(module, quantized, quantized_layers), find_freed)
+        study(in_8da4w(module, quantized, quantized_layers), find_unquantized)
     return dataclasses.replace(model, module=quantized)
 
 

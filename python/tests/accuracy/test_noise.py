@@ -125,7 +125,7 @@ def test_the_device_has_the_noise_that_was_predicted_of_what_is_kept(tmp_path: P
     assert exported.paths[0].name == "net_xnnpack_int8_keep.pte"
     assert json.loads(exported.paths[-1].read_text())["kept"] == patterns
     # The export with kept values draws the same held-out inputs.
-    check_device_agrees(exported, studied, best.freed)
+    check_device_agrees(exported, studied, best.unquantized)
     base = studied.emulation.sqnr_db(studied.inputs, set())[0]
     assert best.sqnr_db > base + 3
 
@@ -156,12 +156,12 @@ def test_the_work_of_a_choice_is_of_all_that_computes_in_float_then(tmp_path: Pa
     (tmp_path / "net.py").write_text(FUSED)
     request = Request(f"{tmp_path / 'net.py'}:Net", quantize="static", outdir=tmp_path / "out", check=False)
     _, (studied,) = accuracy.study(request)
-    assert "first_weight" in studied.freed(frozenset({"relu"}))
+    assert "first_weight" in studied.find_unquantized(frozenset({"relu"}))
     work_by_node, total = studied.emulation.works()
     layers = {"first_weight": "conv2d", "second_weight": "conv2d_1", "third_weight": "linear"}
     frontier = accuracy.choices(studied)
     for choice in frontier:
-        in_float = sum(work_by_node[node] for weight, node in layers.items() if weight in choice.freed)
+        in_float = sum(work_by_node[node] for weight, node in layers.items() if weight in choice.unquantized)
         assert in_float / total <= choice.work < in_float / total + 0.02
     assert accuracy.patterns(studied, frontier[0]) == ["linear"] and frontier[0].work < 0.02
 

@@ -86,13 +86,13 @@ def test_a_weight_for_a_dead_input_is_named_first_in_8da4w_and_kept(tmp_path: Pa
     assert (site.name, site.kind, share > 0.9) == ("third_weight", "weight", True)
     check_device_agrees(exported, studied)
     # A value is free if all layers that read it are kept: the relu's only reader is the third layer.
-    freed_values = studied.freed(frozenset({"linear_2"}))
-    assert freed_values == {"third_weight", "relu_1"}
+    unquantized_values = studied.find_unquantized(frozenset({"linear_2"}))
+    assert unquantized_values == {"third_weight", "relu_1"}
     request = Request(f"{tmp_path / 'net.py'}:Net", quantize="8da4w", outdir=tmp_path, keep=["third"])
     kept_export = export_model(request)
     (case,) = kept_export.check.cases
     example = find.build_model(find.find_model(request.model)).args
-    predicted = studied.emulation.sqnr_db([(example, {})], freed_values)[0]
+    predicted = studied.emulation.sqnr_db([(example, {})], unquantized_values)[0]
     assert predicted == pytest.approx(case.outputs[0].sqnr_db, abs=0.5)
     with pytest.raises(ExportError, match="--keep relu changes nothing"):
         export_model(dataclasses.replace(request, keep=["relu"]))
