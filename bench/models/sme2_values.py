@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from etprof.export import Request, export_model
-from etprof.exporting import in_place
+from etprof.exporting import device_operators
 
 MODEL = "toy_cnn"
 MASKS = {"SME2": "", "NEON": "-sme,-sme2"}
@@ -26,7 +26,7 @@ error of those before it.
 | --- | --- | --- | --- | --- | --- |"""
 
 
-def read_values(pte: Path, mask: str, exact: bool) -> list[in_place.DeviceOperator]:
+def read_values(pte: Path, mask: str, exact: bool) -> list[device_operators.DeviceOperator]:
     """Returns the operators with their values under a mask."""
     build = Path(__file__).resolve().parents[2] / "build"
     config = {
@@ -36,7 +36,7 @@ def read_values(pte: Path, mask: str, exact: bool) -> list[in_place.DeviceOperat
         "warmup": 1,
         "experiments": [{"name": "device", "threads": 1, "isa": mask}],
     }
-    return in_place.operators(pte, "forward", 0.0, config, exact=exact)
+    return device_operators.compare(pte, "forward", 0.0, config, exact=exact)
 
 
 def kind(name: str) -> str:
@@ -44,7 +44,7 @@ def kind(name: str) -> str:
     return name.partition(" (")[0]
 
 
-def format_cell(operator: in_place.DeviceOperator | None) -> str:
+def format_cell(operator: device_operators.DeviceOperator | None) -> str:
     """Formats the SQNR of an operator."""
     if operator is None or operator.note:
         return ""
@@ -54,7 +54,7 @@ def format_cell(operator: in_place.DeviceOperator | None) -> str:
 def main() -> None:
     """Prints the page."""
     folder = Path(sys.argv[1])
-    columns: dict[str, dict[tuple[str, str], in_place.DeviceOperator]] = {}
+    columns: dict[str, dict[tuple[str, str], device_operators.DeviceOperator]] = {}
     for dtype, request in {"fp16": {"dtype": "fp16"}, "int8": {"quantize": "static"}}.items():
         pte = export_model(Request(MODEL, outdir=folder, check=False, **request)).paths[0]
         for name, mask in MASKS.items():

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from etprof import artifacts, errors, programs
 from etprof.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_DONE, EXIT_INTERRUPTED, ExportError
 from etprof.export import Export, Progress, Request, export_model, library_output, show_stage
-from etprof.exporting import accuracy_options, agreement, in_place, keep, noise, rounding
+from etprof.exporting import accuracy_options, agreement, device_operators, keep, noise, rounding
 from etprof.exporting.check import HELD_OUT, Case
 
 if TYPE_CHECKING:
@@ -126,16 +126,16 @@ def device_sqnr(export: Export, method: str, output: int) -> tuple[float | None,
 
 def read_operators(
     request: Request, export: Export, studies: Sequence[MethodStudy]
-) -> list[in_place.DeviceOperator] | str:
+) -> list[device_operators.DeviceOperator] | str:
     """Compare the .pte's operators with PyTorch's. Return a reason if that is impossible."""
     min_sqnr_db = agreement.MIN_SQNR_DB[request.computes_in]
     try:
         return [
             device_operator
             for study in studies
-            for device_operator in in_place.operators(export.paths[0], study.method, min_sqnr_db)
+            for device_operator in device_operators.compare(export.paths[0], study.method, min_sqnr_db)
         ]
-    except in_place.NotComparedError as error:
+    except device_operators.NotComparedError as error:
         return str(error)
     except Exception as error:  # a library refuses the edge program; the noise budget is complete without it
         return errors.one_line(error)
@@ -145,7 +145,7 @@ def document(
     request: Request,
     export: Export,
     studies: Sequence[MethodStudy],
-    operators: Sequence[in_place.DeviceOperator] | str = (),
+    operators: Sequence[device_operators.DeviceOperator] | str = (),
 ) -> dict[str, Any]:
     """Return the content of .accuracy.json (docs/schema/accuracy.schema.json)."""
     pte = export.paths[0]

@@ -9,7 +9,7 @@ import pytest
 
 from etprof import accuracy
 from etprof.export import Request, export_model
-from etprof.exporting import in_place
+from etprof.exporting import device_operators
 from test_noise import SCHEMA
 
 IMAGES = """
@@ -59,7 +59,7 @@ def test_the_operators_of_a_right_program_agree(tmp_path: Path, options: dict, l
     """
     (tmp_path / "net.py").write_text(IMAGES)
     request = Request(f"{tmp_path / 'net.py'}:Net", outdir=tmp_path, check=False, **options)
-    operators = in_place.operators(export_model(request).paths[0], "forward", least)
+    operators = device_operators.compare(export_model(request).paths[0], "forward", least)
     compared = [operator for operator in operators if not operator.note]
     assert not any(operator.leaves for operator in operators)
     modules = {operator.module for operator in compared}
@@ -89,5 +89,5 @@ def test_a_wrong_kernel_is_named_first(tmp_path: Path, capfd: pytest.CaptureFixt
 
 
 def test_missing_comparisons_have_a_reason(tmp_path: Path):
-    with pytest.raises(in_place.NotComparedError, match=r"no \.etrecord"):
-        in_place.operators(tmp_path / "net.pte", "forward", 30.0)
+    with pytest.raises(device_operators.NotComparedError, match=r"no \.etrecord"):
+        device_operators.compare(tmp_path / "net.pte", "forward", 30.0)

@@ -1,6 +1,6 @@
 """Compare the value of each operator of a .pte on this CPU with PyTorch's value of the same node in the same type.
 
-`etprof profile --values` reads the operators in place, and the .etrecord has the nodes, in the edge program that was lowered.
+`etprof run --values` reads the values during a run, and the .etrecord has the nodes, in the edge program that was lowered.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Reference:
     values: list[torch.Tensor]  # of the node, and of an activation that XNNPACK's exporter may fuse with it
 
 
-def operators(
+def compare(
     pte: Path, method: str, min_sqnr_db: float, config: Mapping[str, Any] | None = None, *, exact: bool = False
 ) -> list[DeviceOperator]:
     """Compare the operators of a method on the example inputs, in the order of execution.
