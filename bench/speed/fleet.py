@@ -324,7 +324,7 @@ def report(options: argparse.Namespace, root: Path) -> list[str]:
         f"| compact | {compacting} | {batches_before} batches became {compacted.after} |",
     ]
     for name in query.names():
-        cells, answer = time_fastest(lambda name=name: query.ask(fleet, query.text_of(name)), TIMES)
+        cells, answer = time_fastest(lambda name=name: query.ask(fleet, query.read_sql(name)), TIMES)
         lines.append(f"| query {name} | {cells} | {len(answer.rows)} rows |")
     cells, class_verdicts = time_fastest(lambda: verdict.judge(fleet, verdict.Question("1.4", "1.5")), TIMES)
     lines += [

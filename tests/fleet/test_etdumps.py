@@ -56,7 +56,7 @@ def test_an_etdump_is_one_launch(fleet):
         operator["key"]: int(times[steady].sum())
         for operator, times in zip(profile.operators, profile.self_ns, strict=True)
     }
-    assert query.ask(fleet, query.text_of("conservation")).rows == []
+    assert query.ask(fleet, query.read_sql("conservation")).rows == []
     assert query.ask(fleet, "SELECT count(DISTINCT traced_run) FROM events").rows == [(1,)]
     # Adding the file again changes nothing.
     assert ingest.add(fleet, [ETDUMP, ETDUMP]).known == 1
@@ -146,7 +146,7 @@ def test_an_etdump_has_one_place(fleet):
     digest = dict(query.ask(fleet, "SELECT path, run FROM runs").rows)[str(OTHER)]
     assert fleet.remove({digest}) == {digest}
     assert models_and_days(fleet) == [("b", "2026-11-02")]
-    assert query.ask(fleet, query.text_of("conservation")).rows == []
+    assert query.ask(fleet, query.read_sql("conservation")).rows == []
 
 
 def test_compacting_removes_what_older_versions_added_twice(fleet, tmp_path):
@@ -155,10 +155,10 @@ def test_compacting_removes_what_older_versions_added_twice(fleet, tmp_path):
         ingest.add(other, [ETDUMP, OTHER] if number == 2 else [ETDUMP], labels)
         for table in ("runs", "launches", "operators"):
             shutil.copytree(tmp_path / f"fleet{number}" / table, tmp_path / "fleet" / table, dirs_exist_ok=True)
-    assert len(query.ask(fleet, query.text_of("duplicates")).rows) == 1
-    assert query.ask(fleet, query.text_of("conservation")).rows == [], "each is whole where it is"
+    assert len(query.ask(fleet, query.read_sql("duplicates")).rows) == 1
+    assert query.ask(fleet, query.read_sql("conservation")).rows == [], "each is whole where it is"
     fleet.compact()
-    assert query.ask(fleet, query.text_of("duplicates")).rows == []
+    assert query.ask(fleet, query.read_sql("duplicates")).rows == []
     assert models_and_days(fleet) == [("a", "2026-11-01"), ("unknown", None)]
     before = fleet.files()
     assert fleet.compact().removed_files == 0
@@ -198,7 +198,7 @@ def test_compacting_takes_both(fleet, measured):
     assert fleet.compact() == store.Compacted(before=3, after=2, removed_files=6)
     assert rows == {name: query.ask(fleet, f"FROM {name} ORDER BY ALL").rows for name in rows}
     for name in query.names():
-        query.ask(fleet, query.text_of(name))
+        query.ask(fleet, query.read_sql(name))
 
 
 def test_what_is_no_etdump_is_refused(fleet, tmp_path):

@@ -40,7 +40,7 @@ def test_a_run_becomes_rows_that_add_up(measured, tmp_path):
     assert frames["runs"]["threads"].to_list() == [1, 2]
     assert frames["runs"]["path"].to_list() == [str(measured)] * 2
     assert set(frames["launches"]["device"]) == {"phone 1"}
-    assert query.ask(fleet, query.text_of("conservation")).rows == []
+    assert query.ask(fleet, query.read_sql("conservation")).rows == []
     for result in manifest["results"]:
         rows = frames["launches"].filter(pl.col("experiment") == result["experiment"])
         assert rows["runs"].sum() == result["runs"]
@@ -135,7 +135,7 @@ def test_what_is_no_finished_run_is_refused_and_the_others_are_added(measured, t
             problem,
             done.refused,
         )
-    assert query.ask(fleet, query.text_of("conservation")).rows == []
+    assert query.ask(fleet, query.read_sql("conservation")).rows == []
     assert len(query.ask(fleet, "FROM runs").rows) == 2
     process = run("fleet", "add", measured, tmp_path / "running", tmp_path / "cut", "--to", fleet.uri)
     assert process.returncode == 3

@@ -74,8 +74,8 @@ def check(fleet: store.Fleet, folders, done: ingest.Added, marker, tmp_path) -> 
     assert sorted(row[0] for row in query.ask(fleet, "SELECT DISTINCT run FROM runs").rows) == sorted(
         ingest.open_run(folder).digest for folder in folders
     )
-    assert query.ask(fleet, query.text_of("conservation")).rows == []
-    assert query.ask(fleet, query.text_of("duplicates")).rows == []
+    assert query.ask(fleet, query.read_sql("conservation")).rows == []
+    assert query.ask(fleet, query.read_sql("duplicates")).rows == []
     # The rows are those that a single process adds.
     alone = store.Fleet(str(tmp_path / "alone"), create=True)
     ingest.add(alone, folders)
@@ -101,7 +101,7 @@ def test_a_task_that_is_tried_again_adds_the_rest(folders, tmp_path):
     store.Fleet(uri, create=True)
     jobs.add(list(map(str, folders[:4])), uri, None, 0)
     assert jobs.add(list(map(str, folders)), uri, None, 0)["known"] == 4
-    assert query.ask(store.Fleet(uri), query.text_of("duplicates")).rows == []
+    assert query.ask(store.Fleet(uri), query.read_sql("duplicates")).rows == []
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java: run script/bootstrap --dev")

@@ -135,11 +135,11 @@ def test_a_kill_in_the_middle_of_an_add(uri, measured, tmp_path):
     assert len(fleet._files_by_batch("operators")) == 2
     assert len(fleet.batches()) == 1
     assert query.ask(fleet, "FROM operators ORDER BY ALL").rows == before
-    assert query.ask(fleet, query.text_of("conservation")).rows == []
+    assert query.ask(fleet, query.read_sql("conservation")).rows == []
     assert fleet.compact().removed_files == 0, "files that a writer may still need are kept"
     assert ingest.add(fleet, [measured, later]).runs == 1
-    assert query.ask(fleet, query.text_of("conservation")).rows == []
-    assert query.ask(fleet, query.text_of("duplicates")).rows == []
+    assert query.ask(fleet, query.read_sql("conservation")).rows == []
+    assert query.ask(fleet, query.read_sql("duplicates")).rows == []
     assert query.ask(fleet, "SELECT count(DISTINCT run) FROM operators").rows == [(2,)]
 
 
@@ -159,7 +159,7 @@ def test_another_clients_files_are_seen(uri):
     ours.compact()
     for fleet in (ours, theirs):
         assert query.ask(fleet, "FROM operators ORDER BY ALL").rows == expected
-        assert query.ask(fleet, query.text_of("duplicates")).rows == []
+        assert query.ask(fleet, query.read_sql("duplicates")).rows == []
     assert len(ours._files_by_batch("runs")) == 1
 
 

@@ -64,8 +64,8 @@ def test_engines_agree_and_rows_add_up(uri):
         "operators": 144 * simulated.OPERATORS,
         "events": 0,
     }
-    assert query.ask(fleet, query.text_of("conservation")).rows == []
-    assert query.ask(fleet, query.text_of("duplicates")).rows == []
+    assert query.ask(fleet, query.read_sql("conservation")).rows == []
+    assert query.ask(fleet, query.read_sql("duplicates")).rows == []
     sums = {}
     for name, files in fleet.files().items():
         if not files:
@@ -159,9 +159,9 @@ def test_a_run_that_two_batches_have_is_one_after_compacting(uri):
         ("2026-11-01", "net"),
         {name: table.filter(pyarrow.compute.is_in(table["run"], some)) for name, table in tables.items()},
     )
-    assert len(query.ask(fleet, query.text_of("duplicates")).rows) == 2
+    assert len(query.ask(fleet, query.read_sql("duplicates")).rows) == 2
     fleet.compact()
-    assert query.ask(fleet, query.text_of("duplicates")).rows == []
+    assert query.ask(fleet, query.read_sql("duplicates")).rows == []
     assert contents(fleet) == expected
 
 
@@ -230,7 +230,7 @@ def test_adding_may_be_killed_at_any_moment(uri, monkeypatch):
                 fleet.write(("2026-11-01", "net"), tables)
         rows = contents(fleet)
         assert [len(rows[name]) for name in ("runs", "launches")] == ([0, 0] if steps < 3 else [2, 6])
-        assert query.ask(fleet, query.text_of("conservation")).rows == []
+        assert query.ask(fleet, query.read_sql("conservation")).rows == []
         fleet.compact()
         assert len(fleet._files_by_batch("operators")) == (steps > 0), "files that a writer may still need are kept"
         fleet.write(("2026-11-01", "net"), tables)
@@ -344,5 +344,5 @@ def test_what_is_not_installed_is_said(monkeypatch, capsys):
 def test_an_empty_fleet_answers(uri):
     fleet = store.Fleet(uri, create=True)
     for name in query.names():
-        assert query.ask(fleet, query.text_of(name)).rows == [], name
+        assert query.ask(fleet, query.read_sql(name)).rows == [], name
     assert fsspec.core.url_to_fs(uri)[0].exists(fleet.root)

@@ -164,7 +164,7 @@ def test_percentiles_are_those_of_all_runs_together(tmp_path):
     for i, tables in enumerate(simulated.batch("phone", 4, {"a": 0.0, "b": 0.2}, seed) for seed in range(3)):
         fleet.write((f"2026-11-0{i + 1}", "net"), tables)
     (judgment,) = verdict.judge(fleet, AB)
-    rows = {row[3]: row[4:] for row in query.ask(fleet, query.text_of("percentiles")).rows}
+    rows = {row[3]: row[4:] for row in query.ask(fleet, query.read_sql("percentiles")).rows}
     assert (judgment.baseline_p50_ms, judgment.baseline_p99_ms) == pytest.approx((rows["a"][0], rows["a"][2]))
     assert (judgment.candidate_p50_ms, judgment.candidate_p99_ms) == pytest.approx((rows["b"][0], rows["b"][2]))
     merged: dict[int, int] = {}

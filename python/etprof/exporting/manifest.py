@@ -67,7 +67,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExportOptions:
     """The options of the export, and the model that they selected."""
 
     schema_version: Annotated[Literal[1], "keys may be added under the same number"]
@@ -83,7 +83,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Manifest(Method, Asked):
+class Manifest(Method, ExportOptions):
     """The whole file. Its top level also has the keys of the program's first method, which the runner runs by default."""
 
     methods: Annotated[dict[str, Method], "by name; the first stands above, too", {"minProperties": 1}]

@@ -93,7 +93,7 @@ def _query(args: Namespace) -> int:
     if not args.query:
         query.show(["query", "answers"], query.names().items(), args.format, sys.stdout)
         return EXIT_DONE
-    sql = query.text_of(args.query)
+    sql = query.read_sql(args.query)
     answer = query.ask(store.Fleet(args.uri), sql, dict(args.variables))
     query.show(answer.columns, answer.rows, args.format, sys.stdout)
     return EXIT_DONE
@@ -114,7 +114,7 @@ def _traces(args: Namespace) -> int:
     from etprof.fleet import query, store, traces
 
     fleet = store.Fleet(args.uri)
-    files = traces.write(fleet, query.text_of(args.query), args.folder, args.most)
+    files = traces.write(fleet, query.read_sql(args.query), args.folder, args.most)
     for file in files:
         print(file)
     return EXIT_DONE

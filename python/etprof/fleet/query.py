@@ -38,7 +38,7 @@ def names() -> dict[str, str]:
     }
 
 
-def text_of(name: str) -> str:
+def read_sql(name: str) -> str:
     """Return the SQL of a shipped query, or of a file.
 
     Raises:

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from etprof import _native
 from etprof.arrow import Records
 from etprof.fleet.problem import FleetError
-from etprof.fleet.query import ask, text_of
+from etprof.fleet.query import ask, read_sql
 from etprof.fleet.store import Fleet
 
 FALSE_DISCOVERY = 0.05
@@ -56,7 +56,7 @@ ORDER BY device_class
 """  # noqa: S608
 # The shipped query `percentiles`, of the selected launches.
 _PERCENTILES = (
-    f"WITH launches AS (FROM main.launches WHERE {_SELECTED}) FROM (" + text_of("percentiles").rstrip(";\n") + ")"
+    f"WITH launches AS (FROM main.launches WHERE {_SELECTED}) FROM (" + read_sql("percentiles").rstrip(";\n") + ")"
 )
 
 
