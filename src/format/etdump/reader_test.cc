@@ -39,6 +39,13 @@ std::string MessageFrom(ByteView bytes) {
   return "no error";
 }
 
+std::vector<std::byte> PackDump(const ::etdump::ETDumpT& dump) {
+  flatbuffers::FlatBufferBuilder builder;
+  ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &dump));
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  return {bytes.begin(), bytes.end()};
+}
+
 // The message of MessageFrom. The version of FlatBuffers decides the offset, so N replaces it.
 std::string MessageWithoutOffset(ByteView bytes) {
   return std::regex_replace(MessageFrom(bytes), std::regex("byte [0-9]+"), "byte N");
@@ -61,10 +68,7 @@ TEST(ReadEtdump, ReadsAFileOfARealRunner) {
 TEST(ReadEtdump, NotesANewerVersion) {
   ::etdump::ETDumpT file;
   file.version = 3;
-  flatbuffers::FlatBufferBuilder builder;
-  ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &file));
-  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
-  const Trace trace = ReadEtdump(bytes, "x.etdump");
+  const Trace trace = ReadEtdump(PackDump(file), "x.etdump");
   ASSERT_EQ(trace.health.GetCount("version_newer"), 1);
   ExpectGolden("format/etdump_newer_version", trace.health.entries()[0].explanation + "\n");
 }
@@ -197,11 +201,7 @@ std::vector<std::byte> MakeDump(const std::vector<::etdump::ProfileEventT>& even
     run->events.push_back(std::move(event));
   }
   dump.run_data.push_back(std::move(run));
-  flatbuffers::FlatBufferBuilder builder;
-  ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &dump));
-  std::vector<std::byte> bytes(builder.GetSize());
-  std::memcpy(bytes.data(), builder.GetBufferPointer(), bytes.size());
-  return bytes;
+  return PackDump(dump);
 }
 
 // Blocks of three kinds in random order, with events without times in between; every fifth block is unique.
@@ -233,11 +233,7 @@ std::vector<std::byte> MakeMixedDump(int blocks) {
     }
     dump.run_data.push_back(std::move(run));
   }
-  flatbuffers::FlatBufferBuilder builder;
-  ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &dump));
-  std::vector<std::byte> bytes(builder.GetSize());
-  std::memcpy(bytes.data(), builder.GetBufferPointer(), bytes.size());
-  return bytes;
+  return PackDump(dump);
 }
 
 void ExpectSame(const Trace& trace, const Trace& expected) {
@@ -399,9 +395,8 @@ TEST(ReadEtdump, RefusesAnInferenceOutOfRange) {
   inference.end_time = ~std::uint64_t{0};
   inference.start_time = inference.end_time - 1000;  // both ends would count as 0
   problems.emplace_back("centuries after 0", MessageWithoutOffset(MakeDump({inference})));
-  ExpectGoldenMessages("format/etdump_inference_out_of_range",
-                       problems);  // A delegate's event named Method::execute is not an inference.
-
+  ExpectGoldenMessages("format/etdump_inference_out_of_range", problems);
+  // A delegate's event named Method::execute is not an inference.
   inference.delegate_debug_id_str = inference.name;
   EXPECT_EQ(MessageFrom(MakeDump({inference})), "no error");
 }
