@@ -125,7 +125,7 @@ function Bursts({ report }: { report: Report }) {
         },
       },
       xAxis: { type: "value", name: hasTimes ? "seconds since the first burst" : "burst", nameLocation: "middle", nameGap: 28, max: "dataMax", axisLabel: { showMaxLabel: false } },
-      yAxis: { type: "value", scale: true, axisLabel: { formatter: axisTimesUpTo(Math.max(...allRows.map((row) => row.median))) } },
+      yAxis: { type: "value", scale: true, axisLabel: { formatter: axisTimesUpTo(allRows.reduce((longest, row) => Math.max(longest, row.median), 0)) } },
       dataZoom: [
         { type: "inside", filterMode: "none" },
         { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => (hasTimes ? `${v.toFixed(1)} s` : v.toFixed(0)) },
