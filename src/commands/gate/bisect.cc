@@ -300,8 +300,7 @@ class BisectionRun {
     } else {
       step.measured = true;
       Compare(*version, step);
-      // The verdict of the bad version in the first step is not stored: it used limit 0, not half of the
-      // slowdown.
+      // An undecided comparison is repeated for another commit with the same bytes.
       if (step.outcome != Outcome::kUndecided) outcomes_[version->digest] = step.outcome;
     }
     bisection_.steps.push_back(step);
