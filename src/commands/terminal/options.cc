@@ -141,9 +141,9 @@ void ExcludeOtherOptions(CLI::App& app, CLI::Option* flag, const std::vector<std
 }
 
 void RefuseMeasurementOptions(const CLI::App& app, const std::string& run,
-                              const std::vector<std::string>& shown) {
+                              const std::vector<std::string>& also_allowed) {
   std::vector<std::string> allowed = ViewOptionNames();
-  allowed.insert(allowed.end(), shown.begin(), shown.end());
+  allowed.insert(allowed.end(), also_allowed.begin(), also_allowed.end());
   for (const CLI::Option* const option : app.get_options()) {
     const std::string name = option->get_name();
     if (option->empty() || option->get_positional() || std::ranges::find(allowed, name) != allowed.end())

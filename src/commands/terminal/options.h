@@ -28,10 +28,10 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name_and_value, Value& 
 // Makes `flag` exclude all options of `app` except those in `allowed_names`.
 void ExcludeOtherOptions(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& allowed_names);
 
-// Refuses options of a measurement for a command that shows `run`, which was measured before. `shown` and
-// those of ViewOptionNames are allowed.
+// Throws Error (kUsage) for options of a measurement, for a command that shows `run`, which was measured
+// before. The options of ViewOptionNames() and `also_allowed` do not throw.
 void RefuseMeasurementOptions(const CLI::App& app, const std::string& run,
-                              const std::vector<std::string>& shown = {});
+                              const std::vector<std::string>& also_allowed);
 
 // Allows an option to be repeated, with one value each time.
 CLI::Option* AllowRepeats(CLI::Option* option);
