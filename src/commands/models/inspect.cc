@@ -54,7 +54,7 @@ std::optional<SourceMap> FindSources(const Program& program, const ModelExplorer
   return std::nullopt;
 }
 
-Report MakeReportOfRuns(const ModelExplorerOptions& options, const WorkflowProgress& progress) {
+Report MakeRunReport(const ModelExplorerOptions& options, const WorkflowProgress& progress) {
   RunData run = OpenRun(options.runs, "--run takes one results directory, or ETDump files");
   const bool is_folder = !run.folder.empty();
   const std::string sha256 = Sha256HexOfFile(options.model);
@@ -69,8 +69,8 @@ Report MakeReportOfRuns(const ModelExplorerOptions& options, const WorkflowProgr
   return report;
 }
 
-void AddTimesOfRuns(const ModelExplorerOptions& options, const Program& program, WorkflowProgress& progress,
-                    ExplorerModel& model) {
+void AddRunTimes(const ModelExplorerOptions& options, const Program& program, WorkflowProgress& progress,
+                 ExplorerModel& model) {
   const Report& report = *model.report;
   std::string problem = "no experiment has a traced run";
   bool has_times = false;
@@ -132,9 +132,9 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
   }
   std::optional<Report> report;
   if (!options.runs.empty()) {
-    report = MakeReportOfRuns(options, progress);
+    report = MakeRunReport(options, progress);
     model.report = &*report;
-    AddTimesOfRuns(options, program, progress, model);
+    AddRunTimes(options, program, progress, model);
   }
   std::vector<fs::path> files;
   const auto write = [&](const fs::path& file, const std::function<void(std::ostream&)>& render) {
