@@ -65,8 +65,8 @@ std::optional<std::string> PathBelow(const std::string& path, const std::string&
   return relative == "/" ? "" : relative;
 }
 
-std::string ReadKey(const fs::path& folder, const char* key) {
-  return std::string(Trimmed(ReadProcFile(folder / key)));
+std::string ReadInterfaceFile(const fs::path& folder, const char* name) {
+  return std::string(Trimmed(ReadProcFile(folder / name)));
 }
 
 }  // namespace
@@ -133,9 +133,9 @@ std::optional<CpuQuota> ReadCpuQuota(const fs::path& root) {
   for (const fs::path& folder : group->folders) {
     // "max 100000" or "10000 100000" (µs); in version 1 the quota is -1 if there is no limit.
     const char* key = group->version == 2 ? "cpu.max" : "cpu.cfs_quota_us";
-    const std::string text = group->version == 2
-                                 ? ReadKey(folder, key)
-                                 : ReadKey(folder, key) + " " + ReadKey(folder, "cpu.cfs_period_us");
+    const std::string text = group->version == 2 ? ReadInterfaceFile(folder, key)
+                                                 : ReadInterfaceFile(folder, key) + " " +
+                                                       ReadInterfaceFile(folder, "cpu.cfs_period_us");
     const std::vector<std::string> fields = Words(text);
     if (fields.size() != 2) continue;
     const auto quota = AsNumber<std::int64_t>(fields[0]), period = AsNumber<std::int64_t>(fields[1]);
