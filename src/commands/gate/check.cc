@@ -364,7 +364,7 @@ int RunCheck(const CheckArguments& arguments) {
   const CheckOutputs files = arguments.files.WithSummaryFile();
   RequireDocumentTable(show::MakeCheckDocument({}), arguments.view);
   const CheckOutcome outcome = WithProgress(CheckVariants, arguments.options);
-  if (!outcome.report) return ReportInterruption(*outcome.run, "the same command with --resume");
+  if (!outcome.report) return ReportInterruption(*outcome.run);
   const CheckReport& check = *outcome.report;
   std::string details;
   if (outcome.run) {

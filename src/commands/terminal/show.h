@@ -44,16 +44,16 @@ void ShowFile(const std::filesystem::path& file);
 std::vector<DeviceMeasurement> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
                                           bool dry_run = false);
 using ShowAnalysis = std::function<void(const Report&)>;
+inline constexpr const char* kResumeCommand = "the same command with --resume";
 // Measures, analyzes, and shows the result: the report of a single device by `show` (default: ShowReport).
 // Reports problems, the way to resume after Ctrl-C (`resume_command`), and additions to a history on stderr.
 // Returns the exit code: FinishedMeasurement::exit_code, or kInterrupted.
 int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const View& view,
-                   const ShowAnalysis& show = nullptr,
-                   const std::string& resume_command = "the same command with --resume");
+                   const ShowAnalysis& show = nullptr, const std::string& resume_command = kResumeCommand);
 // Shows earlier measurements (FindStoredRuns), or the plan of a dry run. Returns the exit code.
 int ShowStoredRuns(const std::vector<DeviceMeasurement>& devices, bool several_devices, const View& view);
 int ShowPlan(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request, View view);
-int ReportInterruption(const RunData& run, const std::string& resume_command);
+int ReportInterruption(const RunData& run, const std::string& resume_command = kResumeCommand);
 
 // Reports the outcome of adding measurements to a history: lines on stderr. Returns the exit code: `code`, or
 // if that is kDone and a measurement could not be added, the error's.
