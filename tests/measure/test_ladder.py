@@ -110,7 +110,9 @@ def test_other_files_than_ladders_are_refused(etprof, tmp_path):
     completed = run(etprof, "isa", data / "sme2_emulated")
     assert completed.returncode == 3
     assert "is not a run of `etprof isa`" in completed.stderr
-    assert run(etprof, "isa", tmp_path / "missing.pte").returncode == 3
+    for options in ([], ["--csv"], ["--csv=ladder"]):
+        assert run(etprof, "isa", tmp_path / "missing.pte", *options).returncode == 3
+    assert run(etprof, "profile", tmp_path / "missing.pte", "--csv=ladder").returncode == 2
     assert run(etprof, "isa", "--csv").returncode == 2
     assert run(etprof, "isa", MODEL, "--widest").returncode == 2
     assert run(etprof, "isa", MODEL, "--threads", "2,2").returncode == 2

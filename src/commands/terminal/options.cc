@@ -157,7 +157,8 @@ void RefuseMeasurementOptions(const CLI::App& app, const std::string& run,
 
 void RequireReportTable(const View& view, bool several_devices) {
   std::vector<std::string> names = ReportTableNames();
-  std::erase(names, "ladder");  // only reports of `etprof isa` have this table
+  // Only reports of `etprof isa`, whose default table it is, have the table of a ladder.
+  if (view.default_table != "ladder") std::erase(names, "ladder");
   if (view.csv.empty() || (!several_devices && std::ranges::find(names, view.Table()) != names.end())) return;
   throw Error(ExitCode::kUsage, several_devices
                                     ? "`--csv` shows a table of one device, and this measures on several"
