@@ -114,7 +114,8 @@ const QuickTestStep* QuickTest::Next() {
     progress_.StopWhenInterrupted();
     step.message = (this->*action)();
     step.state = State::kPassed;
-  } catch (const Error& error) {
+  } catch (const std::exception& exception) {
+    const Error error = ToError(exception);
     result_.interrupted = error.exit_code() == ExitCode::kInterrupted;
     step.message = error.Message();
     if (!result_.interrupted) step.state = State::kFailed;
