@@ -87,6 +87,10 @@ namespace {
 // make the lines long. If options that exclude each other are given, the error says so.
 class HelpFormatter : public CLI::Formatter {
  public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    return name.substr(0, name.find('{'));  // CLI11 adds the value of a flag without one: "--csv{usual}"
+  }
   std::string make_option_opts(const CLI::Option* option) const override {
     if (!option->get_option_text().empty()) return " " + option->get_option_text();
     std::string text;

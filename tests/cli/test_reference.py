@@ -106,6 +106,7 @@ def test_every_command_and_option_is_in_the_reference_once():
         help_ = program.run(command, "--help").stdout.partition("Example:")[0]
         named = re.findall(r"`(--[\w-]+)`", re.sub(r"\| [^|]* \|$", "", sections[command], flags=re.MULTILINE))
         assert len(named) == len(set(named)), command
+        assert "--csv{" not in help_, "the value of --csv without a table is internal"
         for option in named:
             assert option in help_, (command, option)
         for line in help_.splitlines():
