@@ -12,24 +12,13 @@
 #include "core/file/file.h"
 #include "core/json/json.h"
 #include "core/text/csv_reader.h"
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {
 
 using nlohmann::json;
 using Table = std::vector<std::vector<std::string>>;
-
-constexpr std::size_t kMaxShownBytes = 60;
-
-// Returns the beginning of a text, cut between UTF-8 characters.
-std::string Shorten(std::string text) {
-  if (text.size() <= kMaxShownBytes) return text;
-  std::size_t end = kMaxShownBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "...";
-}
-
-std::string Shorten(const json& value) { return Shorten(JsonText(value)); }
 
 std::string MemberPath(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
@@ -41,12 +30,14 @@ std::optional<std::string> Compare(const json& stored, const json& expected, con
     for (const auto& [name, value] : expected.items()) {
       const auto other = stored.find(name);
       if (other == stored.end())
-        return fmt::format("{} is not there, the data give {}", MemberPath(path, name), Shorten(value));
+        return fmt::format("{} is not there, the data give {}", MemberPath(path, name),
+                           Shorten(JsonText(value)));
       if (auto difference = Compare(*other, value, MemberPath(path, name))) return difference;
     }
     for (const auto& [name, value] : stored.items()) {
       if (!expected.contains(name))
-        return fmt::format("{} is {}, the data give no such key", MemberPath(path, name), Shorten(value));
+        return fmt::format("{} is {}, the data give no such key", MemberPath(path, name),
+                           Shorten(JsonText(value)));
     }
   }
   if (stored.is_array() && expected.is_array()) {
@@ -56,8 +47,8 @@ std::optional<std::string> Compare(const json& stored, const json& expected, con
     }
     return fmt::format("{} has {} entries, the data give {}", path, stored.size(), expected.size());
   }
-  return fmt::format("{} is {}, the data give {}", path.empty() ? "the whole" : path, Shorten(stored),
-                     Shorten(expected));
+  return fmt::format("{} is {}, the data give {}", path.empty() ? "the whole" : path,
+                     Shorten(JsonText(stored)), Shorten(JsonText(expected)));
 }
 
 Table ReadTable(std::string_view text, const std::string& name) {
@@ -116,9 +107,8 @@ std::string CompareLines(std::string_view stored, std::string_view expected, std
   constexpr std::size_t kContextBytes = 20;
   from = from < kContextBytes ? 0 : from - kContextBytes;
   while (from > 0 && (static_cast<unsigned char>((*stored_line)[from]) & 0xC0U) == 0x80U) --from;
-  return fmt::format("line {} has \"{}\", the data give \"{}\"", number,
-                     Shorten(std::string(stored_line->substr(from))),
-                     Shorten(std::string(expected_line->substr(from))));
+  return fmt::format("line {} has \"{}\", the data give \"{}\"", number, Shorten(stored_line->substr(from)),
+                     Shorten(expected_line->substr(from)));
 }
 
 // Compares the bytes that are written with the expected bytes.

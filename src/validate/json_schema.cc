@@ -11,6 +11,7 @@
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "core/json/json_schema_of.h"
+#include "core/text/text.h"
 #include "format/program/source/noise_budget.h"
 #include "history/trends.h"
 #include "measure/config/config.h"
@@ -47,12 +48,7 @@ bool IsOfType(const json& value, const std::string& type) {
 }
 
 std::string Quote(const json& value) {
-  std::string text = value.is_object() ? "an object" : value.is_array() ? "a list" : JsonText(value);
-  if (text.size() > 60) {
-    text.resize(57);
-    text += "...";
-  }
-  return text;
+  return value.is_object() ? "an object" : value.is_array() ? "a list" : Shorten(JsonText(value));
 }
 
 std::string JoinWithOr(const json& list) {

@@ -17,6 +17,10 @@ std::string_view Trimmed(std::string_view text);
 // The last line that is not blank, without trailing blanks; empty if all lines are blank.
 std::string LastLine(std::string_view text);
 
+// The first `max_bytes` of a UTF-8 text, cut between characters and followed by "..."; a shorter text is
+// unchanged. Messages quote values this way.
+std::string Shorten(std::string_view text, std::size_t max_bytes = 60);
+
 // Replaces each `from`, which is not empty, from left to right. Replacements are not searched again.
 std::string ReplaceAll(std::string text, std::string_view from, std::string_view to);
 

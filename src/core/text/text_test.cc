@@ -60,6 +60,15 @@ TEST(ParseLeadingInteger, StopsAfterTheDigits) {
   EXPECT_EQ(ParseLeadingInteger("99999999999999999999"), std::nullopt);
 }
 
+TEST(Text, ShortensBetweenCharacters) {
+  EXPECT_EQ(Shorten("", 0), "");
+  EXPECT_EQ(Shorten("abc", 3), "abc");
+  EXPECT_EQ(Shorten("abcd", 3), "abc...");
+  EXPECT_EQ(Shorten("ab\u00e4", 3), "ab...");  // 2 bytes
+  EXPECT_EQ(Shorten("a\u00e4b", 3), "a\u00e4...");
+  EXPECT_EQ(Shorten("\x80\x80", 1), "...");  // not UTF-8
+}
+
 TEST(Text, ShortensNamesByWholeWords) {
   using Names = std::vector<std::string>;
   const auto shorten = [](const Names& names) { return DropCommonWords(names).names; };

@@ -11,6 +11,7 @@
 #include "core/file/file_kind.h"
 #include "core/json/json.h"
 #include "core/text/suggest.h"
+#include "core/text/text.h"
 #include "device/device.h"
 #include "device/tool.h"
 
@@ -89,8 +90,7 @@ nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* rem
     const std::size_t start = message.find("column ");
     const std::size_t colon = start == std::string::npos ? start : message.find(": ", start);
     if (colon != std::string::npos) message.erase(0, colon + 2);
-    if (message.size() > 200) message = message.substr(0, 200) + "...";
-    throw make_error(text.empty() ? "is empty" : "is not JSON: " + message)
+    throw make_error(text.empty() ? "is empty" : "is not JSON: " + Shorten(message, 200))
         .AtLine(static_cast<std::uint64_t>(line));
   } catch (const json::out_of_range&) {  // this exception has no position
     throw make_error("has a number that is larger than any that can be stored");

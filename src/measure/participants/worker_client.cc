@@ -17,15 +17,7 @@ namespace {
 constexpr double kGraceSeconds = 3;
 constexpr double kExitTimeoutSeconds =
     5;  // time for a process to end after it closed its stdout or received "quit"
-constexpr std::size_t kMaxQuotedCharacters = 300;
-
-std::string Shorten(std::string text) {
-  if (text.size() > kMaxQuotedCharacters) {
-    text.resize(kMaxQuotedCharacters);
-    text += "...";
-  }
-  return text;
-}
+constexpr std::size_t kMaxQuotedBytes = 300;  // of a process's output
 
 }  // namespace
 
@@ -38,7 +30,9 @@ bool Interruption::CausedExit(const std::optional<ExitStatus>& status) const {
   return requested();
 }
 
-std::string LastError(const Process& process) { return Shorten(LastLine(process.LastErrors())); }
+std::string LastError(const Process& process) {
+  return Shorten(LastLine(process.LastErrors()), kMaxQuotedBytes);
+}
 
 std::string_view RunnerMessage(std::string_view text) {
   constexpr std::string_view kPrefix = "etprof-runner: ";
@@ -109,7 +103,7 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
   if (!reply.is_object()) {
     throw WorkerFailure(WorkerFailure::Kind::kInvalidReply,
                         fmt::format("the worker answered with something that is not a JSON object {}: {}",
-                                    during, Shorten(line)));
+                                    during, Shorten(line, kMaxQuotedBytes)));
   }
   if (const auto error = reply.find("error"); error != reply.end()) {
     throw WorkerFailure(WorkerFailure::Kind::kRefused,
@@ -117,8 +111,9 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
   }
   const auto kind = reply.find("reply");
   if (kind == reply.end() || *kind != command) {
-    throw WorkerFailure(WorkerFailure::Kind::kInvalidReply,
-                        fmt::format("the worker answered something else {}: {}", during, Shorten(line)));
+    throw WorkerFailure(
+        WorkerFailure::Kind::kInvalidReply,
+        fmt::format("the worker answered something else {}: {}", during, Shorten(line, kMaxQuotedBytes)));
   }
   return reply;
 }
