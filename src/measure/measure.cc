@@ -106,8 +106,8 @@ class Measurement {
       const bool has_old_run = Exists(directory_.folder() / kManifestFile);
       const std::filesystem::path archive = directory_.ArchiveOldRun(names, config_.file);
       // Report moved files that are not from an old run, since they may be the user's own.
-      if (!archive.empty() && !has_old_run && options_.progress != nullptr)
-        options_.progress->Message("files with the names of results were moved to " + archive.string());
+      if (!archive.empty() && !has_old_run)
+        ShowMessage("files with the names of results were moved to " + archive.string());
     }
     if (!directory_.IsFileOfRun(config_.file, kConfigFile))
       WriteFileAtomically(directory_.folder() / kConfigFile, ToJson(config_).dump(2) + "\n");
@@ -148,6 +148,10 @@ class Measurement {
 
   bool Interrupted() const { return options_.interrupted && options_.interrupted(); }
 
+  void ShowMessage(const std::string& text) const {
+    if (options_.progress != nullptr) options_.progress->Message(text);
+  }
+
   void FinishAfterFailure(RunData::Status status) {
     try {
       Finish(status);
@@ -162,11 +166,8 @@ class Measurement {
       throw DeviceLost(device_.Name(), "the connection breaks again and again",
                        "partial results are kept, and --resume continues");
     }
-    if (options_.progress != nullptr) {
-      options_.progress->Message(
-          fmt::format("{}: the connection was lost; waiting up to {:.0f} s for the device", device_.Name(),
-                      options_.wait_for_device_seconds));
-    }
+    ShowMessage(fmt::format("{}: the connection was lost; waiting up to {:.0f} s for the device",
+                            device_.Name(), options_.wait_for_device_seconds));
     const double start = MonotonicSeconds();
     const bool is_back = device_.WaitUntilBack(options_.wait_for_device_seconds);
     device_wait_seconds_ += MonotonicSeconds() - start;
@@ -430,15 +431,14 @@ class Measurement {
   // Warns if a CPU quota is below the experiments' number of threads.
   void WarnAboutQuota() const {
     const ResourceLimits& limits = run_.device->limits;
-    if (!limits.quota_cpus || *limits.quota_cpus >= MaxThreads() || options_.progress == nullptr) return;
-    options_.progress->Message(
-        fmt::format("warning: {}, and the measurement has up to {}. Runs that it stops do not count.",
-                    QuotaText(limits), CountedText(MaxThreads(), "thread")));
+    if (!limits.quota_cpus || *limits.quota_cpus >= MaxThreads()) return;
+    ShowMessage(fmt::format("warning: {}, and the measurement has up to {}. Runs that it stops do not count.",
+                            QuotaText(limits), CountedText(MaxThreads(), "thread")));
   }
 
   void WarnAboutThreads() {
     for (const std::string& warning : ThreadWarnings(config_, *run_.device)) {
-      if (options_.progress != nullptr) options_.progress->Message("warning: " + warning);
+      ShowMessage("warning: " + warning);
       AppendUnique(warning, run_.warnings);
     }
   }
@@ -451,7 +451,7 @@ class Measurement {
     if (!quiet.warning.empty()) run_.warnings.push_back(quiet.warning);
     if (!quiet.load) return;
     const std::string warning = LoadWarningBefore(*quiet.load, MaxThreads());
-    if (!warning.empty() && options_.progress != nullptr) options_.progress->Message("warning: " + warning);
+    if (!warning.empty()) ShowMessage("warning: " + warning);
     if (!run_.other_load_before || run_.other_load_before->CoresUsed() <= quiet.load->CoresUsed())
       run_.other_load_before = quiet.load;
   }
@@ -614,8 +614,7 @@ class Measurement {
         } catch (const WorkerFailure& failure) {
           if (WasInterrupted(failure, device_)) return;
           data.error = failure.what();
-          if (options_.progress != nullptr)
-            options_.progress->Message(fmt::format("{}: {}", data.label, data.error));
+          ShowMessage(fmt::format("{}: {}", data.label, data.error));
         }
       });
       Save();
