@@ -31,8 +31,7 @@ constexpr ElementTypeNames kElementTypeNames[] = {
 
 // Identifies a delegate call of the run by chain, instruction, and occurrence.
 using CallKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
-CallKey MakeCallKey(const DescribedValue& described) {
-  const protocol::OperatorPlace& place = described.value.place;
+CallKey MakeCallKey(const protocol::OperatorPlace& place) {
   return {place.chain, place.instruction, place.occurrence};
 }
 
@@ -55,8 +54,8 @@ Profile MakeDelegateProfile(const std::vector<protocol::OperatorValue>& values, 
               static_cast<std::int32_t>(place.ordinal),
               static_cast<std::int32_t>(place.occurrence)};
     op.name = op.type = values[i].name;
-    const CallKey call(place.chain, place.instruction, place.occurrence);
-    op.call_index = calls.try_emplace(call, static_cast<std::int32_t>(calls.size())).first->second;
+    op.call_index =
+        calls.try_emplace(MakeCallKey(place), static_cast<std::int32_t>(calls.size())).first->second;
     profile.operators.push_back(std::move(op));
     value_indices.push_back(i);
   }
@@ -167,17 +166,12 @@ ValuesRow CompareOperators(const VariantValues& baseline, const DescribedValue& 
   return row;
 }
 
-struct CallValues {
-  std::vector<const DescribedValue*> values;
-  std::vector<std::string> stems;
-};
+// The values of one delegate call in the order of execution.
+using CallValues = std::vector<const DescribedValue*>;
 std::map<CallKey, CallValues> DelegateCalls(const VariantValues& variant) {
   std::map<CallKey, CallValues> calls;
   for (const DescribedValue& described : variant.values) {
-    if (!IsBackend(described.value)) continue;
-    CallValues& call = calls[MakeCallKey(described)];
-    call.values.push_back(&described);
-    call.stems.push_back(described.stem);
+    if (IsBackend(described.value)) calls[MakeCallKey(described.value.place)].push_back(&described);
   }
   return calls;
 }
@@ -186,14 +180,17 @@ std::map<CallKey, CallValues> DelegateCalls(const VariantValues& variant) {
 // operator. `position` is the position of `value` in the baseline's call.
 const DescribedValue* FindMatch(const DescribedValue& value, std::size_t position, const CallValues& call,
                                 const CallValues& candidate_call) {
-  if (call.stems == candidate_call.stems) return candidate_call.values[position];
+  const auto has_same_stem = [](const DescribedValue* a, const DescribedValue* b) {
+    return a->stem == b->stem;
+  };
+  if (std::ranges::equal(call, candidate_call, has_same_stem)) return candidate_call[position];
   if (!value.node) return nullptr;
   // If two operators compute a node, the last of them writes the node's output.
   const DescribedValue* match = nullptr;
-  for (const DescribedValue* const later : call.values) {
+  for (const DescribedValue* const later : call) {
     if (later->node == value.node && later->value.index > value.value.index) return nullptr;
   }
-  for (const DescribedValue* const candidate : candidate_call.values) {
+  for (const DescribedValue* const candidate : candidate_call) {
     if (candidate->node == value.node && candidate->shape == value.shape) match = candidate;
   }
   return match;
@@ -264,7 +261,7 @@ std::vector<ValuesRow> CompareValues(const VariantValues& baseline, const Varian
   for (const DescribedValue& described : baseline.values) {
     const DescribedValue* match = nullptr;
     if (IsBackend(described.value)) {
-      const CallKey call = MakeCallKey(described);
+      const CallKey call = MakeCallKey(described.value.place);
       match = FindMatch(described, next_positions[call]++, calls[call], other_calls[call]);
     } else {
       const auto found = kernel_values.find({described.value.place, output_counts[described.value.place]++});
