@@ -156,12 +156,9 @@ class Reader {
         fields.CheckValue("cpu_affinity", [&] { CheckCpus(settings.cpu_affinity); });
     }
     ReadDuration(fields, "period", ParsePeriod, kPeriodRemedy, settings.period);
-    if (fields.Find("device") != nullptr) CheckDevices(settings.devices, fields);
+    for (const std::string& device : settings.devices)
+      fields.CheckValue("device", [&] { CheckDeviceName(device); });
     fields.AddVariables("env", settings.environment);
-  }
-
-  static void CheckDevices(const std::vector<std::string>& devices, const JsonFields& fields) {
-    for (const std::string& device : devices) fields.CheckValue("device", [&] { CheckDeviceName(device); });
   }
 
   void ReadPlace(const JsonFields& fields, const Json& object, ExperimentSettings& settings) const {
