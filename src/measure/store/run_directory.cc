@@ -335,8 +335,7 @@ bool RemoveParts(const std::filesystem::path& folder, const std::string& stem, c
        iterator.increment(error)) {
     const std::filesystem::path name = parts / iterator->path().filename();
     const std::string text = name.stem().string();
-    const auto index = AsNumber<int>(std::string_view(text).substr(
-        text.rfind("_l") == std::string::npos ? text.size() : text.rfind("_l") + 2));
+    const auto index = AsNumber<int>(std::string_view(text).substr(text.rfind('l') + 1));
     if (index && *index >= 0 && name == EtdumpPart(stem, *index) && !listed_parts.contains(name) &&
         IsFileBeneath(folder, name))
       unlisted_parts.push_back(name);
