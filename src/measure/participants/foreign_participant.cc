@@ -257,11 +257,8 @@ class ThirdPartyParticipant : public Participant {
   bool checked_device_log_ = false;  // whether Android's log was checked
 };
 
-// Adds Android's log to `xnntrace`, since an XNNPACK for Android writes to that log. Does nothing if the
-// runner's output already has XNNPACK's log (`has_own_log`).
-void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bool has_own_log,
-                  ExperimentLog& xnntrace) {
-  if (has_own_log) return;
+// Adds Android's log to `xnntrace`, since an XNNPACK for Android writes to that log.
+void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, ExperimentLog& xnntrace) {
   try {
     xnntrace.Write(device_log.Lines());
   } catch (const Error& error) {
@@ -335,7 +332,7 @@ void RunTraceEnabled(const ParticipantSetup& setup) {
   };
   const ThirdPartyRun run =
       RunProcess(setup, executions, max_seconds, setup.folder / part, log, &xnntrace, "kernel-log run");
-  AddDeviceLog(setup, device_log, run.has_xnnpack_log, xnntrace);
+  if (!run.has_xnnpack_log) AddDeviceLog(setup, device_log, xnntrace);
   AddRuns(run, unrecorded_runs, /*timed=*/false, Burst(), launch);
   if (!run.traced.empty()) launch.etdump_part = part;
   setup.data->launches.push_back(launch);
