@@ -681,7 +681,7 @@ TEST_F(ScheduleTest, AlternatesProcessesIfMemoryIsShort) {
   EXPECT_GE(data[0]->launches[0].bursts[0].recorded.size(), 60u);  // one long burst
 }
 
-TEST_F(ScheduleTest, AlternatesForeignRunners) {
+TEST_F(ScheduleTest, AlternatesThirdPartyRunners) {
   Add("a", 5'000'000).whole_process = true;
   Add("b", 4'000'000).whole_process = true;
   Pair();
