@@ -89,7 +89,7 @@ struct TrendRow {
     // Three columns of an estimate with its interval: name "latency", unit "_ns".
     const auto estimate = [&](const std::string& name, const std::string& unit, auto get) {
       using Number = std::optional<double>;
-      v(name + unit, "float64", [get](R row) { return get(row) ? Number(get(row)->middle) : Number(); });
+      v(name + unit, "float64", [get](R row) { return get(row) ? Number(get(row)->mean) : Number(); });
       v(name + "_low" + unit, "float64", [get](R row) { return get(row) ? get(row)->low : Number(); });
       v(name + "_high" + unit, "float64", [get](R row) { return get(row) ? get(row)->high : Number(); });
     };

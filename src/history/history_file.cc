@@ -366,15 +366,15 @@ void HistoryFile::DeleteRun(std::int64_t run) {
   }
 }
 
-std::string HistoryFile::ExpandCommit(const std::string& start) {
+std::string HistoryFile::ExpandCommit(const std::string& prefix) {
   Statement find(database_,
                  "SELECT DISTINCT commit_name FROM run WHERE instr(commit_name, ?1) = 1 ORDER BY 1");
-  const std::vector<std::string> found = find.Bind(start).ReadRows([&] { return find.Text(0); });
-  if (std::ranges::find(found, start) != found.end()) return start;
-  if (found.size() == 1 && !start.empty()) return found.front();
-  throw Error(ExitCode::kUsage, found.empty()
-                                    ? fmt::format("has no measurement of commit `{}`", start)
-                                    : fmt::format("has {} commits that begin with `{}`", found.size(), start))
+  const std::vector<std::string> found = find.Bind(prefix).ReadRows([&] { return find.Text(0); });
+  if (std::ranges::find(found, prefix) != found.end()) return prefix;
+  if (found.size() == 1 && !prefix.empty()) return found.front();
+  throw Error(ExitCode::kUsage,
+              found.empty() ? fmt::format("has no measurement of commit `{}`", prefix)
+                            : fmt::format("has {} commits that begin with `{}`", found.size(), prefix))
       .InFile(file_.string())
       .Remedy("name a commit that `etprof history` shows");
 }

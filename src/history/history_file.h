@@ -88,8 +88,8 @@ class HistoryFile {
                                 const std::string& reason, UnixTime at);
   // Deletes the runs of a commit (or unique prefix) and returns their number.
   std::int64_t Delete(const std::string& commit);
-  // Adds the runs and acceptances of another history and returns the number of new runs. Of two acceptances of
-  // one commit, the newer one stays.
+  // Adds the runs and acceptances of another history and returns the number of new runs. Of two acceptances
+  // of one commit, the newer one stays.
   std::int64_t Merge(HistoryFile& other);
 
   // Returns the series of a run for which its commit has another run with different operators: perhaps two
@@ -114,7 +114,7 @@ class HistoryFile {
   void AddAcceptance(std::int64_t series, const Acceptance& acceptance);
   std::vector<Acceptance> ReadAcceptances(std::int64_t series);
   // Returns the full name of the commit with this prefix. Throws Error (kUsage).
-  std::string ExpandCommit(const std::string& start);
+  std::string ExpandCommit(const std::string& prefix);
   void DeleteRun(std::int64_t run);
   std::vector<HistoryRun> Runs();
   std::vector<HistoryResult> ReadResults(std::int64_t run);

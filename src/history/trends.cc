@@ -29,7 +29,7 @@ TrendValue MakeTrendValue(const std::vector<double>& logs) {
   const double half_width = *mean.standard_error * stats::CriticalValue(0.95, mean.degrees_of_freedom);
   const double low = std::exp(mean.log - half_width), high = std::exp(mean.log + half_width);
   if (low == 0 || !std::isfinite(high)) return value;  // the interval would be unbounded
-  return {value.middle, low, high};
+  return {value.mean, low, high};
 }
 
 std::vector<double> LatencyLogs(const TrendPoint& point) {

@@ -14,7 +14,7 @@ namespace etprof {
 // The mean over the launches of a run (stats::InterquartileMean of the logarithms) with its 95% interval,
 // which is absent for a single launch.
 struct TrendValue {
-  double middle = 0;
+  double mean = 0;
   std::optional<double> low, high;
 };
 
@@ -135,7 +135,7 @@ struct Trend {
       [](const T& trend) {
         return trend.runs.empty() || !trend.runs.back().latency
                    ? std::nullopt
-                   : std::optional(trend.runs.back().latency->middle);
+                   : std::optional(trend.runs.back().latency->mean);
       },
       {.meaning = "latency of the last measurement; null: not known"});
     v("noise", &T::run_sd,

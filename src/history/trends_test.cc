@@ -67,8 +67,8 @@ TEST(Trends, ChangesOfTheCodeFail) {
   EXPECT_NEAR(base.changes[0].growth, std::expm1(0.03), 0.006);
   EXPECT_TRUE(report.trends[1].is_reference);
   EXPECT_THAT(report.trends[1].changes, testing::IsEmpty());
-  EXPECT_NEAR(base.runs[0].latency->middle, 1e7, 3e5);
-  EXPECT_LT(*base.runs[0].latency->low, base.runs[0].latency->middle);
+  EXPECT_NEAR(base.runs[0].latency->mean, 1e7, 3e5);
+  EXPECT_LT(*base.runs[0].latency->low, base.runs[0].latency->mean);
   EXPECT_EQ(base.runs[0].clean_runs, 180);
 }
 
@@ -79,7 +79,7 @@ TEST(Trends, IgnoresImpossibleRatios) {
     const HistoryReport report = FindTrends(data, "");
     EXPECT_FALSE(report.trends[0].runs[3].relative) << log_ratio;
     for (const TrendRun& run : report.trends[0].runs) {
-      ASSERT_TRUE(run.latency && std::isfinite(run.latency->middle));
+      ASSERT_TRUE(run.latency && std::isfinite(run.latency->mean));
       EXPECT_EQ(run.latency->low.has_value(), run.latency->high.has_value());
     }
   }

@@ -43,7 +43,7 @@ class Validator {
   // Options of the stored analysis: whether it wrote per-event CSVs, and whether it included ETDumps that the
   // manifest does not name.
   bool analyzed_with_timeline() const;
-  bool analyzed_with_bare_files() const;
+  bool analyzed_with_unlisted_etdumps() const;
 
   // Compares `file`, a file of the analysis, with the output of `render`.
   void CheckDerived(const std::filesystem::path& file, const std::function<void(std::ostream&)>& render);

@@ -162,7 +162,7 @@ bool Validator::analyzed_with_timeline() const {
   return std::ranges::any_of(run_.experiments, &ExperimentData::HasTimelineCsv);
 }
 
-bool Validator::analyzed_with_bare_files() const {
+bool Validator::analyzed_with_unlisted_etdumps() const {
   return summary_.is_object() && summary_.contains("experiments") && summary_.at("experiments").is_array() &&
          summary_.at("experiments").size() > run_.experiments.size();
 }

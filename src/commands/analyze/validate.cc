@@ -35,7 +35,7 @@ Validation ValidateRun(const std::string& folder) {
   };
   if (validator.can_rebuild()) {
     // Repeats `etprof analyze`, but compares its files with those on disk instead of writing them.
-    RunData run = validator.analyzed_with_bare_files() ? OpenRunDirectory(folder) : validator.run();
+    RunData run = validator.analyzed_with_unlisted_etdumps() ? OpenRunDirectory(folder) : validator.run();
     OutputFolders folders;
     folders.report = run.folder;
     folders.write_timelines = validator.analyzed_with_timeline();
