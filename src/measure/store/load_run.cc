@@ -102,9 +102,9 @@ void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
 std::vector<std::string> FindRunsBelow(const std::filesystem::path& folder) {
   std::vector<std::string> runs;
   std::error_code error;
-  for (std::filesystem::recursive_directory_iterator iterator(folder, error), end; iterator != end;
-       iterator.increment(error)) {
-    if (error) break;
+  std::filesystem::recursive_directory_iterator iterator(
+      folder, std::filesystem::directory_options::skip_permission_denied, error);
+  for (; !error && iterator != std::filesystem::recursive_directory_iterator(); iterator.increment(error)) {
     if (iterator.depth() >= 4) iterator.disable_recursion_pending();
     if (iterator->path().filename() != kManifestFile || iterator.depth() == 0) continue;
     RunData run;

@@ -183,6 +183,20 @@ TEST_F(RunDirectoryTest, RejectsOtherFolders) {
   EXPECT_THROW(LoadRunDirectory(folder / "file"), Error);
 }
 
+TEST_F(RunDirectoryTest, NamesRunsBelowNextToUnreadableFolders) {
+  const std::filesystem::path run = folder / "runs/b", unreadable = folder / "runs/a";
+  RunDirectory::Open(run).WriteManifest(MakeRun(run));
+  std::filesystem::create_directory(unreadable);
+  std::filesystem::permissions(unreadable, std::filesystem::perms::none);  // root reads it anyway
+  try {
+    LoadRunDirectory(folder / "runs");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problem(), "is not a results directory, but holds one: b");
+  }
+  std::filesystem::permissions(unreadable, std::filesystem::perms::owner_all);
+}
+
 TEST_F(RunDirectoryTest, FindsParentRunOfExperimentFoldersOnly) {
   RunDirectory::Open(folder).WriteManifest(MakeRun(folder));
   CopyEtdump("a/toy_cnn_a_t1.etdump");
