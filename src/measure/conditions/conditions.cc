@@ -101,7 +101,7 @@ std::string ConditionsWatch::TooHotReason(const DeviceVitals& vitals) const {
 double ConditionsWatch::WaitUntilCool(std::optional<DeviceVitals>& vitals) {
   const double start = options_.now();
   int readings = 0;
-  for (std::string reason; !gave_up_ && !(options_.interrupted && options_.interrupted());) {
+  for (std::string reason; !gave_up_ && !options_.interrupted();) {
     reason = vitals ? TooHotReason(*vitals) : "";
     if (reason.empty()) break;
     const double waited = options_.now() - start;
@@ -160,8 +160,7 @@ QuietResult WaitUntilQuiet(const QuietOptions& options) {
     if (options.wait_seconds <= 0) return result;
     const std::string reason = NotQuietReason(options, result.load, options.vitals());
     quiet_readings = reason.empty() ? quiet_readings + 1 : 0;
-    if (quiet_readings >= (has_waited ? kQuietReadings : 1) || (options.interrupted && options.interrupted()))
-      break;
+    if (quiet_readings >= (has_waited ? kQuietReadings : 1) || options.interrupted()) break;
     if (options.now() - start >= options.wait_seconds) {
       if (reason.empty()) break;
       result.warning = fmt::format("the device was not quiet after {:g} min of waiting: {}",
