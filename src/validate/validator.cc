@@ -262,7 +262,7 @@ void Validator::CheckHashes() {
   for (const ExperimentData& data : run_.experiments) {
     for (const auto& [file, sha256, role] : {std::tuple{data.model, data.model_sha256, "model"},
                                              std::tuple{data.runner, data.runner_sha256, "runner"}}) {
-      if (file.empty() || sha256.empty() || !hashed_files.insert(file).second || !Exists(file)) continue;
+      if (sha256.empty() || !hashed_files.insert(file).second || !Exists(file)) continue;
       try {
         if (Sha256HexOfFile(file) == sha256) continue;
         findings_.AddWarning(

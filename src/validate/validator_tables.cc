@@ -164,7 +164,7 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
 void Validator::CheckKernels() {
   if (has_foreign_layout_ || !manifest_.is_object()) return;
   for (const ExperimentData& data : run_.experiments) {
-    if (data.xnntrace_log.empty() || !Exists(data.xnntrace_log)) continue;
+    if (!Exists(data.xnntrace_log)) continue;
     const auto render = [&](std::ostream& out) {
       const std::string model = data.model.empty() ? run_.model_id : data.model.stem().string();
       RenderKernelsCsv(ReadKernelView(data.xnntrace_log, data.label, model), out);
