@@ -319,7 +319,7 @@ void MeasureValues(const ExtraRunsSetup& setup) {
     }
   }
   if (!setup.run.values.empty())
-    WriteFileAtomically(ValuesFile(setup.run.folder),
+    WriteFileAtomically(setup.run.folder / kValuesFile,
                         [&](std::ostream& out) { WriteValues(setup.run.values, out); });
 }
 

@@ -273,10 +273,6 @@ std::vector<ValuesRow> CompareValues(const VariantValues& baseline, const Varian
   return rows;
 }
 
-std::filesystem::path ValuesFile(const std::filesystem::path& run_directory) {
-  return run_directory / kValuesFile;
-}
-
 void WriteValues(const std::vector<ValuesRow>& rows, std::ostream& out) {
   CsvWriter<ValuesRow> table(out);
   for (const ValuesRow& row : rows) table.Row(row);
@@ -318,7 +314,7 @@ void ReadElements(const std::filesystem::path& path, VariantValues& variant) {
 }
 
 std::vector<ValuesRow> LoadValues(const std::filesystem::path& run_directory) {
-  const std::filesystem::path file = ValuesFile(run_directory);
+  const std::filesystem::path file = run_directory / kValuesFile;
   if (!Exists(file)) return {};
   return ReadCsvFile<ValuesRow>(ReadTextFile(file), file.string(), "compared values");
 }

@@ -89,7 +89,6 @@ void UpdateValues(const protocol::ValuesReply& reply, std::vector<DescribedValue
 // rows are in the baseline's order. An operator that only one variant has gets no row.
 std::vector<ValuesRow> CompareValues(const VariantValues& baseline, const VariantValues& candidate);
 
-std::filesystem::path ValuesFile(const std::filesystem::path& run_directory);
 void WriteValues(const std::vector<ValuesRow>& rows, std::ostream& out);
 // The description of a value in `_values.safetensors` (docs/reference/files.md).
 struct SavedValue {

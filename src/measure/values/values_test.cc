@@ -9,6 +9,7 @@
 
 #include "core/file/file.h"
 #include "core/golden_testing.h"
+#include "measure/store/run_files.h"
 
 namespace etprof {
 namespace {
@@ -151,7 +152,7 @@ TEST(Values, RoundTripThroughCsv) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "etprof_values";
   std::filesystem::create_directories(folder);
   EXPECT_THAT(LoadValues(folder / "none"), IsEmpty());
-  WriteFileAtomically(ValuesFile(folder), [&](std::ostream& out) { WriteValues(rows, out); });
+  WriteFileAtomically(folder / kValuesFile, [&](std::ostream& out) { WriteValues(rows, out); });
   const std::vector<ValuesRow> read = LoadValues(folder);
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(read[0].name, rows[0].name);
