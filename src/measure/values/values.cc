@@ -29,6 +29,10 @@ constexpr ElementTypeNames kElementTypeNames[] = {
     {"fp32", "F32"},       {"fp16", "F16"},        {"bf16", "BF16"},       {"int32", "I32"},
     {"qint8", "I8", true}, {"quint8", "U8", true}, {"qint32", "I32", true}};
 
+// Notes of values without numbers.
+constexpr const char* kEmpty = "it is empty";
+constexpr const char* kScaleUnknown = "the scale of its elements is not in the program";
+
 // Identifies a delegate call of the run by chain, instruction, and occurrence.
 using CallKey = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 CallKey MakeCallKey(const protocol::OperatorPlace& place) {
@@ -143,7 +147,7 @@ ValuesRow CompareOperators(const VariantValues& baseline, const DescribedValue& 
   if (!row.note.empty()) return row;
   if (baseline_value.value.bytes != candidate_value.value.bytes ||
       baseline_value.element_bytes != candidate_value.element_bytes || baseline_value.value.bytes == 0) {
-    row.note = baseline_value.value.bytes == 0 ? "it is empty" : "the two have different sizes or types";
+    row.note = baseline_value.value.bytes == 0 ? kEmpty : "the two have different sizes or types";
     return row;
   }
   row.elements = baseline_value.value.bytes / std::max<std::int64_t>(baseline_value.element_bytes, 1);
@@ -158,7 +162,7 @@ ValuesRow CompareOperators(const VariantValues& baseline, const DescribedValue& 
   row.state = ValuesRow::kDifferent;
   if (!baseline_value.has_numbers || !candidate_value.has_numbers) {
     row.compared = 0;
-    row.note = "the scale of its elements is not in the program";
+    row.note = kScaleUnknown;
     return row;
   }
   CompareElements(ReadValueNumbers(baseline, baseline_value), ReadValueNumbers(candidate, candidate_value),
@@ -292,7 +296,7 @@ void SaveValues(const VariantValues& variant, const std::filesystem::path& path)
     saved.debug_handle = described.debug_handle;
     const auto elements = variant.elements.find(described.value.index);
     if (elements == variant.elements.end() || !described.has_numbers) {
-      if (saved.note.empty()) saved.note = "the scale of its elements is not in the program";
+      if (saved.note.empty()) saved.note = described.has_numbers ? kEmpty : kScaleUnknown;
       continue;
     }
     const auto count = static_cast<std::int64_t>(elements->second.size()) / described.element_bytes;

@@ -5,10 +5,12 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "core/file/file.h"
 #include "core/golden_testing.h"
+#include "core/tensors/safetensors.h"
 #include "measure/store/run_files.h"
 
 namespace etprof {
@@ -140,6 +142,22 @@ TEST(CompareValues, OmitsOperatorsOfOnlyOneVariant) {
   a.Add("Add", {1}, 0);
   b.Add("Subtract", {1}, 3);
   EXPECT_THAT(CompareValues(a, b), IsEmpty());
+}
+
+TEST(SaveValues, SaysWhyAValueHasNoTensor) {
+  Variant variant;
+  variant.Add("Relu", {1, 2}, 0);
+  variant.Add("Slice", {}, 1);
+  variant.AddQuantized("Add", {1}, 2, 1, 0).has_numbers = false;
+  VariantValues values = variant;
+  values.elements.erase(1);  // the runner stores no elements of an empty value
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "etprof_saved.safetensors";
+  SaveValues(values, file);
+  std::vector<std::string> notes;
+  for (const nlohmann::json& saved : nlohmann::json::parse(ReadSafetensors(file).metadata.at("values")))
+    notes.push_back(saved.at("note").get<std::string>());
+  EXPECT_THAT(notes, ElementsAre("", "it is empty", "the scale of its elements is not in the program"));
+  std::filesystem::remove(file);
 }
 
 TEST(Values, RoundTripThroughCsv) {
