@@ -140,8 +140,7 @@ class Scheduler {
       FitIfNeeded();
       UpdateData();
       Report(0, true);
-      if (early_end_ == EarlyEnd::kConnectionLost && hooks_.reconnect && !hooks_.interrupted())
-        hooks_.reconnect();
+      if (early_end_ == EarlyEnd::kConnectionLost && !hooks_.interrupted()) hooks_.reconnect();
       decision = DecideStop();
     }
     data_.stop_reason = hooks_.interrupted()  ? "interrupted"
@@ -714,20 +713,9 @@ class Scheduler {
     }
   }
 
-  // Calls a hook that accesses the device.
-  template <typename Hook>
-  void CallDeviceHook(Hook hook) {
-    try {
-      hook();
-    } catch (const DeviceLost&) {
-      early_end_ = EarlyEnd::kConnectionLost;
-    }
-  }
-
   void BeforeRound(int index, int round, int order) {
-    if (!hooks_.before_round) return;
     const double start = hooks_.now();
-    CallDeviceHook([&] { hooks_.before_round(index, round, order); });
+    hooks_.before_round(index, round, order);
     seconds_between_rounds_ = hooks_.now() - start;
   }
 
@@ -808,12 +796,16 @@ class Scheduler {
 
   bool FitsInMemory(const std::vector<std::size_t>& order) {
     const auto rss = experiments_[order[0]].launch.rss_after_load;
-    if (!hooks_.memory_shortage || !rss) return true;
+    if (!rss) return true;
     std::optional<std::string> reason;
     std::set<const void*> processes;
     for (const std::size_t u : order)
       processes.insert(units_[u].process != nullptr ? units_[u].process : &units_[u]);
-    CallDeviceHook([&] { reason = hooks_.memory_shortage(*rss, processes.size() - 1); });
+    try {
+      reason = hooks_.memory_shortage(*rss, processes.size() - 1);
+    } catch (const DeviceLost&) {
+      early_end_ = EarlyEnd::kConnectionLost;
+    }
     if (!reason) return true;
     one_burst_ = true;
     fit_is_outdated_ = true;

@@ -43,16 +43,17 @@ struct ScheduleUnit {
   const void* process = nullptr;
 };
 
+// All functions are set; only `progress` may be null.
 struct ScheduleHooks {
   std::function<double()> now;        // monotonic seconds, without the time spent waiting for the device
   std::function<bool()> interrupted;  // the user wants to stop
   std::function<void()> save;         // after every launch
   // Called before the bursts of a round, or before the burst `order` if whole processes alternate. All
-  // processes of the launch are idle meanwhile.
+  // processes of the launch are idle meanwhile. Does not throw DeviceLost.
   std::function<void(int launch, int round, int order)> before_round;
   std::function<void()> reconnect;  // after a launch whose connection broke; throws if it cannot be restored
   // Returns a message if `more_workers` more workers of `rss` bytes each do not fit in memory; absent: they
-  // fit.
+  // fit. May throw DeviceLost.
   std::function<std::optional<std::string>(Bytes rss, std::size_t more_workers)> memory_shortage;
   Progress* progress = nullptr;
 };

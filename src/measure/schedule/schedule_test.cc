@@ -158,7 +158,7 @@ class ScheduleTest : public testing::Test {
   ScheduleData result;
   std::vector<std::string> warnings;
   std::optional<std::string> memory_shortage;
-  std::function<void(int, int, int)> before_round;
+  std::function<void(int, int, int)> before_round = [](int, int, int) {};
   int runs = 100;
   std::optional<int> warmup;
   int saved = 0, reconnected = 0;

@@ -33,8 +33,7 @@ class Sustained {
     if (launch.load || launch.first_run || !launch.bursts.empty())
       unit.data->launches.push_back(std::move(launch));
     hooks_.save();
-    if (std::exchange(connection_lost_, false) && hooks_.reconnect && !hooks_.interrupted())
-      hooks_.reconnect();
+    if (std::exchange(connection_lost_, false) && !hooks_.interrupted()) hooks_.reconnect();
   }
 
  private:
@@ -122,7 +121,7 @@ void RunSustained(Nanoseconds duration, const std::vector<ScheduleUnit>& units, 
   for (const ScheduleUnit& unit : units) {
     if (hooks.interrupted()) break;
     // Waits for cooling only before each experiment, since heating is part of the result.
-    if (hooks.before_round) hooks.before_round(0, 0, order++);
+    hooks.before_round(0, 0, order++);
     if (hooks.interrupted()) break;
     sustained.Run(unit);
     data.seconds = hooks.now() - start;
