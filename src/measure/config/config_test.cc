@@ -138,10 +138,10 @@ TEST(Config, ReportsInvalidExperimentsInOneLine) {
   ExpectGoldenMessages(
       "measure/config/config_experiments", experiment,
       {R"("runs": 0)", R"("runs": "many")", R"("runs": 1e300)", R"("threads": [])", R"("threads": [1, 1.0])",
-       R"("num_threads": [])", R"("inputs": [])", R"("inputs": "random:x")",
-       R"("inputs": "random:-1")", R"("cpu_affinity": [])",
-       R"("cpu_affinity": "x")", R"("mode": "trace")", R"("env": [])", R"("env": {"A": "x\u0000y"})",
-       R"("device": "pi5")", R"("device": [])", R"("device": ["local", "local"])", R"("device": 1)"});
+       R"("num_threads": [])", R"("inputs": [])", R"("inputs": "random:x")", R"("inputs": "random:-1")",
+       R"("cpu_affinity": [])", R"("cpu_affinity": "x")", R"("mode": "trace")", R"("env": [])",
+       R"("env": {"A": "x\u0000y"})", R"("device": "pi5")", R"("device": [])",
+       R"("device": ["local", "local"])", R"("device": 1)"});
   EXPECT_EQ(experiment(R"("threads": [1, 2], "inputs": ["a", "a"])"), "no error");
   const auto variable = [&](const std::string& name) {
     return experiment(fmt::format(R"("env": {{"{}": "x"}})", name));
