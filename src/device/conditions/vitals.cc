@@ -25,10 +25,11 @@ bool IsCpuZone(const std::string& zone) {
 }
 bool IsSkinZone(const std::string& zone) { return zone.find("skin") != std::string::npos; }
 
+// Parses the number at the beginning of a text. Android prints NaN for a sensor without a value.
 std::optional<double> ParseDouble(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str()) return std::nullopt;
+  if (end == text.c_str() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 

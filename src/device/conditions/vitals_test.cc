@@ -26,6 +26,18 @@ TEST(Vitals, IgnoresDisabledSensors) {
   EXPECT_FALSE(vitals.battery_percent.has_value());
 }
 
+TEST(Vitals, IgnoresSensorsWithoutAValue) {
+  const DeviceVitals vitals = ParseVitals(
+      "zone\tskin\tnan\nsupply\tFull\t90\tinf\n"
+      "android-thermal\nCurrent temperatures from HAL:\n"
+      "\tTemperature{mValue=NaN, mType=0, mName=LITTLE, mStatus=0}\n"
+      "\tTemperature{mValue=38.5, mType=0, mName=BIG, mStatus=0}\n"
+      "\tTemperature{mValue=NaN, mType=3, mName=VIRTUAL-SKIN, mStatus=0}\n");
+  EXPECT_EQ(vitals.cpu_celsius, 38.5);
+  EXPECT_FALSE(vitals.skin_celsius.has_value());
+  EXPECT_FALSE(vitals.battery_celsius.has_value());
+}
+
 // Shortened output of Android 15's dumpsys.
 constexpr const char* kAndroidOutput =
     "android-battery\nCurrent Battery Service state:\n  AC powered: false\n  status: 3\n  health: 2\n"
