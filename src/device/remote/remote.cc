@@ -601,12 +601,13 @@ done
     }
   }
 
-  // A script that prints the file's SHA-256, or nothing if the device has no tool for it.
+  // A script that prints the file's SHA-256, or nothing if the device has no tool for it. The tools read
+  // stdin, since they print a backslash before the digest of a file with a backslash in its name.
   static std::string DigestScript(const std::string& remote) {
     const std::string file = ShellQuoted(remote);
     return fmt::format(
-        "if command -v sha256sum >/dev/null 2>&1; then sha256sum {0}; "
-        "elif command -v shasum >/dev/null 2>&1; then shasum -a 256 {0}; fi",
+        "if command -v sha256sum >/dev/null 2>&1; then sha256sum <{0}; "
+        "elif command -v shasum >/dev/null 2>&1; then shasum -a 256 <{0}; fi",
         file);
   }
 
