@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include "core/text/text.h"
 
 namespace etprof {
 namespace {
@@ -34,13 +34,10 @@ std::optional<int> ExtractExitMark(std::string& errors, const std::string& tag) 
   const std::string mark = ExitMarkPrefix(tag);
   const std::size_t at = errors.rfind(mark);
   if (at == std::string::npos) return std::nullopt;
-  const std::size_t digits = at + mark.size();
-  const std::size_t end = errors.find('\n', digits);
-  if (end == std::string::npos) return std::nullopt;
-  int code = 0;
-  const auto [after, error] = std::from_chars(errors.data() + digits, errors.data() + end, code);
-  if (error != std::errc() || after == errors.data() + digits) return std::nullopt;
-  errors.resize(at);
+  std::string_view remaining = std::string_view(errors).substr(at + mark.size());
+  if (remaining.find('\n') == std::string_view::npos) return std::nullopt;
+  const std::optional<int> code = ConsumeNumber<int>(remaining);
+  if (code) errors.resize(at);
   return code;
 }
 
