@@ -20,7 +20,6 @@
 namespace etprof::runner {
 namespace {
 
-namespace et = executorch::runtime;
 using executorch::aten::Tensor;
 using nlohmann::json;
 
