@@ -80,7 +80,7 @@ json Reply(const char* command, json body = json::object()) {
 }
 
 // The reply to a command that failed. `command` is absent if the line has none.
-json Failure(const std::string& error, const std::optional<std::string>& command, ExitCode exit_code) {
+json FailureReply(const std::string& error, const std::optional<std::string>& command, ExitCode exit_code) {
   return {{"error", error},
           {"cmd", command ? json(*command) : json()},
           {"exit_code", static_cast<int>(exit_code)}};
@@ -93,9 +93,10 @@ class Worker {
     if (command == "load") return Load(request.get<protocol::LoadRequest>());
     if (command == "burst") return Burst(request.get<protocol::BurstRequest>());
     if (command == "select") return Select(request.get<protocol::SelectRequest>());
-    if (command == "fill") return Steps("fill", Fill, request.get<protocol::FillRequest>());
+    if (command == "fill") return RunSteps("fill", Fill, request.get<protocol::FillRequest>());
     if (command == "reference") return Reference(request.get<protocol::FillRequest>());
-    if (command == "walk") return Steps("walk", GenerateText, request.get<protocol::GenerateTextRequest>());
+    if (command == "walk")
+      return RunSteps("walk", GenerateText, request.get<protocol::GenerateTextRequest>());
     if (command == "outputs") return Outputs(request.get<protocol::OutputsRequest>());
     if (command == "etdump") return Etdump(request.get<protocol::EtdumpRequest>());
     if (command == "counters") {
@@ -165,7 +166,7 @@ class Worker {
 
   // Runs steps of a language model, and then prepares the model for the step at its last place again.
   template <typename Request, typename Result>
-  json Steps(const char* command, Result (*run)(Model&, const Request&), const Request& request) {
+  json RunSteps(const char* command, Result (*run)(Model&, const Request&), const Request& request) {
     const json reply = Run(command, [&](Model& model) { return run(model, request); });
     MoveTo(std::nullopt);
     return reply;
@@ -174,11 +175,11 @@ class Worker {
   // Runs the reference step. If its two runs differ, loads the model again to save its state before the first
   // run, and repeats the reference with that state restored.
   json Reference(const protocol::FillRequest& request) {
-    json reply = Steps("reference", RunReference, request);
+    json reply = RunSteps("reference", RunReference, request);
     if (reply["first"] == reply["again"] || model_->state() != nullptr) return reply;
     Load(protocol::LoadRequest(load_request_));
     model_->SaveState();
-    return Steps("reference", RunReference, request);
+    return RunSteps("reference", RunReference, request);
   }
 
   // Moves a language model to `place` (the tokens of the next step, and their position in the text) or, if
@@ -274,11 +275,12 @@ int ServeWorker(int reply_descriptor, const protocol::Ready& ready) {
       }
       answer = worker.Answer(request);
     } catch (const Error& error) {
-      answer = Failure(error.Message(), command, error.exit_code());
+      answer = FailureReply(error.Message(), command, error.exit_code());
     } catch (const std::bad_alloc&) {
-      answer = Failure("out of memory", command, ExitCode::kDeviceFailed);
+      answer = FailureReply("out of memory", command, ExitCode::kDeviceFailed);
     } catch (const std::exception& error) {
-      answer = Failure((command ? "" : "the line ") + std::string(error.what()), command, ExitCode::kUsage);
+      answer =
+          FailureReply((command ? "" : "the line ") + std::string(error.what()), command, ExitCode::kUsage);
     }
     if (!WriteLine(reply_descriptor, answer)) return 0;
   }
