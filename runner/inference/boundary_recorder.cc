@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kReservedOperators = 4096;
 
-// Classifies spans as profile/analysis/span_tree.cc does.
+// Classifies spans by their names, as ClassifyEvents (profile/analysis/span_tree.cc) does.
 std::string SpanKind(std::string_view name) {
   if (name == "OPERATOR_CALL") return "operator_call";
   if (name == "DELEGATE_CALL") return "delegate_call";
@@ -51,6 +51,9 @@ void BoundaryRecorder::EndRun() {
 void BoundaryRecorder::BeginSpan(std::string_view name, std::int64_t chain, std::int64_t instruction) {
   if (!in_run_) return;
   Span span{SpanKind(name), std::string(name), chain, instruction, 0, {}};
+  // Kernels that EXECUTORCH_LIBRARY registers log their name unchanged: "llama::custom_sdpa.out".
+  const bool is_in_operator_call = !open_spans_.empty() && open_spans_.back().kind == "operator_call";
+  if (span.kind == "other" && is_in_operator_call) span.kind = "kernel";
   if (IsCall(span.kind)) span.occurrence = calls_[{chain, instruction, span.kind}]++;
   if (span.kind == "delegate_call") {
     boundaries_.clear();

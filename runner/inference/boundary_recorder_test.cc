@@ -120,6 +120,23 @@ TEST_F(BoundaryRecorderTest, DropsOperatorsThatDoNotMatchTheBoundaries) {
   EXPECT_EQ(reply.operators[0].place.kind, "delegate_call");
 }
 
+TEST_F(BoundaryRecorderTest, CountsKernelsThatLogTheirNameUnchanged) {
+  recorder_.BeginRun(true);
+  recorder_.BeginSpan("OPERATOR_CALL", 0, 4);
+  recorder_.BeginSpan("llama::custom_sdpa.out", 0, 4);
+  Work(7);
+  recorder_.EndSpan();
+  recorder_.EndSpan();
+  recorder_.BeginSpan("MOVE_CALL", 0, 5);
+  recorder_.EndSpan();
+  recorder_.EndRun();
+  const protocol::CountersReply reply = Reply();
+  EXPECT_EQ(reply.operators.size(), 2U);  // not the MOVE_CALL
+  const auto& kernel = Find(reply, "llama::custom_sdpa.out");
+  EXPECT_EQ(kernel.place.kind, "kernel");
+  EXPECT_THAT(kernel.means, ElementsAre(7, 70));
+}
+
 TEST_F(BoundaryRecorderTest, IgnoresSpansOutsideOfARun) {
   recorder_.BeginSpan("Method::execute", 0, -1);
   recorder_.RecordBoundary();
