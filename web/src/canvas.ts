@@ -31,8 +31,8 @@ function textColor(group: string, kind: string, theme: Theme): string {
   return theme === "dark" ? "#10141a" : "#ffffff";
 }
 
-// Resizes the canvas's bitmap to its size on the screen. Returns null if the canvas has no area.
-function resizeBitmap(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+// Clears the canvas, and resizes its bitmap to its size on the screen. Returns null if the canvas has no area.
+function startDrawing(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
   const ratio = isPrinting() ? 3 : window.devicePixelRatio || 1; // sharp on paper
   const width = Math.round(canvas.clientWidth * ratio);
   const height = Math.round(canvas.clientHeight * ratio);
@@ -40,19 +40,20 @@ function resizeBitmap(canvas: HTMLCanvasElement): CanvasRenderingContext2D | nul
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
   const context = canvas.getContext("2d");
-  context?.setTransform(ratio, 0, 0, ratio, 0, 0);
+  if (!context) return null;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+  context.font = `12px ${getComputedStyle(canvas).fontFamily}`;
+  context.textBaseline = "middle";
   return context;
 }
 
 // `names` has one label per span.
 export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimeline, spans: Spans, names: string[], shown: Window, marks: Marks, theme: Theme): void {
-  const context = resizeBitmap(canvas);
+  const context = startDrawing(canvas);
   if (!context) return;
   const width = canvas.clientWidth;
   const scale = width / (shown.to - shown.from);
-  context.clearRect(0, 0, width, canvas.clientHeight);
-  context.font = `12px ${getComputedStyle(canvas).fontFamily}`;
-  context.textBaseline = "middle";
   const outline = theme === "dark" ? "#ffffff" : "#000000";
   spans.levels.forEach((level, depth) => {
     const top = depth * ROW;
@@ -104,11 +105,10 @@ export function drawArea(canvas: HTMLCanvasElement, shown: Window, area: Window,
 
 // Draws each whole run as one row. Inner spans cover the spans around them. `whole` is the longest time, ns.
 export function drawOverview(canvas: HTMLCanvasElement, runs: { timeline: ExperimentTimeline; spans: Spans }[], whole: number, theme: Theme): void {
-  const context = resizeBitmap(canvas);
+  const context = startDrawing(canvas);
   if (!context) return;
   const scale = canvas.clientWidth / whole;
   const row = canvas.clientHeight / runs.length;
-  context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
   runs.forEach(({ timeline, spans }, index) => {
     for (const depth of spans.levels.keys()) {
       for (const span of spans.levels[depth] ?? []) {
@@ -138,12 +138,9 @@ function truncateToWidth(context: CanvasRenderingContext2D, text: string, width:
 }
 
 export function drawRuler(canvas: HTMLCanvasElement, shown: Window, marks: number[], text: (ns: number) => string, theme: Theme): void {
-  const context = resizeBitmap(canvas);
+  const context = startDrawing(canvas);
   if (!context) return;
   const width = canvas.clientWidth;
-  context.clearRect(0, 0, width, canvas.clientHeight);
-  context.font = `12px ${getComputedStyle(canvas).fontFamily}`;
-  context.textBaseline = "middle";
   context.fillStyle = theme === "dark" ? "#a3adb8" : "#57606a";
   for (const mark of marks) {
     const x = ((mark - shown.from) / (shown.to - shown.from)) * width;
