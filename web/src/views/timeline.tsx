@@ -179,6 +179,7 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
   const [help, setHelp] = useState(false);
   const [listedLane, setListedLane] = useState(0);
 
+  const isMatch = (lane: Lane, op: number): boolean => (lane.timeline.operators[op]?.name ?? "").toLowerCase().includes(text.toLowerCase());
   const others = useMemo(() => {
     const lane = selected && lanes[selected.lane];
     const op = lane?.timeline.operators[lane.spans.op[selected?.span ?? -1] ?? -1];
@@ -197,7 +198,6 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
       if (!canvas) return;
       const box = canvas.getBoundingClientRect();
       if (!isPrinting() && (box.bottom < 0 || box.top > innerHeight)) return; // drawn when it comes into view
-      const searchText = text.toLowerCase();
       drawSpans(
         canvas,
         lane.timeline,
@@ -207,7 +207,7 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
         {
           selected: selected?.lane === i ? selected.span : -1,
           counterpart: others.get(lane.experiment),
-          matches: searchText ? (op) => (lane.timeline.operators[op]?.name ?? "").toLowerCase().includes(searchText) : null,
+          matches: text ? (op) => isMatch(lane, op) : null,
         },
         theme,
       );
@@ -276,11 +276,8 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
     show(fitted && !isFitted ? fitted : { from: 0, to: whole });
   };
   const matches = useMemo<SelectedSpan[]>(() => {
-    const searchText = text.toLowerCase();
-    if (!searchText) return [];
-    return lanes.flatMap((lane, laneIndex) =>
-      lane.spans.op.flatMap((op, span) => (lane.timeline.operators[op]?.name.toLowerCase().includes(searchText) ? [{ lane: laneIndex, span }] : [])),
-    );
+    if (!text) return [];
+    return lanes.flatMap((lane, laneIndex) => lane.spans.op.flatMap((op, span) => (isMatch(lane, op) ? [{ lane: laneIndex, span }] : [])));
   }, [text, lanes]);
   const matchAfter = (step: SelectedSpan | null): SelectedSpan | null => {
     const next = matches.findIndex((match) => step !== null && (match.lane > step.lane || (match.lane === step.lane && match.span > step.span)));
