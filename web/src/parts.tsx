@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { interval, type Ratio, verdict } from "./format";
-import type { Report } from "./report";
+import { bytes, count, interval, type Ratio, verdict } from "./format";
+import type { Operator, Report } from "./report";
 
 export function Bar({ length }: { length: number }) {
   return <span class="bar" aria-hidden="true" style={{ width: `${Math.max(0, Math.min(1, length)) * 100}%` }} />;
@@ -79,6 +79,17 @@ export function Facts({ facts }: { facts: [string, string | null | undefined][] 
         ))}
     </dl>
   );
+}
+
+// Returns facts that an operator's node in the program adds.
+export function programFacts(op: Operator | undefined): [string, string | null | undefined][] {
+  const program = op?.program;
+  return [
+    ["layer", program?.layer === "" ? "(the model)" : program?.layer],
+    ["source", program?.source],
+    ["shape", program?.shape],
+    ["work", program?.macs ? `${count(program.macs)} MACs, ${bytes(program.bytes)} moved` : null],
+  ];
 }
 
 interface IndexChoiceProps {

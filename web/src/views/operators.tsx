@@ -1,8 +1,8 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { axisTimesUpTo, escapeHtml, bytes, count, interval, NONE, share, time, timesUpTo, verdict } from "../format";
-import { ComparisonChoice, ExperimentChoice, Facts, RatioNote, Section, VerdictText } from "../parts";
+import { axisTimesUpTo, escapeHtml, count, interval, NONE, share, time, timesUpTo, verdict } from "../format";
+import { ComparisonChoice, ExperimentChoice, Facts, programFacts, RatioNote, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Operator, type OperatorDelta, type Report, callNumbers, findVariants } from "../report";
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable, verdictFields } from "../table";
@@ -167,10 +167,7 @@ function OperatorDetails({ title, op, experiment, report, pair }: { title: strin
     ["category", `${op.category}, ${op.group}`],
     ["backend", op.backend ?? (op.portable ? "portable" : null)],
     ["call", op.call === null ? null : String(op.call)],
-    ["layer", op.program?.layer === "" ? "(the model)" : op.program?.layer],
-    ["source", op.program?.source],
-    ["shape", op.program?.shape],
-    ["work", op.program?.macs ? `${count(op.program.macs)} MACs, ${bytes(op.program.bytes)} moved` : null],
+    ...programFacts(op),
     ["not delegated", op.program?.why_not_delegated],
     ["not joined", op.program?.why],
     ["mean self time", `${time(op.mean_ms)}, ${share(op.share)} of an inference`],

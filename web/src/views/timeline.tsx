@@ -1,8 +1,8 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { spanColor, drawArea, drawOverview, drawRuler, drawSpans, ROW, type Window } from "../canvas";
-import { bytes, count, share, time, timesUpTo } from "../format";
-import { Choice, Facts, Section } from "../parts";
+import { share, time, timesUpTo } from "../format";
+import { Choice, Facts, programFacts, Section } from "../parts";
 import { isPrinting, usePrinting } from "../print";
 import { type Operator, type Report, callNumbers, findVariants } from "../report";
 import { href, setQuery, useRoute } from "../route";
@@ -628,10 +628,7 @@ function SpanDetails({ lane, span, report }: { lane: Lane; span: number; report:
     ["tasks", lane.kind === "watched" ? sliceText(lane.timeline, span) : null],
     ["mean self time", operator ? time(operator.mean_ms) : null],
     ["category", `${op.category}, ${op.group}`],
-    ["layer", operator?.program?.layer === "" ? "(the model)" : operator?.program?.layer],
-    ["source", operator?.program?.source],
-    ["shape", operator?.program?.shape],
-    ["work", operator?.program?.macs ? `${count(operator.program.macs)} MACs, ${bytes(operator.program.bytes)} moved` : null],
+    ...programFacts(operator),
   ];
   return (
     <div>
