@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from etprof import artifacts, errors, programs
-from etprof.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_DONE, EXIT_INTERRUPTED, ExportError
+from etprof.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_DONE, ExportError
 from etprof.export import Export, Progress, Request, export_model, library_output, show_stage
 from etprof.exporting import accuracy_options, agreement, device_operators, keep, noise, rounding
 from etprof.exporting.check import HELD_OUT, Case
@@ -422,9 +422,6 @@ def _run(options: Any, arguments: list[str]) -> int:
                 traceback.print_exc(file=err)
             errors.report(str(error), error.remedy, err)
             return EXIT_BAD_INPUT
-        except KeyboardInterrupt:
-            print("Interrupted", file=err)
-            return EXIT_INTERRUPTED
 
 
 def _accuracy(options: Any, arguments: list[str], progress: Progress, out: TextIO, err: TextIO) -> int:

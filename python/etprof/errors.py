@@ -135,7 +135,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def run_command(command: Callable[[], int]) -> int:
-    """Run a command with escaped output, report its CommandError, and return its exit code.
+    """Run a command with escaped output, report its CommandError or interruption, and return its exit code.
 
     A reader that closes the pipe early is a success. A full disk is a failure.
     """
@@ -146,6 +146,9 @@ def run_command(command: Callable[[], int]) -> int:
             except CommandError as error:
                 report(str(error), error.remedy, sys.stderr)
                 code = error.exit_code
+            except KeyboardInterrupt:
+                print("Interrupted", file=sys.stderr)
+                code = EXIT_INTERRUPTED
         sys.stdout.flush()
     except BrokenPipeError:
         code = EXIT_DONE

@@ -31,7 +31,6 @@ from etprof.errors import (
     EXIT_BAD_INPUT,
     EXIT_CHECK_FAILED,
     EXIT_DONE,
-    EXIT_INTERRUPTED,
     EXIT_UNDECIDED,
     ExportError,
     failing_as,
@@ -538,24 +537,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _export(settings: options.Options, arguments: list[str]) -> int:
     with library_output(settings.verbose) as (out, err):
         release, notes = "", []
-        try:
-            if settings.executorch or settings.wheel:
-                release, notes = releases.use(
-                    settings.executorch, settings.wheel, lambda stage: show_stage(err, stage, _is_live(settings, err))
-                )
-            if settings.list_models:
-                names = [*sorted(models.EXAMPLES), *sorted(find.executorch_examples()), *find.own_models()]
-                print(*names, sep="\n", file=out)
-                return EXIT_DONE
-            requests = {kind: _request(settings, kind, arguments, release, notes) for kind in settings.dtypes}
-            codes = [_export_one(settings, kind, request, out, err) for kind, request in requests.items()]
-            return next((code for code in _EXIT_CODES_BY_SEVERITY if code in codes), EXIT_DONE)
-        except releases.ReleaseError as error:
-            errors.report(str(error), error.remedy, err)
-            return error.exit_code
-        except KeyboardInterrupt:
-            print("Interrupted", file=err)
-            return EXIT_INTERRUPTED
+        if settings.executorch or settings.wheel:
+            release, notes = releases.use(
+                settings.executorch, settings.wheel, lambda stage: show_stage(err, stage, _is_live(settings, err))
+            )
+        if settings.list_models:
+            names = [*sorted(models.EXAMPLES), *sorted(find.executorch_examples()), *find.own_models()]
+            print(*names, sep="\n", file=out)
+            return EXIT_DONE
+        requests = {kind: _request(settings, kind, arguments, release, notes) for kind in settings.dtypes}
+        codes = [_export_one(settings, kind, request, out, err) for kind, request in requests.items()]
+        return next((code for code in _EXIT_CODES_BY_SEVERITY if code in codes), EXIT_DONE)
 
 
 def _is_live(settings: options.Options, err: TextIO) -> bool:
