@@ -17,7 +17,7 @@ except ModuleNotFoundError as error:
     raise ImportError("etprof's Python module needs NumPy: pip install numpy") from error
 
 from etprof.arrow import Coded, Nullable, Records, Table
-from etprof.results import html_table
+from etprof.results import counted, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,10 +48,6 @@ _HEALTH_KEYS: dict[str, type] = {
 
 # Nanoseconds per tick, for the units of ExecuTorch's TimeScale.
 _NANOSECONDS_PER_TICK = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _native_module() -> Any:
@@ -140,7 +136,7 @@ class Etdump:
         return len(self._trace)
 
     def __repr__(self) -> str:
-        return f"<Etdump {self.path}: {_counted(len(self), 'event')} in {_counted(len(self.block_names), 'block')}>"
+        return f"<Etdump {self.path}: {counted(len(self), 'event')} in {counted(len(self.block_names), 'block')}>"
 
     @cached_property
     def start_ns(self) -> np.ndarray:
@@ -364,7 +360,7 @@ class Profile:
     def __repr__(self) -> str:
         runs = self.run_total_ns[self._steady]
         median = f", median {np.median(runs) / 1e6:.4g} ms" if runs.size else ""
-        return f"<Profile: {_counted(len(self.operators), 'operator')}, {_counted(runs.size, 'steady run')}{median}>"
+        return f"<Profile: {counted(len(self.operators), 'operator')}, {counted(runs.size, 'steady run')}{median}>"
 
     def _repr_html_(self) -> str:
         columns = self._statistics.columns

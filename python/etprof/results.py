@@ -59,6 +59,11 @@ def parse(text: str) -> Result:
     return Result(json.loads(text, object_hook=Object))
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: "1 run", "2 runs", "2 batches"."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def without_internals(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows without keys that are meant for programs, such as the numerator of an exact difference."""
     return [{key: value for key, value in row.items() if not key.endswith(_INTERNAL)} for row in rows]

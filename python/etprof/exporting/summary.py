@@ -10,6 +10,7 @@ from etprof import errors
 from etprof.exporting import agreement
 from etprof.exporting.check import FAIL, HELD_OUT, PASS, Check, CheckedCase, MethodDelegation
 from etprof.exporting.hints import Hint
+from etprof.results import counted
 
 # Below these shares there is a warning of low delegation. Multiply-adds take most of the time of convolutions and matrix
 # products, and each operator that is not delegated costs leaving a delegate and entering the next one.
@@ -51,7 +52,9 @@ def _delegation(
 ) -> list[str]:
     name = f"{method.method}: " if has_several else ""
     if not method.delegates:
-        texts = [_line("delegated", f"{name}nothing; {_count(method.other_operators, 'operator')} by portable kernels")]
+        texts = [
+            _line("delegated", f"{name}nothing; {counted(method.other_operators, 'operator')} by portable kernels")
+        ]
         if backend == "portable":
             return texts
     else:
@@ -77,7 +80,7 @@ def _hint(hint: Hint, method: MethodDelegation) -> str:
 
 
 def _share(method: MethodDelegation) -> str:
-    delegates = " and ".join(_count(count, f"{name} delegate") for name, count in method.delegates.items())
+    delegates = " and ".join(counted(count, f"{name} delegate") for name, count in method.delegates.items())
     macs = method.delegated_share_of_macs
     shares = f", {100 * macs:.1f}% of MACs" if macs is not None else ""
     # Operators that move data or normalize have no MACs, and may take most of the time.
@@ -89,7 +92,7 @@ def _share(method: MethodDelegation) -> str:
     )
     nodes, share = method.delegated_operators, method.delegated_share_of_operators
     if nodes is None or share is None:
-        return f"to {delegates}, whose operators are not known; {_count(method.other_operators, 'other operator')}"
+        return f"to {delegates}, whose operators are not known; {counted(method.other_operators, 'other operator')}"
     return f"{nodes} of {nodes + method.other_operators} operators ({100 * share:.0f}%){shares}, in {delegates}"
 
 
@@ -100,10 +103,6 @@ def _low_delegation(method: MethodDelegation) -> str | None:
     if operators is not None and operators < _MIN_OPERATORS_SHARE:
         return f"{100 * (1 - operators):.0f}% of operators run on portable kernels"
     return None
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _check(check: Check) -> list[str]:

@@ -13,6 +13,7 @@ from etprof import errors
 from etprof.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from etprof.fleet import options
 from etprof.fleet.problem import FleetError
+from etprof.results import counted
 
 _DIGEST = re.compile("[0-9a-f]{32}")
 # Modules of object stores' clients, which also raise errors other than OSError.
@@ -21,10 +22,6 @@ _CLIENTS = {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "go
 
 def _print_status(text: str) -> None:
     print(text, file=sys.stderr)
-
-
-def _counted(count: int, singular: str, plural: str = "") -> str:
-    return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
 def _require_readable_path(paths: Sequence[str], open_run: Callable[[str], object]) -> None:
@@ -42,10 +39,10 @@ def _add(args: Namespace) -> int:
     _require_readable_path(args.runs, ingest.open_run)
     labels = ingest.Labels(args.device, args.device_class, args.version, args.model, args.day)
     added = ingest.add(store.Fleet(args.uri, create=True), args.runs, labels, args.events)
-    known = f"; {_counted(added.known, 'run was', 'runs were')} there already" if added.known else ""
+    known = f"; {counted(added.known, 'run was', 'runs were')} there already" if added.known else ""
     _print_status(
-        f"{_counted(added.runs, 'run')} added: {_counted(added.launches, 'launch', 'launches')}, "
-        f"{_counted(added.operators, 'operator row')}{known}"
+        f"{counted(added.runs, 'run')} added: {counted(added.launches, 'launch', 'launches')}, "
+        f"{counted(added.operators, 'operator row')}{known}"
     )
     for error in added.refused[:-1]:
         _print_status(f"left out: {error}")
@@ -62,7 +59,7 @@ def _remove(args: Namespace) -> int:
     }
     found = store.Fleet(args.uri).remove(set().union(*digests.values()))
     if found:
-        _print_status(f"{_counted(len(found), 'run')} removed")
+        _print_status(f"{counted(len(found), 'run')} removed")
     if missing := [run for run, run_digests in digests.items() if not run_digests & found]:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise FleetError(f"`{missing[0]}`{more} is not in the fleet", "`etprof fleet query` of a file with `FROM runs`")
@@ -74,7 +71,7 @@ def _compact(args: Namespace) -> int:
 
     compacted = store.Fleet(args.uri).compact(args.least_files, args.grace * 3600)
     _print_status(
-        f"{_counted(compacted.before, 'batch', 'batches')} became {compacted.after}; {_counted(compacted.removed_files, 'file')} removed"
+        f"{counted(compacted.before, 'batch', 'batches')} became {compacted.after}; {counted(compacted.removed_files, 'file')} removed"
     )
     return EXIT_DONE
 
