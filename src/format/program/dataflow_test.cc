@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format/program/testing.h"
 #include "format/program/work.h"
 
 namespace etprof {
@@ -67,22 +68,13 @@ TEST(Dataflow, AReshapeWithinAnOperatorCountsItsOutput) {
 
 // Values: tensors 0 to 4, a number, the list of 3 and 4, the list of 0, 1, and 0.
 Method MakeMethodWithLists() {
-  Method method;
-  for (int i = 0; i < 5; ++i) {
-    ProgramValue value;
-    value.kind = ProgramValue::Kind::kTensor;
-    value.tensor.emplace();
-    value.tensor->type = {"float32", 32};
-    value.tensor->shape = {i + 1};
-    method.values.push_back(value);
-  }
+  Method method = handmade::MakeCallingMethod("aten::x.out", {{1}, {2}, {3}, {4}, {5}});
   ProgramValue number, outputs, inputs;
   number.kind = ProgramValue::Kind::kInt;
   outputs.kind = inputs.kind = ProgramValue::Kind::kTensorList;
   outputs.items = {3, 4};
   inputs.items = {0, 1, 0};
   method.values.insert(method.values.end(), {number, outputs, inputs});
-  method.operators = {"aten::x.out"};
   return method;
 }
 

@@ -5,10 +5,12 @@
 #include <limits>
 
 #include "format/program/summary.h"
+#include "format/program/testing.h"
 
 namespace etprof {
 namespace {
 
+using handmade::MakeCallingMethod;
 using Sizes = std::vector<std::int64_t>;
 const DataType kFloats = {"fp32", 32};
 
@@ -85,46 +87,31 @@ TEST(Work, IsUnknownIfItOverflows) {
             std::nullopt);
 }
 
-// A method with one call that has these tensors as arguments.
-struct CallMethod {
-  Method method;
-  CallMethod(const std::string& name, const std::vector<Sizes>& tensors) {
-    method.operators = {name};
-    Instruction call;
-    call.kind = Instruction::Kind::kKernel;
-    for (const Sizes& shape : tensors) {
-      ProgramValue value;
-      value.kind = ProgramValue::Kind::kTensor;
-      value.tensor.emplace();
-      value.tensor->shape = shape;
-      call.arguments.push_back(method.values.size());
-      method.values.push_back(value);
-    }
-    method.instructions.push_back(call);
-  }
-  std::optional<std::int64_t> macs() const { return CountMacs(method.instructions[0], method); }
-};
+std::optional<std::int64_t> KernelMacs(const Method& method) {
+  return CountMacs(method.instructions[0], method);
+}
 
 TEST(Work, CountsPortableKernels) {
-  EXPECT_EQ(CallMethod("aten::mm.out", {{3, 4}, {4, 5}, {3, 5}}).macs(), 60);
-  EXPECT_EQ(CallMethod("aten::bmm.out", {{2, 3, 4}, {2, 4, 5}, {2, 3, 5}}).macs(), 120);
-  EXPECT_EQ(CallMethod("aten::addmm.out", {{5}, {3, 4}, {4, 5}, {}, {}, {3, 5}}).macs(), 60);
-  EXPECT_EQ(CallMethod("aten::linear.out", {{7, 4}, {5, 4}, {5}, {7, 5}}).macs(), 140);
-  EXPECT_EQ(CallMethod("aten::add.out", {{3}, {3}, {3}}).macs(), 0);
-  EXPECT_EQ(CallMethod("executorch_prim::et_view.default", {{3}, {}, {3}}).macs(), 0);
-  EXPECT_EQ(CallMethod("quantized_decomposed::mixed_mm.out", {{3}, {3}, {3}}).macs(), std::nullopt);
-  EXPECT_EQ(CallMethod("llama::custom_sdpa.out", {{3}, {3}, {3}}).macs(), std::nullopt);
-  EXPECT_EQ(CallMethod("aten::mm.out", {{3, 4}}).macs(), std::nullopt);
+  EXPECT_EQ(KernelMacs(MakeCallingMethod("aten::mm.out", {{3, 4}, {4, 5}, {3, 5}})), 60);
+  EXPECT_EQ(KernelMacs(MakeCallingMethod("aten::bmm.out", {{2, 3, 4}, {2, 4, 5}, {2, 3, 5}})), 120);
+  EXPECT_EQ(KernelMacs(MakeCallingMethod("aten::addmm.out", {{5}, {3, 4}, {4, 5}, {}, {}, {3, 5}})), 60);
+  EXPECT_EQ(KernelMacs(MakeCallingMethod("aten::linear.out", {{7, 4}, {5, 4}, {5}, {7, 5}})), 140);
+  EXPECT_EQ(KernelMacs(MakeCallingMethod("aten::add.out", {{3}, {3}, {3}})), 0);
+  EXPECT_EQ(KernelMacs(MakeCallingMethod("executorch_prim::et_view.default", {{3}, {}, {3}})), 0);
+  EXPECT_EQ(KernelMacs(MakeCallingMethod("quantized_decomposed::mixed_mm.out", {{3}, {3}, {3}})),
+            std::nullopt);
+  EXPECT_EQ(KernelMacs(MakeCallingMethod("llama::custom_sdpa.out", {{3}, {3}, {3}})), std::nullopt);
+  EXPECT_EQ(KernelMacs(MakeCallingMethod("aten::mm.out", {{3, 4}})), std::nullopt);
 }
 
 TEST(Work, DistinguishesTransposedPortableConvolutions) {
-  CallMethod call("aten::convolution.out",
-                  {{2, 6, 9, 9}, {6, 4, 3, 2}, {}, {}, {}, {}, {}, {}, {}, {2, 8, 19, 18}});
-  EXPECT_EQ(call.macs(), std::nullopt);  // argument 6, the flag `transposed`, has no value
-  call.method.values[6].integer = 1;
-  EXPECT_EQ(call.macs(), 2 * 6 * 9 * 9 * 4 * 3 * 2);
-  call.method.values[6].integer = 0;
-  EXPECT_EQ(call.macs(), 2 * 8 * 19 * 18 * 4 * 3 * 2);
+  Method call = MakeCallingMethod("aten::convolution.out",
+                                  {{2, 6, 9, 9}, {6, 4, 3, 2}, {}, {}, {}, {}, {}, {}, {}, {2, 8, 19, 18}});
+  EXPECT_EQ(KernelMacs(call), std::nullopt);  // argument 6, the flag `transposed`, has no value
+  call.values[6].integer = 1;
+  EXPECT_EQ(KernelMacs(call), 2 * 6 * 9 * 9 * 4 * 3 * 2);
+  call.values[6].integer = 0;
+  EXPECT_EQ(KernelMacs(call), 2 * 8 * 19 * 18 * 4 * 3 * 2);
 }
 
 TEST(DataType, BytesAreRoundedUp) {

@@ -3,31 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "format/program/node_identity.h"
+#include "format/program/testing.h"
 #include "format/program/xnn/memory_estimate.h"
 
 namespace etprof {
 namespace {
 
+using handmade::MakeCallingMethod;
 using Shape = std::vector<std::int64_t>;
-
-// A method with one call of `name`, whose arguments are tensors with these shapes.
-Method MakeCallingMethod(const std::string& name, const std::vector<Shape>& shapes) {
-  Method method;
-  method.operators = {name};
-  Instruction call;
-  call.kind = Instruction::Kind::kKernel;
-  for (const Shape& shape : shapes) {
-    call.arguments.push_back(method.values.size());
-    ProgramValue value;
-    value.kind = ProgramValue::Kind::kTensor;
-    value.tensor.emplace();
-    value.tensor->type = {"float32", 32};
-    value.tensor->shape = shape;
-    method.values.push_back(value);
-  }
-  method.instructions.push_back(call);
-  return method;
-}
 
 TEST(NotDelegatedReason, HandlesInconsistentRanks) {
   const std::vector<Shape> shapes = {{}, {1}, {2, 3}, {1, 8, 1, 1}, {1, 8, 4, 4}};
