@@ -281,6 +281,9 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles);
 // Finds the comparison of two experiments (indices into Report::experiments); null: there is none.
 const ReportComparison* FindComparison(const Report& report, std::size_t baseline, std::size_t candidate);
 
+// Returns why a pair of experiments (indices into Report::experiments) cannot be compared; empty: it can.
+std::string NotComparedReason(const Report& report, std::size_t baseline, std::size_t candidate);
+
 // Returns whether the experiment (an index into Report::experiments) is in a comparison.
 bool IsInPair(const Report& report, std::size_t experiment);
 

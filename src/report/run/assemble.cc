@@ -265,10 +265,7 @@ void AddComparisons(Report& report) {
     if (pair.baseline >= report.experiments.size() || pair.candidate >= report.experiments.size()) continue;
     const ExperimentPair variants{run, report.experiments[pair.baseline], report.experiments[pair.candidate]};
     const ReportExperiment &baseline = variants.baseline, &candidate = variants.candidate;
-    const std::string reason = baseline.latency.n == 0 ? baseline.label + " has no times"
-                               : candidate.latency.n == 0
-                                   ? candidate.label + " has no times"
-                                   : SmeNotDifferentReason(variants.BaselineData(), variants.CandidateData());
+    const std::string reason = NotComparedReason(report, pair.baseline, pair.candidate);
     if (!reason.empty()) {
       report.warnings.push_back("no comparison of " + baseline.label + " and " + candidate.label + ": " +
                                 reason);
@@ -440,6 +437,17 @@ const ReportComparison* FindComparison(const Report& report, std::size_t baselin
     return pair.baseline == baseline && pair.candidate == candidate;
   });
   return found == report.comparisons.end() ? nullptr : &*found;
+}
+
+std::string NotComparedReason(const Report& report, std::size_t baseline, std::size_t candidate) {
+  for (const std::size_t index : {baseline, candidate}) {
+    const ReportExperiment& experiment = report.experiments[index];
+    if (experiment.Data(report).trace_enabled)
+      return experiment.label + " is a kernel-log run, whose times are not latency";
+    if (experiment.latency.n == 0) return experiment.label + " has no times";
+  }
+  return SmeNotDifferentReason(report.experiments[baseline].Data(report),
+                               report.experiments[candidate].Data(report));
 }
 
 bool IsInPair(const Report& report, std::size_t experiment) {

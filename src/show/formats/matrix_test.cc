@@ -87,6 +87,27 @@ TEST(RenderMatrix, ShowsCostsOfAllLaunchesIfThePairsShareDifferentOnes) {
       << page.str();
 }
 
+TEST(RenderMatrix, NamesKernelLogRunsThatAreNotCompared) {
+  RunData run;
+  std::vector<std::optional<Profile>> profiles;
+  for (const char* const name : {"base", "a", "b", "log"}) {
+    run.experiments.push_back(example::MakeExperiment(name, 5'000'000));
+    profiles.emplace_back();
+    if (profiles.size() > 1) run.pairs.push_back({.candidate = profiles.size() - 1});
+  }
+  run.experiments.back().trace_enabled = true;
+  const Report report = Assemble(std::move(run), std::move(profiles));
+  ASSERT_EQ(report.matrices.size(), 1U);
+  EXPECT_EQ(report.matrices[0].candidates.size(), 2U);
+  std::ostringstream page;
+  RenderDocumentMarkdown(MakeMatrixDocument(report), 1, page);
+  EXPECT_THAT(page.str(),
+              testing::HasSubstr("Not compared: log is a kernel-log run, whose times are not latency."));
+  EXPECT_THAT(report.warnings,
+              testing::Contains("no comparison of base and log: log is a kernel-log run, whose "
+                                "times are not latency"));
+}
+
 // Every number of threads has a column of times and a column of speedups with their efficiencies; memory has
 // its growth. A narrow screen counts the columns that it hides; with --all they are in a table below.
 // Operators that more threads do not speed up are listed.

@@ -97,6 +97,11 @@ Section MakeMatrixSection(const Report& report, const Matrix& matrix) {
       matrix.is_thread_sweep ? "Threads: " + baseline.Data(report).name : "Compared with " + baseline.label,
       Visibility::kDefault};
   if (!matrix.interleaved) section.AddText(kNotInterleaved);
+  for (const ComparePair& pair : report.run.pairs) {
+    if (matrix.is_thread_sweep || pair.baseline != matrix.baseline) continue;
+    const std::string reason = NotComparedReason(report, pair.baseline, pair.candidate);
+    if (!reason.empty()) section.AddText("Not compared: " + reason + ".");
+  }
   section.AddText(
       matrix.is_thread_sweep
           ? AddUndefinedText("Next to each time: the speedup, and the efficiency (speedup over the ratio of "
