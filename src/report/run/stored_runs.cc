@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "core/units.h"
 #include "device/describe.h"
 #include "measure/config/config.h"
@@ -152,7 +153,14 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
 }
 
 RunData JoinStoredRuns(RunData baseline, RunData candidate) {
+  const auto full_name = [](const ExperimentData& data) {
+    return fmt::format("{} with {}", data.name, CountedText(data.threads, "thread"));
+  };
+  std::vector<std::string> kernel_log_runs;
   for (RunData* variant_run : {&baseline, &candidate}) {
+    for (const ExperimentData& data : variant_run->experiments) {
+      if (data.trace_enabled) AppendUnique(full_name(data), kernel_log_runs);
+    }
     std::erase_if(variant_run->experiments, [](const ExperimentData& data) { return data.trace_enabled; });
     for (ExperimentData& data : variant_run->experiments)
       if (data.method.empty()) data.method = variant_run->method;
@@ -217,12 +225,16 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
       const auto has_experiment = [&](const ExperimentMatch& match) {
         return match.first == &data || match.second == &data;
       };
-      if (std::ranges::any_of(matches, has_experiment)) continue;
-      run.warnings.push_back(fmt::format("only the {} has {} with {}: not checked",
-                                         variant_run == &baseline ? "baseline" : "candidate", data.name,
-                                         CountedText(data.threads, "thread")));
+      const std::string name = full_name(data);
+      if (std::ranges::any_of(matches, has_experiment) ||
+          std::ranges::find(kernel_log_runs, name) != kernel_log_runs.end())
+        continue;
+      run.warnings.push_back(fmt::format("only the {} has {}: not checked",
+                                         variant_run == &baseline ? "baseline" : "candidate", name));
     }
   }
+  for (const std::string& name : kernel_log_runs)
+    run.warnings.push_back(name + " is a kernel-log run: not checked");
   return run;
 }
 

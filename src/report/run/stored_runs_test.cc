@@ -161,8 +161,15 @@ TEST(JoinStoredRuns, RefusesRepeatedNames) {
 
 TEST(JoinStoredRuns, ExcludesKernelLogRuns) {
   RunData run = MakeRun({"a", "b"});
+  const RunData timed = run;
   run.experiments[1].trace_enabled = true;
-  EXPECT_EQ(JoinStoredRuns(run, run).pairs.size(), 1U);
+  for (const RunData& baseline : {run, timed}) {
+    const RunData joined = JoinStoredRuns(baseline, run);
+    EXPECT_EQ(joined.pairs.size(), 1U);
+    EXPECT_THAT(joined.warnings,
+                testing::Contains(testing::HasSubstr("b with 1 thread is a kernel-log run")));
+    EXPECT_THAT(joined.warnings, testing::Not(testing::Contains(testing::HasSubstr("only the"))));
+  }
 }
 
 TEST(JoinStoredRuns, RemovesRounds) {
