@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/json/json_members.h"
+#include "core/units.h"
 #include "core/views.h"
 #include "device/conditions/other_load.h"
 #include "measure/store/run_data.h"
@@ -112,10 +113,17 @@ void ReadManifest(const nlohmann::json& manifest, RunData& run) {
   for (ExperimentData& data : run.experiments) {
     if (data.label.empty()) data.label = data.name;
   }
-  if (wrong_entries > 0)
+  if (wrong_entries > 0) {
+    run.problems.push_back(fmt::format("manifest.json: {} (of another type, or impossible) and excluded",
+                                       CountedText(wrong_entries, "entry is wrong", "entries are wrong")));
+  }
+  const auto version = manifest.find("schema_version");
+  if (version != manifest.end() && version->is_number_integer() && *version > kManifestSchema) {
     run.problems.push_back(
-        fmt::format("manifest.json: {} entries are wrong (of another type, or impossible) and are excluded",
-                    wrong_entries));
+        fmt::format("manifest.json has schema version {}, and this etprof knows {}: what that added or "
+                    "changed is not read",
+                    version->dump(), kManifestSchema));
+  }
 }
 
 }  // namespace etprof

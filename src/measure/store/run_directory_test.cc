@@ -25,9 +25,11 @@ namespace {
 
 const std::string kHash(64, '0');
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class RunDirectoryTest : public testing::Test {
  protected:
@@ -156,6 +158,16 @@ TEST_F(RunDirectoryTest, SkipsManifestEntriesOfWrongTypes) {
   ExpectGolden("measure/store/manifest_with_wrong_types", run.problems);
   Write("manifest.json", "{");
   EXPECT_THROW(LoadRunDirectory(folder), Error);  // the folder has no other file
+}
+
+TEST_F(RunDirectoryTest, WarnsOfManifestsOfNewerVersions) {
+  Write("manifest.json", R"({"schema_version": 1, "status": "complete", "results": []})");
+  EXPECT_THAT(LoadRunDirectory(folder).problems, Not(Contains(HasSubstr("schema version"))));
+  Write("manifest.json", R"({"schema_version": 99, "status": "complete", "results": []})");
+  EXPECT_THAT(
+      LoadRunDirectory(folder).problems,
+      Contains("manifest.json has schema version 99, and this etprof knows 1: what that added or changed "
+               "is not read"));
 }
 
 TEST_F(RunDirectoryTest, LoadsKitLayoutsWithoutJson) {
