@@ -14,6 +14,7 @@
 #include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/parallel.h"
+#include "core/units.h"
 #include "format/program/read/program_reader.h"
 #include "format/program/source/etrecord.h"
 #include "format/program/source/export_notes.h"
@@ -168,12 +169,20 @@ void SetBackend(const ExperimentData& data, Profile& profile) {
 void RewritePairs(const std::vector<std::vector<std::size_t>>& new_indexes, RunData& run) {
   std::vector<ComparePair> pairs;
   for (const ComparePair& pair : run.pairs) {
-    const std::size_t methods =
-        std::min(new_indexes[pair.baseline].size(), new_indexes[pair.candidate].size());
+    const std::vector<std::size_t>&baseline = new_indexes[pair.baseline],
+          &candidate = new_indexes[pair.candidate];
+    const std::size_t methods = std::min(baseline.size(), candidate.size());
+    if (baseline.size() != candidate.size()) {
+      run.warnings.push_back(fmt::format(
+          "the baseline's trace has {} and the candidate's {}: only the first {} compared, in the "
+          "order in which they ran",
+          CountedText(baseline.size(), "method"), candidate.size(),
+          methods == 1 ? "of each is" : fmt::format("{} are", methods)));
+    }
     for (std::size_t method = 0; method < methods; ++method) {
       pairs.push_back(pair);
-      pairs.back().baseline = new_indexes[pair.baseline][method];
-      pairs.back().candidate = new_indexes[pair.candidate][method];
+      pairs.back().baseline = baseline[method];
+      pairs.back().candidate = candidate[method];
       if (methods == 1) continue;
       for (std::string* label : {&pairs.back().baseline_label, &pairs.back().candidate_label}) {
         if (!label->empty()) *label += fmt::format(" method {}", method + 1);
