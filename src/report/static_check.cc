@@ -251,7 +251,7 @@ class StaticChecker {
     const bool sme2 = FailsLimit(method, "sme2");
     if (!portable && !sme2) return;
     const ProgramNodes nodes =
-        MakeProgramNodes(method, *candidate_.program, FindMethodSources(candidate_.sources, method));
+        MakeProgramNodes(method, *candidate_.program, FindMethodSources(candidate_.sources, method.name));
     for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
       const ProgramNode& node = nodes.nodes[i];
       StaticOperator explained{method.name, NodeName(node.node), nodes.match[i].line, ""};

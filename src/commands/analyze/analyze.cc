@@ -129,9 +129,8 @@ void RunPrograms::Join(const RunData& run, const ExperimentData& data, Profile& 
                                                                     data.model.filename().string());
     return;
   }
-  const auto sources = entry.sources.methods.find(method->name);
-  profile.program = JoinProgram(profile, *entry.program, *method,
-                                sources == entry.sources.methods.end() ? nullptr : &sources->second);
+  profile.program =
+      JoinProgram(profile, *entry.program, *method, FindMethodSources(&entry.sources, method->name));
   if (profile.program->problem.empty()) NameUnloggedKernels(*method, profile);
   if (!entry.no_sources_reason.empty()) profile.program->no_sources_reason = entry.no_sources_reason;
 }

@@ -124,11 +124,9 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
   ExplorerModel model;
   model.file = options.model.filename().string();
   for (const Method& method : program.methods) {
-    const auto method_sources =
-        sources ? sources->methods.find(method.name) : decltype(sources->methods.begin()){};
-    const bool has_method_sources = sources && method_sources != sources->methods.end();
-    model.graphs.push_back(BuildModelGraph(
-        method, program, has_method_sources ? &method_sources->second : nullptr, options.by == "delegate"));
+    model.graphs.push_back(BuildModelGraph(method, program,
+                                           FindMethodSources(sources ? &*sources : nullptr, method.name),
+                                           options.by == "delegate"));
   }
   std::optional<Report> report;
   if (!options.runs.empty()) {

@@ -208,7 +208,7 @@ class MethodDiffer {
     MethodVariant(const Method& variant_method, const DiffInput& input)
         : method(variant_method),
           nodes(MakeProgramNodes(variant_method, *input.program,
-                                 FindMethodSources(input.sources, variant_method))),
+                                 FindMethodSources(input.sources, variant_method.name))),
           times(input.profiles, variant_method.name) {}
 
     OperatorDifference::Costs MakeCostsAndAddTime(const ProgramNode* node, bool list_time) {

@@ -91,12 +91,6 @@ ProgramNodes MakeProgramNodes(const Method& method, const Program& program, cons
   return result;
 }
 
-const MethodSources* FindMethodSources(const SourceMap* sources, const Method& method) {
-  if (sources == nullptr) return nullptr;
-  const auto found = sources->methods.find(method.name);
-  return found == sources->methods.end() ? nullptr : &found->second;
-}
-
 std::string PortableReason(const ProgramNode& node, const Method& method) {
   return node.delegate ? "" : NotDelegatedReason(*node.instruction, method);
 }

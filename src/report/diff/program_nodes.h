@@ -32,9 +32,6 @@ struct ProgramNodes {
 // Makes the nodes of a method. `sources` may be null.
 ProgramNodes MakeProgramNodes(const Method& method, const Program& program, const MethodSources* sources);
 
-// Finds the sources of a method in a map that may be null; null: not found.
-const MethodSources* FindMethodSources(const SourceMap* sources, const Method& method);
-
 // The reason why a portable kernel is not delegated (delegable.h); "": another kind of node, or not known.
 std::string PortableReason(const ProgramNode& node, const Method& method);
 

@@ -251,8 +251,8 @@ Table MakePlannedPeakTable(const Method& method, const PlannedPeak& peak) {
 }
 
 Section MakeMethodSection(const Method& method, const Program& program, const SourceMap* map) {
-  const MethodSources sources =
-      map != nullptr && map->methods.contains(method.name) ? map->methods.at(method.name) : MethodSources();
+  const MethodSources* const found = FindMethodSources(map, method.name);
+  const MethodSources sources = found != nullptr ? *found : MethodSources();
   const MethodSummary summary = Summarize(method, program);
   std::string macs = ToText(OptionalCell<Amount>(summary.facts.macs.Total()));
   if (const auto share = summary.facts.macs.ExactShare())

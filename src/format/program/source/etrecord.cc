@@ -332,26 +332,26 @@ std::optional<std::string> FindMismatch(const Program& program, const SourceMap&
   if (sources.methods.empty()) return std::nullopt;
   bool has_common_method = false;
   for (const Method& method : program.methods) {
-    const auto found = sources.methods.find(method.name);
-    if (found == sources.methods.end()) continue;
+    const MethodSources* const found = FindMethodSources(&sources, method.name);
+    if (found == nullptr) continue;
     has_common_method = true;
     const auto instructions = std::ranges::count(method.instructions, 0, &Instruction::chain);
-    if (!found->second.instructions.empty()) {
-      const int last = found->second.instructions.rbegin()->first;
+    if (!found->instructions.empty()) {
+      const int last = found->instructions.rbegin()->first;
       if (last >= instructions)
         return fmt::format("it speaks of instruction {} of {}, which ends at {}", last, method.name,
                            instructions - 1);
     }
     const bool has_branches = method.HasBranches();
     for (const Instruction& instruction : method.instructions) {
-      if (!has_branches && IsMissingFromRecord(instruction, method, found->second))
+      if (!has_branches && IsMissingFromRecord(instruction, method, *found))
         return fmt::format("it does not know instruction {} of {}, {}", instruction.index, method.name,
                            method.operators[instruction.target]);
     }
     for (const Delegate& delegate : method.delegates) {
       if (!delegate.graph) continue;
       for (const XnnNode& node : program.xnn_graphs[*delegate.graph].nodes) {
-        if (auto problem = FindContradiction(node, found->second)) return problem;
+        if (auto problem = FindContradiction(node, *found)) return problem;
       }
     }
   }

@@ -52,6 +52,12 @@ std::vector<const SourceNode*> MethodSources::FindNodes(std::uint32_t handle) co
   return handle_nodes;
 }
 
+const MethodSources* FindMethodSources(const SourceMap* sources, const std::string& method) {
+  if (sources == nullptr) return nullptr;
+  const auto found = sources->methods.find(method);
+  return found == sources->methods.end() ? nullptr : &found->second;
+}
+
 const SourceFrame* ModelFrame(const SourceNode& node) {
   for (auto frame = node.frames.rbegin(); frame != node.frames.rend(); ++frame) {
     if (!IsPyTorchFile(frame->file)) return &*frame;

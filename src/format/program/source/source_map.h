@@ -61,6 +61,8 @@ struct MethodSources {
 struct SourceMap {
   std::map<std::string, MethodSources> methods;
 };
+// Finds the sources of a method in a map that may be null; null: not found.
+const MethodSources* FindMethodSources(const SourceMap* sources, const std::string& method);
 
 // The innermost frame of a node that is not in PyTorch, which is the line of the model. Null if all frames
 // are in PyTorch.
