@@ -125,14 +125,13 @@ Movement MovementKind(const Operator& op) {
 
 void AddOperators(ReportExperiment& out) {
   const Profile& profile = *out.profile;
-  const auto runs = static_cast<std::int64_t>(profile.CommonSet().size());
   std::set<std::string> unknown;
   for (std::size_t i = 0; i < profile.operators.size(); ++i) {
     const Operator& op = profile.operators[i];
     if (op.key.kind == SpanKind::kDelegateCall) ++out.delegate_calls;
     if (!IsOperator(op)) continue;
     OperatorRow row{profile.statistics[i], i};
-    row.mean_self_ns = QuotientIfDefined(row.total_self, runs).value_or(0);
+    row.mean_self_ns = QuotientIfDefined(row.total_self, out.groups.runs).value_or(0);
     row.share = QuotientIfDefined(row.total_self, out.groups.total).value_or(0);
     if (op.portable) ++out.portable_kernels;
     if (!op.category.known) unknown.insert(op.type);
