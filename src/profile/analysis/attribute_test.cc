@@ -481,7 +481,7 @@ TEST(AttributeMethods, DistinguishesMethodsByTheirNames) {
   }
   // One of the methods was loaded before the file began.
   EXPECT_EQ(AttributeMethods(make_trace({convolution, linear, convolution, linear}, true), {}).size(), 2U);
-  // What only the first run does is no method.
+  // Operators that only the first run has do not make it another method.
   EXPECT_EQ(AttributeMethods(make_trace({add, linear, linear, linear}), {}).size(), 1U);
   AttributeOptions options;
   options.labels.resize(5);

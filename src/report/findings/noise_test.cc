@@ -88,7 +88,7 @@ TEST(Noise, DoesNotBlameTheMachineForEffectsOfProcesses) {
     }
   }
   EXPECT_GE(found, 20);
-  EXPECT_LE(blamed, 4);  // of 200
+  EXPECT_LE(blamed, 4);  // of 200 reports
 }
 
 TEST(Noise, BlamesTheMachineForStepsWithinALaunch) {

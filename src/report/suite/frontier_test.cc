@@ -12,8 +12,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// The settings of a cell with known or random costs by launch. Both latency and memory are given as factors
-// of the first setting's.
+// The settings of a cell with known or random costs by launch. Latency and memory are relative to those of
+// the first setting.
 struct SettingTruth {
   double latency = 1, memory = 1;
   CheckedSqnr sqnr = {{"example", 40}};
@@ -192,7 +192,7 @@ TEST(Frontier, KeepsEqualSettingsWithoutAWinner) {
       won_in_search += pair.latency.estimate->log_low > 0 ? 1 : 0;
     }
   }
-  // Of 400 with a chance of 5%, more than 31 are seen with a probability of 0.5%.
+  // If each of 400 suites has a false verdict with a chance of 5%, the probability of more than 31 is 0.5%.
   EXPECT_LE(dominated, 31);
   EXPECT_LE(won, 31);
   EXPECT_GE(won_in_search, 40)
