@@ -107,5 +107,10 @@ TEST(Contention, DoesNotReportAgreeingCpuTime) {
   EXPECT_EQ(GetFinding(example::MakePair(), finding::CpuTimeDiscrepancy::kKind), nullptr);
 }
 
+TEST(Contention, DoesNotReportCpuTimesBelowTheClocksResolution) {
+  EXPECT_EQ(GetFinding(MakeReportWithCpuTimes(0, 4'000'000), finding::CpuTimeDiscrepancy::kKind), nullptr);
+  EXPECT_EQ(GetFinding(MakeReportWithCpuTimes(4'000'000, 0), finding::CpuTimeDiscrepancy::kKind), nullptr);
+}
+
 }  // namespace
 }  // namespace etprof

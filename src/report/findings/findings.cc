@@ -197,8 +197,9 @@ class Finder {
   // Reports if the speedup in CPU time differs from that in wall time by more than its interval.
   void AddCpuTime(const TimeComparison& latency, const ExperimentPair& variants) {
     const std::optional<double>&before = variants.baseline.cpu_time, &after = variants.candidate.cpu_time;
+    // A coarse clock reads 0 for short runs.
     if (latency.verdict == stats::Verdict::kEmulated || !latency.estimate || !before || !after ||
-        *after <= 0 || variants.baseline.threads != variants.candidate.threads)
+        *before <= 0 || *after <= 0 || variants.baseline.threads != variants.candidate.threads)
       return;
     const double margin = std::max(latency.estimate->half_width(), kMinSpeedupDisagreement);
     const double difference = std::fabs(std::log(*before / *after) - latency.estimate->log_ratio);
