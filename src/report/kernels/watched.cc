@@ -83,7 +83,7 @@ std::int64_t SumMember(const std::vector<protocol::WatchedThread>& threads, Memb
 std::int64_t ThreadUsage::Tasks() const { return SumMember(threads, &protocol::WatchedThread::tasks); }
 std::int64_t ThreadUsage::BusyNs() const { return SumMember(threads, &protocol::WatchedThread::busy_ns); }
 std::optional<double> ThreadUsage::Efficiency() const {
-  if (parallel_ns == 0) return std::nullopt;
+  if (parallel_ns == 0 || threads.empty()) return std::nullopt;
   return static_cast<double>(BusyNs()) /
          (static_cast<double>(threads.size()) * static_cast<double>(parallel_ns));
 }

@@ -153,5 +153,11 @@ TEST(MakeWatchedRows, BusyAndWaitingTimesAddUp) {
   EXPECT_DOUBLE_EQ(row.threads.Efficiency().value(), 0.8);
 }
 
+TEST(ThreadUsage, HasNoEfficiencyWithoutThreads) {
+  ThreadUsage usage;
+  usage.parallel_ns = 1000;
+  EXPECT_FALSE(usage.Efficiency());
+}
+
 }  // namespace
 }  // namespace etprof
