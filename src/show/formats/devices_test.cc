@@ -86,6 +86,15 @@ TEST(DevicesDocument, TitleHasTheNumbersOfRunsAndDevices) {
   EXPECT_EQ(RenderDevicesJsonValue(two)["devices"][1]["method"], "decode");
 }
 
+// A candidate may be compared with several baselines, so a verdict without a ratio names its baseline, too.
+TEST(DevicesDocument, VerdictsWithoutARatioNameTheBaseline) {
+  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1)};
+  for (Report& run : runs) run.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
+  const show::Document document = show::MakeDeviceComparisonDocument(AssembleDevices(std::move(runs)));
+  ASSERT_FALSE(document.answers.empty());
+  EXPECT_THAT(ToText(document.answers[0].text, {}), HasSubstr("on compared with off: contended"));
+}
+
 TEST(DevicesMarkdown, GroupsAddUpToTheWholeAsPrinted) {
   const show::Document document = show::MakeDeviceComparisonDocument(example::MakeDevices());
   std::size_t tables = 0;

@@ -83,9 +83,13 @@ void AddAnswers(const DevicesReport& report, const ModelSection& model, std::vec
     const std::string prefix = ModelPrefix(report, model) + ColumnTitle(model.devices[device]) + ", ";
     for (const ReportComparison& pair : run.comparisons) {
       const TimeComparison& latency = pair.comparison.latency;
-      answers.push_back({prefix + pair.comparison.candidate_label + ": " +
-                             VerdictWithBaseline(latency, pair.comparison.baseline_label),
-                         ConfidenceText(latency), GetTone(Speedup{latency})});
+      const std::string& baseline = pair.comparison.baseline_label;
+      const std::string verdict = VerdictWithBaseline(latency, baseline);
+      const bool names_baseline = verdict != MakeVerdictTexts(latency).verdict;
+      const std::string variants =
+          pair.comparison.candidate_label + (names_baseline ? "" : " compared with " + baseline);
+      answers.push_back(
+          {prefix + variants + ": " + verdict, ConfidenceText(latency), GetTone(Speedup{latency})});
     }
     if (!run.comparisons.empty()) continue;
     for (const ReportExperiment& experiment : run.experiments)
