@@ -232,8 +232,8 @@ void CheckOptionValues(const CLI::App& command) {
   }
 }
 
-// Throws Error (kUsage) for a list without any item, such as `--versions ,,` or `--inputs []`, for which CLI11
-// took the next argument. The options of a command exist once it is parsed.
+// Throws Error (kUsage) for a list without any item, such as `--versions ,,` or `--inputs []`, for which
+// CLI11 took the next argument. The options of a command exist once it is parsed.
 void RequireListItems(const CLI::App& app, int argc, const char* const* argv) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
   for (int i = 2; !commands.empty() && i < argc && std::string_view(argv[i]) != "--"; ++i) {
