@@ -11,7 +11,16 @@ import program
 
 
 def event(name: str, start: int, end: int, instruction: int = -1) -> schema.Event:
-    times = schema.ProfileEvent(name, -1 if instruction < 0 else 0, instruction, None, -1, None, start, end)
+    times = schema.ProfileEvent(
+        name=name,
+        chain_index=-1 if instruction < 0 else 0,
+        instruction_id=instruction,
+        delegate_debug_id_int=-1,
+        delegate_debug_id_str=None,
+        delegate_debug_metadata=None,
+        start_time=start,
+        end_time=end,
+    )
     return schema.Event(profile_event=times, allocation_event=None, debug_event=None)
 
 
