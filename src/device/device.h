@@ -92,7 +92,7 @@ class Process {
   }
   // The end of stderr (at most 4 kB), for messages.
   virtual std::string LastErrors() const = 0;
-  // Valid after Wait(): the connection to the device broke, so the exit status is unknown.
+  // Valid after Wait() or Kill(): the connection to the device broke, so the exit status is unknown.
   virtual bool ConnectionLost() const { return false; }
 };
 

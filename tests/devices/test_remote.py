@@ -170,10 +170,12 @@ def test_a_device_that_does_not_come_back(lab, device, tmp_path):
     wait_until_clean(device)
 
 
-def test_a_silent_connection_is_a_lost_one(lab, board, tmp_path):
-    """As with a pulled cable, no packet reports the end of the connection."""
+@pytest.mark.parametrize(("seconds", "enough"), [("200", 3), ("4", 2)], ids=["connection first", "worker first"])
+def test_a_silent_connection_is_a_lost_one(lab, board, tmp_path, seconds, enough):
+    """As with a pulled cable, no packet reports the end of the connection. After a short time limit, the worker counts as hung
+    before the connection counts as lost."""
     folder = tmp_path / "run"
-    command = profile(board, folder, "--launches", "3", "--max-seconds", "200", "--wait-for-device", "40")
+    command = profile(board, folder, "--launches", "3", "--max-seconds", seconds, "--wait-for-device", "40")
     etprof_process = EtprofProcess(lab, folder, command)
     etprof_process.wait_for_a_launch(folder)
     board.freeze()
@@ -181,7 +183,7 @@ def test_a_silent_connection_is_a_lost_one(lab, board, tmp_path):
     board.stop()
     board.start()
     assert etprof_process.end() == 0, etprof_process.text()
-    assert launches(folder, "complete") >= 3
+    assert launches(folder, "complete") >= enough
 
 
 def test_a_connection_cut_in_the_middle_of_a_push(lab, device, tmp_path):

@@ -298,8 +298,11 @@ class RemoteDevice : public Device {
       try {
         Run(fmt::format("{}\nkill_group $(cat {}/pids/{})", kDefineKillGroup, ShellQuoted(run_), tag),
             kAnswerTimeoutSeconds);
+        return true;
+      } catch (const DeviceLost&) {
+        return false;  // the guard kills the process
       } catch (const Error&) {
-        // Without a connection, the guard kills the process.
+        return true;  // the guard kills the process
       }
     });
     Command client;

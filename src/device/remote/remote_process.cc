@@ -64,7 +64,7 @@ std::string StartScript(const Command& command, const std::string& folder, const
   return script;
 }
 
-RemoteProcess::RemoteProcess(std::string tag, Device::Sink on_stderr, std::function<void()> kill)
+RemoteProcess::RemoteProcess(std::string tag, Device::Sink on_stderr, std::function<bool()> kill)
     : tag_(std::move(tag)), on_stderr_(std::move(on_stderr)), kill_(std::move(kill)) {}
 
 RemoteProcess::~RemoteProcess() {
@@ -119,7 +119,7 @@ std::optional<ExitStatus> RemoteProcess::Wait(double timeout_seconds) {
 
 void RemoteProcess::Kill() {
   if (client_->Wait(0)) return;
-  if (kill_) kill_();
+  unreachable_ = kill_ && !kill_();
   client_->Kill();
 }
 

@@ -29,10 +29,10 @@ std::string PrintExitMark(const std::string& tag, const std::string& code);
 std::optional<int> ExtractExitMark(std::string& errors, const std::string& tag);
 
 // A process on a device, behind a local client process that runs StartScript there. `kill` kills the process
-// on the device.
+// on the device, and returns false if the device does not answer.
 class RemoteProcess : public Process {
  public:
-  RemoteProcess(std::string tag, Device::Sink on_stderr, std::function<void()> kill);
+  RemoteProcess(std::string tag, Device::Sink on_stderr, std::function<bool()> kill);
   ~RemoteProcess() override;
   RemoteProcess(RemoteProcess&&) = delete;
 
@@ -50,7 +50,7 @@ class RemoteProcess : public Process {
   std::optional<ExitStatus> Wait(double timeout_seconds) override;
   void Kill() override;
   std::string LastErrors() const override { return last_errors_; }
-  bool ConnectionLost() const override { return ended_ && !code_; }
+  bool ConnectionLost() const override { return unreachable_ || (ended_ && !code_); }
 
  private:
   void ReceiveErrors(std::string_view text);
@@ -58,12 +58,13 @@ class RemoteProcess : public Process {
 
   std::string tag_;
   Device::Sink on_stderr_;
-  std::function<void()> kill_;
+  std::function<bool()> kill_;
   std::unique_ptr<Process> client_;
   std::string unforwarded_;  // end of stderr that may be the beginning of the exit mark
   std::string last_errors_;
   std::optional<int> code_;
   bool ended_ = false;
+  bool unreachable_ = false;  // the device did not answer Kill()
 };
 
 }  // namespace etprof

@@ -48,7 +48,7 @@ class StartScriptTest : public testing::Test {
 
   std::unique_ptr<RemoteProcess> Start(const Command& command) {
     auto process = std::make_unique<RemoteProcess>(
-        "3", [this](std::string_view text) { errors_ += text; }, [this] { killed_ = true; });
+        "3", [this](std::string_view text) { errors_ += text; }, [this] { return killed_ = true; });
     process->SetClient(StartLocalProcess({{"sh", "-c", StartScript(command, folder_.string(), "3")}, {}, {}},
                                          process->ErrorSink(), {}));
     return process;
@@ -113,6 +113,7 @@ class StartScriptShellTest : public StartScriptTest, public testing::WithParamIn
       const std::string kill =
           kDefineKillGroup + fmt::format("\nkill_group $(cat {}/pids/3)", folder_.string());
       StartLocalProcess({{shell, "-c", kill}, {}, {}}, {}, {})->Wait(120);
+      return true;
     });
     const Command command{{"sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!; " + end}, {}, {}};
     const std::string script = StartScript(command, folder_.string(), "3");
@@ -151,6 +152,15 @@ TEST_F(StartScriptTest, ClientWithoutExitMarkIsLost) {
   ASSERT_TRUE(process.Wait(120));
   EXPECT_TRUE(process.ConnectionLost());
   EXPECT_THAT(process.LastErrors(), HasSubstr("half"));
+}
+
+TEST_F(StartScriptTest, ConnectionIsLostIfTheDeviceDoesNotAnswerKill) {
+  for (const bool answers : {true, false}) {
+    RemoteProcess process("3", {}, [answers] { return answers; });
+    process.SetClient(StartLocalProcess({{"sleep", "600"}, {}, {}}, process.ErrorSink(), {}));
+    process.Kill();
+    EXPECT_EQ(process.ConnectionLost(), !answers);
+  }
 }
 
 TEST_F(StartScriptTest, DestructorKillsTheProcessOnTheDevice) {

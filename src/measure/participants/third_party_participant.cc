@@ -112,6 +112,8 @@ ThirdPartyRun RunProcess(const ParticipantSetup& setup, int executions,
       throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted");
     if (read == Process::ReadResult::kTooLong)
       throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "the runner wrote a line without end");
+    if (process->ConnectionLost())
+      throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost while the runner ran");
     throw WorkerFailure(
         WorkerFailure::Kind::kHung,
         seconds_since(start) >= max_seconds()

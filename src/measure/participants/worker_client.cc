@@ -91,6 +91,10 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
   }
   if (read == Process::ReadResult::kEnd) ThrowEnded(during);
   if (read == Process::ReadResult::kTimeout) {
+    // A connection that broke silently looks like a worker that hangs.
+    process_->Kill();
+    if (process_->ConnectionLost())
+      throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost " + during);
     throw WorkerFailure(WorkerFailure::Kind::kHung,
                         fmt::format("the worker did not answer within {:.4g} s {} (timeout_seconds)",
                                     timeout_seconds, during));

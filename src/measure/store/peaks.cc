@@ -68,6 +68,8 @@ protocol::Peaks MeasurePeaksOnDevice(Device& device, const PeaksRequest& request
     if (read == Process::ReadResult::kInterrupted || interruption.IsRequested())
       throw WorkerFailure(Kind::kInterrupted, "interrupted while the peaks were measured");
     if (read == Process::ReadResult::kTimeout) {
+      process->Kill();
+      if (process->ConnectionLost()) throw WorkerFailure(Kind::kLost, "the connection was lost");
       throw WorkerFailure(Kind::kHung,
                           fmt::format("the runner had measured no peaks after {:.4g} s", timeout_seconds));
     }
