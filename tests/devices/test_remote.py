@@ -102,6 +102,16 @@ def test_a_pushed_file_that_changed_is_pushed_again(lab, phone, tmp_path):
     assert len({name.split("/")[1] for name in phone.files() if name.endswith("toy.pte")}) == 2
 
 
+def test_a_model_with_a_backslash_in_its_name(lab, device, tmp_path):
+    """sha256sum escapes such a name, and begins its line with a backslash."""
+    model = tmp_path / "a\\b.pte"
+    model.write_bytes(MODEL.read_bytes())
+    command = profile(device, tmp_path / "run", *SHORT)
+    command[2] = str(model)
+    completed = lab.run(command)
+    assert completed.returncode == 0, completed.stderr
+
+
 def test_releases_of_executorch_are_pushed_with_the_runner(lab, board, phone, tmp_path):
     release = ["--vs", "executorch=1.4.1"]
     # Fetch the release on this machine, which has a network.
