@@ -275,6 +275,9 @@ def test_bad_input(bench, repository):
     turned = bisect(bench, repository, good=1, bad=0)
     assert turned.returncode == USAGE
     assert "ancestor" in turned.stderr
+    same = bisect(bench, repository, good=0, bad=0)
+    assert same.returncode == USAGE
+    assert "the same commit" in same.stderr
     broken = bisect(bench, repository)
     assert broken.returncode == BAD_INPUT
     assert "does not compile" in broken.stderr

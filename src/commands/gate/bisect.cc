@@ -208,6 +208,11 @@ class BisectionRun {
     };
     bisection_.good = resolve("--good", options_.good);
     bisection_.bad = resolve("--bad", options_.bad);
+    if (bisection_.good == bisection_.bad) {
+      throw Error(ExitCode::kUsage, "`--good` and `--bad` are the same commit")
+          .InFile(options_.repository)
+          .Remedy("give `--good` an older commit of the same line");
+    }
     const std::string hashes =
         checkout_.Git({"rev-list", "--reverse", "--first-parent", bisection_.good + ".." + bisection_.bad});
     for (const std::string& commit : Words(hashes)) commits_.push_back(commit);
