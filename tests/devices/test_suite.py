@@ -313,6 +313,18 @@ for type in $6; do cp %s "$8/net_xnnpack_$type.pte"; : >"$8/net_xnnpack_$type.pt
 """
 
 
+def test_a_lost_device_names_no_option_that_suites_lack(suite):
+    path = suite.write(devices=["ssh:one"], launches=200)
+    with (suite.folder / "log").open("w") as log:
+        command = suite.command(path, "--wait-for-device", "1")
+        process = subprocess.Popen(command, env=suite.lab.environment, stdout=subprocess.DEVNULL, stderr=log)
+    wait_until(lambda: any((suite.root / "runs").rglob("manifest.json")))
+    suite.board.stop()
+    assert process.wait(600) == 4
+    text = (suite.folder / "log").read_text()
+    assert "did not come back. The same command continues." in text and "--resume" not in text, text
+
+
 def test_what_is_missing_is_exported_once(suite):
     exporter = suite.folder / "exporter"
     exporter.write_text(EXPORTER % (program.DATA / "toy_cnn.pte"))

@@ -244,8 +244,8 @@ void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool extending) {
                     CellName(task));
     try {
       Measure(task, lock, max_seconds, extending);
-    } catch (const DeviceLost& error) {
-      measure_error = error;
+    } catch (DeviceLost& error) {
+      measure_error = error.Remedy("the same command continues");  // `etprof suite` has no --resume
       is_lost = true;
     } catch (const std::exception& error) {
       measure_error = ToError(error);
