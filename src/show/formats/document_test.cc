@@ -42,6 +42,14 @@ Json RenderJson(const show::Document& document) {
   return Json::parse(read::RenderToString(RenderDocumentJson, document));
 }
 
+TEST(DocumentTerminal, SettingsOfSeveralDevicesNameThem) {
+  SuiteReport suite = example::MakeSuite();
+  for (SuiteCellReport& cell : suite.cells) cell.device += ":127.0.0.1:20004";
+  const std::string screen = RenderScreen(show::MakeSuiteDocument(suite), {});
+  const std::string settings = screen.substr(screen.find("\n  Settings\n"));
+  EXPECT_THAT(settings.substr(0, settings.find("Frontier:")), HasSubstr("ssh:b:127.0.0.1:20004"));
+}
+
 // The short form counts the rows, items, and lines that it leaves out, and has nothing of the parts for
 // pages: "words of a page", the details of items, the folded table, and the sections "two" and "three". The
 // long form has all of them, and does not mention --all. In colors, good values are green, and bad values are

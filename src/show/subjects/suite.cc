@@ -315,11 +315,14 @@ class SuiteDocument {
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuiteSetting& setting : cell.settings) all.push_back({cell, setting});
     }
+    // Only the device distinguishes the rows of a setting that several devices measured.
+    const int device_drop_priority = suite_.devices.size() > 1 ? 6 : 3;
     Table table{.id = "settings"};
     table.Fill<CellSetting>(
         {{Left("model").WithDifferenceKept(), [](const CellSetting& row) { return Cell(row.cell.model); }},
          {Left("dtype", "type"), [](const CellSetting& row) { return Cell(row.cell.dtype); }},
-         {Left("device").WithDropPriority(3), [](const CellSetting& row) { return Cell(row.cell.device); }},
+         {Left("device").WithDropPriority(device_drop_priority),
+          [](const CellSetting& row) { return Cell(row.cell.device); }},
          {Left("setting"), [](const CellSetting& row) { return Cell(row.setting.label); }},
          {Right("latency"),
           [](const CellSetting& row) {
