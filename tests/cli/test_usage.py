@@ -156,6 +156,12 @@ def test_a_missing_model_is_known_before_wheels_are_fetched(tmp_path, monkeypatc
     assert completed.stderr.startswith("error: `") and "missing.pte`: no such file\n" in completed.stderr
 
 
+@pytest.mark.parametrize("limit", ["--max-cache-growth", "--max-first-token-slowdown"])
+def test_limits_of_language_models_are_not_ignored(limit):
+    model = program.DATA / "toy_cnn.pte"
+    assert "need `--generate`" in run_refused("check", model, model, limit, "5%")
+
+
 def test_a_plan_of_a_suite_without_a_time_limit_has_no_upper_bound(tmp_path):
     suite = {"models": [str(program.DATA / "toy_cnn.pte")], "launches": 2}
     file = tmp_path / "s.json"

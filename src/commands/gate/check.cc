@@ -337,6 +337,11 @@ CheckOutcome CheckVariants(const CheckOptions& requested, WorkflowProgress& prog
   } else if (options.tests != TokenTests()) {
     throw Error(ExitCode::kUsage, "`--prompt`, `--tokens`, `--depth`, and `--chunk` need `--generate`")
         .Remedy("add it, or leave them out");
+  } else if ((inputs.kind == InputKind::kModels || inputs.kind == InputKind::kFolders) &&
+             (options.limits.first_token_slowdown ||
+              options.limits.cache_growth != CheckLimits().cache_growth)) {
+    throw Error(ExitCode::kUsage, "`--max-first-token-slowdown` and `--max-cache-growth` need `--generate`")
+        .Remedy("add it, or leave them out");
   }
   const bool is_stored = inputs.kind == InputKind::kRuns;
   const bool joins_runs = is_stored && !inputs.candidate.empty();
