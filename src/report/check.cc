@@ -173,12 +173,14 @@ class CheckAssembler {
                                   const std::string& inconclusive_reason) {
       const LaunchValues baseline_values = CollectValues(baseline, value);
       const LaunchValues candidate_values = CollectValues(candidate, value);
+      const bool suffices = std::min(baseline_values.size(), candidate_values.size()) >= MinLaunches(kind);
       AddItem(pair,
               {.kind = kind,
                .baseline = stats::Median(MapValues(baseline_values)),
                .candidate = stats::Median(MapValues(candidate_values)),
                .limit = limit},
-              EstimateLaunches(baseline_values, candidate_values, paired, kConfidence, drift),
+              suffices ? EstimateLaunches(baseline_values, candidate_values, paired, kConfidence, drift)
+                       : std::nullopt,
               inconclusive_reason);
     };
     if (limits_.memory_growth)
@@ -352,6 +354,11 @@ class CheckAssembler {
     AddItem(pair, std::move(item), time_comparison.estimate, refusal);
   }
 
+  // The least number of launches of each variant for an interval of one value per launch.
+  static std::size_t MinLaunches(CheckItem::Kind kind) {
+    return kind == CheckItem::Kind::kLoad ? kMinStartupLaunches : std::size_t{stats::kMinLaunches};
+  }
+
   void AddItem(std::size_t pair, CheckItem item, std::optional<stats::RatioEstimate> estimate,
                const std::string& refusal) {
     if (item.name.empty()) item.name = GetName(item.kind);
@@ -362,10 +369,11 @@ class CheckAssembler {
       const bool measured = item.baseline && item.candidate;
       const bool has_value_per_launch =
           item.kind == CheckItem::Kind::kPeakMemory || item.kind == CheckItem::Kind::kLoad;
-      item.inconclusive_reason = !measured ? "it was not measured"
-                                 : has_value_per_launch
-                                     ? "an interval needs two launches of each variant"
-                                     : "there are too few independent runs for an interval";
+      item.inconclusive_reason =
+          !measured ? "it was not measured"
+          : has_value_per_launch
+              ? fmt::format("an interval needs {} launches of each variant", MinLaunches(item.kind))
+              : "there are too few independent runs for an interval";
     } else if (estimate->log_middle) {
       item.baseline = estimate->baseline();
       item.candidate = estimate->candidate();

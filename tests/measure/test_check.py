@@ -330,7 +330,7 @@ def test_memory_and_load_are_checked_when_asked(bench):
         "--max-operator-slowdown",
         "5%",
         "--launches",
-        "3",
+        "5",
     )
     found = check(bench, config, *arguments, code=FAIL)
     results = {item["name"]: item["result"] for item in found["pairs"][0]["checks"] if item["check"] != "operator"}
