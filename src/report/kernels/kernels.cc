@@ -145,10 +145,14 @@ KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_
 
 void CompareSme2OffWithOn(KernelReport& report) {
   if (report.views.size() != 2) return;
+  // "convnext" is not "on".
+  const auto has_word = [](const KernelView& view, const char* word) {
+    return std::regex_search(
+        view.label, std::regex(fmt::format("(^|[^A-Za-z]){}($|[^A-Za-z])", word), std::regex::icase));
+  };
   for (const std::size_t off_view : {std::size_t{0}, std::size_t{1}}) {
-    const std::string a = Lower(report.views[off_view].label), b = Lower(report.views[1 - off_view].label);
-    if (a.find("off") != std::string::npos && b.find("off") == std::string::npos &&
-        b.find("on") != std::string::npos)
+    const KernelView &off = report.views[off_view], &on = report.views[1 - off_view];
+    if (has_word(off, "off") && !has_word(on, "off") && has_word(on, "on"))
       report.comparison = CompareKernels(report.views, off_view, 1 - off_view);
   }
 }

@@ -110,6 +110,10 @@ TEST_F(Kernels, ComparesOnlyOffWithOn) {
                   ReadKernelView(kData + "/toy_cnn.t1.log", "b")};
   CompareSme2OffWithOn(report);
   EXPECT_FALSE(report.comparison);
+  report.views[0].label = "convnext";
+  report.views[1].label = "offline";
+  CompareSme2OffWithOn(report);
+  EXPECT_FALSE(report.comparison);
 }
 
 TEST_F(Kernels, FindsOperatorsThatChangeWithTheMask) {
