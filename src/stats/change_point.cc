@@ -213,7 +213,8 @@ class Finder {
     Split split = BestSplitIn(range.from, range.to);
     std::vector<double> largest_gains;
     if (!known_p_value && split.exceeds_rounding) {
-      const int permutations = std::max(options_.permutations, static_cast<int>(20 / range.level));
+      const int permutations =
+          std::max(options_.permutations, static_cast<int>(std::min(kMaxDraws, 20 / range.level)));
       // A split that cannot become significant gets only the permutations that the critical value needs.
       Draw(split, permutations, static_cast<int>(range.level * (1 + permutations)), options_.permutations,
            [&](double gain) { largest_gains.push_back(gain); });
