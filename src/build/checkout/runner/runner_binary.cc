@@ -51,8 +51,9 @@ std::vector<fs::path> LibraryFolders(const ElfFile& program, const fs::path& pat
     for (const std::string& list : program.DynamicStrings(tag)) {
       for (const std::string_view part : SplitAt(list, ':')) {
         std::string folder(part);
-        constexpr std::string_view kOrigin = "$ORIGIN";
-        if (folder.starts_with(kOrigin)) folder = path.parent_path().string() + folder.substr(kOrigin.size());
+        for (const std::string_view origin : {"$ORIGIN", "${ORIGIN}"}) {
+          if (folder.starts_with(origin)) folder = path.parent_path().string() + folder.substr(origin.size());
+        }
         if (!folder.empty()) folders.emplace_back(folder);
       }
     }
