@@ -163,6 +163,7 @@ ChosenToken ChooseLargest(const Number* logits, std::int64_t count) {
 ChosenToken Greedy(const Model& model) {
   const Tensor& logits = FirstOutput(model, model.method_name(), "logits");
   const std::int64_t vocabulary = logits.size(logits.dim() - 1);
+  if (logits.numel() == 0) throw Error(ExitCode::kUsage, "the logits are empty");
   const auto choose_largest = [&]<typename Number>(const Number* all_logits) {
     return ChooseLargest(all_logits + (logits.numel() - vocabulary), vocabulary);
   };
