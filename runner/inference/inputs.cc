@@ -344,9 +344,15 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       FillAs(type, data, bytes, one_value, one_value, one_value, one_value);
     } else {
       const auto bit = [&] { return random.Next() >> 63; };
+      bool has_random_bits = false;
+      const auto integer = [&] {
+        has_random_bits = true;
+        return bit();
+      };
       FillAs(
-          type, data, bytes, [&] { return random.Normal(); }, bit, [&] { return random.Next() >> 56; }, bit);
-      if (type == ScalarType::Int || type == ScalarType::Long || type == ScalarType::Short) {
+          type, data, bytes, [&] { return random.Normal(); }, integer, [&] { return random.Next() >> 56; },
+          bit);
+      if (has_random_bits) {
         random_bit_inputs.push_back(fmt::format("input {} ({} {})", i, Name(type), ShapeText(shape)));
       }
     }
