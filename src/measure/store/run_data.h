@@ -88,7 +88,7 @@ std::vector<PhaseRuns> GroupRuns(const std::vector<RunLabel>& runs);
 // Throws std::invalid_argument for more than 10 million runs.
 std::vector<RunLabel> ExpandRuns(const std::vector<PhaseRuns>& groups);
 inline constexpr std::string_view kRunsMeaning =
-    "runs of the ETDump in its order, equal neighbours counted together";
+    "runs of the ETDump in its order, equal neighbors counted together";
 
 // One worker process of an experiment.
 struct Launch {

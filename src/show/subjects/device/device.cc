@@ -166,7 +166,7 @@ Document MakePeaksDocument(const protocol::Peaks& peaks, const std::string& devi
                     .facts = {device, CountedText(peaks.threads, "thread") +
                                           (peaks.cpus.empty() ? "" : " on CPUs " + peaks.cpus)}};
   if (!peaks.isa.empty()) document.facts.push_back("isa " + peaks.isa);
-  document.facts.push_back(fmt::format("clock {:.2f} GHz", peaks.clock_hz / 1e9));
+  if (peaks.clock_hz > 0) document.facts.push_back(fmt::format("clock {:.2f} GHz", peaks.clock_hz / 1e9));
   if (emulated) document.notes = {{"emulated CPU: timings are not meaningful", "warning"}};
   document.sections = {{"", {MakeComputePeaksTable(peaks), MakeMemoryPeaksTable(peaks)}}};
   return document;
