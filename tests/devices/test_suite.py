@@ -285,6 +285,8 @@ def test_two_suites_take_turns_on_a_device(suite):
 def test_what_fails_is_said_and_stops_nothing_else(suite):
     (suite.folder / "first_xnnpack_int8.pte").write_bytes(b"no program")
     path = suite.write(devices=["local", "ssh:nowhere"])
+    plan = suite.run(path, "--dry-run").stdout
+    assert "the device cannot be reached" in plan and "to be measured" in plan, plan
     completed = suite.run(path, "--json")
     assert completed.returncode == 4, completed.stderr
     failed = {

@@ -466,7 +466,7 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, Device& de
 show::Document EmptyPlan() {
   show::Table table{.id = "planned_cells",
                     .columns = {show::Left("model"), show::Left("dtype", "type"), show::Left("device"),
-                                show::Right("variants"), show::Left("state"),
+                                show::Right("variants"), show::Left("state").NeverDropped().WithMaxWidth(38),
                                 show::Right("at_least", "at least"), show::Right("at_most", "at most")}};
   show::Document document;
   document.title = "etprof suite --dry-run";
@@ -489,21 +489,20 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
     progress.StopWhenInterrupted();
     std::unique_ptr<Device> device;
     DeviceProperties properties;
-    std::string unreachable;
     try {
       device = Open(name, options, progress);
       properties = device->Properties();
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::kInterrupted) throw;
-      unreachable = error.Message();
-      problems.push_back({unreachable});
+      device.reset();
+      problems.push_back({error.Message()});
     }
     double device_seconds = 0;
     std::size_t count = 0, unplanned = 0;
     for (const SuiteCell& cell : cells) {
       if (cell.device != name) continue;
       ++count;
-      PlannedCell planned{&cell, unreachable, {}, {}};
+      PlannedCell planned{&cell, "the device cannot be reached", {}, {}};
       try {
         if (device) planned = PlanCell(suite, cell, *device, properties);
       } catch (const Error& error) {
