@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <regex>
 
 #include "core/error.h"
 #include "core/file/file.h"
