@@ -26,10 +26,10 @@ std::string CommitText(const std::string& commit) {
   return is_hash ? commit.substr(0, kCommitHashDigits) : commit;
 }
 
-std::optional<double> TrendMiddle(const Trend& trend, std::size_t run, bool self_times) {
+std::optional<double> TrendMean(const Trend& trend, std::size_t run, bool self_times) {
   if (self_times) return trend.data.points[run].self.mean;
   const auto& value = trend.runs[run].latency;
-  return value ? std::optional(value->middle) : std::nullopt;
+  return value ? std::optional(value->mean) : std::nullopt;
 }
 
 // "between 1f0c (old level) and 83aa (new level), most likely 83aa". `run_sd` is the standard deviation of
@@ -164,7 +164,7 @@ Cell BoundsCell(const std::optional<TrendValue>& value) {
 }
 
 Cell RelativeCell(const std::optional<TrendValue>& value) {
-  return value ? Cell(Number{value->middle, "", value->low, value->high}) : Cell();
+  return value ? Cell(Number{value->mean, "", value->low, value->high}) : Cell();
 }
 
 Table MakeTrendRunsTable(const Trend& trend, bool self_times) {
@@ -186,7 +186,7 @@ Table MakeTrendRunsTable(const Trend& trend, bool self_times) {
     }
     const HistoryConditions& conditions = point.conditions;
     table.AddRow(CommitText(point.commit), FormatUtc(point.measured_at),
-                 OptionalCell<Time>(TrendMiddle(trend, i, self_times)),
+                 OptionalCell<Time>(TrendMean(trend, i, self_times)),
                  self_times ? Cell() : BoundsCell(run.latency), RelativeCell(run.relative),
                  Count{run.launches}, ShareCell(run.clean_runs, run.runs),
                  ShareCell(conditions.capped_rounds, conditions.rounds),
@@ -203,9 +203,9 @@ Chart MakeTrendChart(const Trend& trend, bool self_times) {
   for (std::size_t i = from; i < trend.runs.size(); ++i) {
     const TrendPoint& point = trend.data.points[i];
     points.push_back(fmt::format("{}, {}", CommitText(point.commit), FormatUtc(point.measured_at)));
-    times.values.push_back(TrendMiddle(trend, i, self_times));
+    times.values.push_back(TrendMean(trend, i, self_times));
     const auto& ratio = trend.runs[i].relative;
-    relative.values.push_back(ratio ? std::optional(ratio->middle) : std::nullopt);
+    relative.values.push_back(ratio ? std::optional(ratio->mean) : std::nullopt);
   }
   Chart chart{{std::move(times)}, std::move(points)};
   for (const TrendChange& change : trend.changes) {
@@ -289,7 +289,7 @@ Table MakeSeriesTable(const HistoryReport& history, bool gate) {
     const Tone tone = trend.is_reference ? Tone::kPlain : GetTone(trend.decision);
     table.AddRow(
         GetName(trend.data.key), Count{trend.runs.size()},
-        OptionalCell<Time>(TrendMiddle(trend, trend.runs.size() - 1, !history.operator_name.empty())),
+        OptionalCell<Time>(TrendMean(trend, trend.runs.size() - 1, !history.operator_name.empty())),
         OptionalCell<Share>(trend.run_sd), Count{trend.changes.size()}, last_change,
         Cell(TrendResultText(trend, gate), tone));
   }

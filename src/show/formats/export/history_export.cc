@@ -15,7 +15,7 @@ void RenderBmf(const HistoryReport& history, std::ostream& out) {
   for (const Trend& trend : history.trends) {
     const TrendRun& newest = trend.runs.back();
     if (!newest.latency) continue;
-    ExportJson latency = {{"value", newest.latency->middle}};
+    ExportJson latency = {{"value", newest.latency->mean}};
     if (newest.latency->low) {
       latency["lower_value"] = *newest.latency->low;
       latency["upper_value"] = *newest.latency->high;
