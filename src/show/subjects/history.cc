@@ -287,11 +287,10 @@ Table MakeSeriesTable(const HistoryReport& history, bool gate) {
       last_change = Change{change.growth, change.low, change.high};
     }
     const Tone tone = trend.is_reference ? Tone::kPlain : GetTone(trend.decision);
-    table.AddRow(
-        GetName(trend.data.key), Count{trend.runs.size()},
-        OptionalCell<Time>(TrendMean(trend, trend.runs.size() - 1, !history.operator_name.empty())),
-        OptionalCell<Share>(trend.run_sd), Count{trend.changes.size()}, last_change,
-        Cell(TrendResultText(trend, gate), tone));
+    table.AddRow(GetName(trend.data.key), Count{trend.runs.size()},
+                 OptionalCell<Time>(TrendMean(trend, trend.runs.size() - 1, !history.operator_name.empty())),
+                 OptionalCell<Share>(trend.run_sd), Count{trend.changes.size()}, last_change,
+                 Cell(TrendResultText(trend, gate), tone));
   }
   return table;
 }
