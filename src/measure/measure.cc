@@ -163,8 +163,7 @@ class Measurement {
   // Waits for the device after its connection broke. Throws DeviceLost if the device does not come back.
   void Reconnect() {
     if (++connection_losses_ > kMaxConnectionLosses) {
-      throw DeviceLost(device_.Name(), "the connection breaks again and again",
-                       "partial results are kept, and --resume continues");
+      throw DeviceLost(device_.Name(), "the connection breaks again and again", LostDeviceRemedy());
     }
     ShowMessage(fmt::format("{}: the connection was lost; waiting up to {:.0f} s for the device",
                             device_.Name(), options_.wait_for_device_seconds));
@@ -174,7 +173,13 @@ class Measurement {
     if (is_back) return;
     if (Interrupted()) throw Error(ExitCode::kInterrupted, "interrupted");
     throw DeviceLost(device_.Name(), "the connection was lost, and the device did not come back",
-                     "partial results are kept, and --resume continues");
+                     LostDeviceRemedy());
+  }
+
+  // A sustained run cannot be resumed.
+  std::string LostDeviceRemedy() const {
+    return config_.sustained > 0 ? "partial results are kept; `etprof recover` shows them"
+                                 : "partial results are kept, and --resume continues";
   }
 
   template <typename Step>

@@ -291,7 +291,7 @@ export function Operators({ report }: { report: Report }) {
     }
     return operators;
   }, [report, comparison, before, after, selected]);
-  if (rows.length === 0) return <p>No experiment has a trace.</p>;
+  if (rows.length === 0) return <p>No experiment has operators of a complete traced run.</p>;
   return (
     <Section title="Operators" note="Select an operator for details.">
       {selected && (

@@ -128,7 +128,7 @@ export function Timelines({ report }: { report: Report }) {
   }, []);
   if (problem) return <p class="warning">The timelines cannot be shown: {problem}</p>;
   if (!data) return <p class="quiet">Unpacking…</p>;
-  if (data.experiments.every((timeline) => timeline === null)) return <p>No experiment has a trace.</p>;
+  if (data.experiments.every((timeline) => timeline === null)) return <p>No experiment has a complete traced run.</p>;
   return <LanesView report={report} data={data} />;
 }
 
