@@ -33,19 +33,19 @@ BoundaryRecorder::Values BoundaryRecorder::ReadCounters() const {
   return values;
 }
 
-void BoundaryRecorder::BeginRun(bool counted) {
+void BoundaryRecorder::BeginRun(bool is_measured) {
   open_spans_.clear();
   calls_.clear();
   ordinals_.clear();
   boundaries_.clear();
   operators_.clear();
   in_run_ = true;
-  counted_ = counted;
+  is_measured_ = is_measured;
 }
 
 void BoundaryRecorder::EndRun() {
   in_run_ = false;
-  if (counted_) ++runs_;
+  if (is_measured_) ++runs_;
 }
 
 void BoundaryRecorder::BeginSpan(std::string_view name, std::int64_t chain, std::int64_t instruction) {
@@ -96,7 +96,7 @@ void BoundaryRecorder::RecordDelegateOperator(std::string_view name) {
 
 void BoundaryRecorder::EndDelegateCall(const Span& call) {
   if (counters_ == 0 || boundaries_.size() != (operators_.size() + 1) * counters_) {
-    if (counted_) ++unmatched_;
+    if (is_measured_) ++unmatched_;
     return;
   }
   for (std::size_t i = 0; i < operators_.size(); ++i) {
@@ -108,7 +108,7 @@ void BoundaryRecorder::EndDelegateCall(const Span& call) {
 
 void BoundaryRecorder::Add(const Key& key, const std::string& name, const std::uint64_t* before,
                            const std::uint64_t* after) {
-  if (!counted_) return;
+  if (!is_measured_) return;
   if (on_operator_) return on_operator_(key, name, before, after);
   Sums& sums = sums_[key];
   if (sums.runs == 0) {

@@ -19,7 +19,7 @@ namespace etprof::runner {
 class BoundaryRecorder {
  public:
   using Key = protocol::OperatorPlace;
-  // Called at the end of each operator of a counted run, with the totals at its begin and at its end.
+  // Called at the end of each operator of a measured run, with the totals at its start and at its end.
   using OperatorCallback = std::function<void(const Key& key, const std::string& name,
                                               const std::uint64_t* before, const std::uint64_t* after)>;
 
@@ -28,7 +28,7 @@ class BoundaryRecorder {
   BoundaryRecorder(std::size_t counters, std::function<void(std::uint64_t*)> read,
                    OperatorCallback on_operator = nullptr);
 
-  void BeginRun(bool counted);  // false: a warm-up run
+  void BeginRun(bool is_measured);  // false: a warm-up run
   void EndRun();
 
   void BeginSpan(std::string_view name, std::int64_t chain, std::int64_t instruction);
@@ -62,7 +62,7 @@ class BoundaryRecorder {
   std::size_t counters_;
   std::function<void(std::uint64_t*)> read_;
   OperatorCallback on_operator_;
-  bool in_run_ = false, counted_ = false;
+  bool in_run_ = false, is_measured_ = false;
   std::vector<Span> open_spans_;
   // The number of calls in this run by chain, instruction, and kind: the occurrence of the next such call.
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> calls_;

@@ -13,8 +13,8 @@ class BoundaryRecorderTest : public testing::Test {
  protected:
   void Work(std::uint64_t amount) { now_ += amount; }
   // A run with one kernel and a delegate call of two operators, with other work between all of them.
-  void Run(bool counted, std::uint64_t factor) {
-    recorder_.BeginRun(counted);
+  void Run(bool is_measured, std::uint64_t factor) {
+    recorder_.BeginRun(is_measured);
     recorder_.BeginSpan("Method::execute", 0, -1);
     Work(1);
     recorder_.BeginSpan("OPERATOR_CALL", 0, 0);

@@ -50,7 +50,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
   {
     const Recording recording(model, recorder);
     for (int i = 0; i < request.runs; ++i) {
-      recorder.BeginRun(/*counted=*/true);
+      recorder.BeginRun(/*is_measured=*/true);
       model.SetInputs();
       model.Run();
       recorder.EndRun();

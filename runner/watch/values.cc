@@ -94,7 +94,7 @@ class ValueReader {
     };
     model_.SetInputs();
     const Hooks hooks(*this);
-    recorder_.BeginRun(/*counted=*/true);
+    recorder_.BeginRun(/*is_measured=*/true);
     model_.Run();
     recorder_.EndRun();
   }

@@ -199,11 +199,11 @@ class WatchedRuns {
         recording_(model, recorder_) {}
 
   // Makes one run. Returns the share of its time in which its threads waited for a processor.
-  double Run(bool counted) {
+  double Run(bool is_measured) {
     run_sums_.clear();
     timeline_.Clear();
     watch_.Clear();
-    recorder_.BeginRun(counted);
+    recorder_.BeginRun(is_measured);
     model_.SetInputs();
     const WaitReading before = meter_.Read();
     const std::int64_t latency = model_.Run();
