@@ -72,14 +72,16 @@ struct ParsedArguments {
 enum class ByOption { kNo, kYes };
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv,
                     ByOption by = ByOption::kNo);
-// Adds the same options for any other document, but --csv TABLE requires a name, and there is no --by.
+// Adds the options that show a document other than a report: --json, --csv TABLE, an option for each file
+// format, and --all.
 // `empty_results` are documents of empty results, which have every table that TABLE may name. If there are
 // none, the tables depend on the result.
 void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
                         const std::vector<show::Document>& empty_results = {});
 // Adds --quiet, which excludes those of the options above that select what is shown.
 void AddQuietOption(CLI::App& app, View& view);
-// The names of the options above: "--json", "--html", ..., "--csv", "--all".
+// The names of the options that both AddViewOptions and AddDocumentOptions add: "--json", "--html", ...,
+// "--csv", "--all".
 std::vector<std::string> ViewOptionNames();
 // True if the option names a file for a document: "--html".
 bool IsDocumentFile(std::string_view option);
@@ -102,7 +104,7 @@ void AddValueCheck(const MemberInfo& info, bool is_integer, CLI::Option& option)
 // Adds an option for each member of `options` that is described with a meaning, which becomes the help.
 // Options that the command added itself only get their checks.
 template <Described Options>
-struct DescribedOptions {
+struct OptionAdder {
   CLI::App& app;
   Options& options;
 
@@ -124,7 +126,7 @@ struct DescribedOptions {
   }
   void Flat(const auto& member) {
     auto& nested_options = describe::MemberValue(member, options);
-    DescribedOptions<std::decay_t<decltype(nested_options)>> add_nested{app, nested_options};
+    OptionAdder<std::decay_t<decltype(nested_options)>> add_nested{app, nested_options};
     std::decay_t<decltype(nested_options)>::Describe(add_nested);
   }
 
@@ -155,7 +157,7 @@ struct DescribedOptions {
 };
 template <Described Options>
 void AddDescribedOptions(CLI::App& app, Options& options) {
-  DescribedOptions<Options> add{app, options};
+  OptionAdder<Options> add{app, options};
   Options::Describe(add);
 }
 
