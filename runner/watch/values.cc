@@ -23,7 +23,7 @@
 namespace etprof::runner {
 namespace {
 
-constexpr std::size_t kMaxSetups = 192;  // functions; the wheel's library has 116
+constexpr std::size_t kMaxSetups = 192;  // xnn_setup_* functions; XNNPACK in ExecuTorch's wheel has 116
 constexpr std::size_t kSetupArguments = 8;
 using SetupArguments = std::span<const CallWord, kSetupArguments>;
 

@@ -141,7 +141,9 @@ void Database::OpenRecoveredCopy(const std::filesystem::path& path) {
     if (fs::last_write_time(journal) != before) throw fs::filesystem_error("it was changed", path, {});
     RejectDangerousSideFiles(copy, file_);
     Open(copy, SQLITE_OPEN_READWRITE);
-    Execute(kReadSchema);  // rolls back the transaction; the open file stays readable without its folder
+    // The first read rolls back the interrupted transaction. The open file stays readable after `folder` is
+    // removed.
+    Execute(kReadSchema);
   } catch (const fs::filesystem_error&) {
     throw Error(ExitCode::kDeviceFailed,
                 "was interrupted while it was written, and a copy of it cannot be made to recover it")

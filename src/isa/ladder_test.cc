@@ -27,7 +27,7 @@ const FeatureSet& SapphireRapids() {
                               "avx512vnni", "avx512bf16", "avx512fp16", "amx_tile", "amx_int8", "amx_bf16"});
   return features;
 }
-const FeatureSet& AlderLake() {  // GFNI without AVX-512, for which XNNPACK does not use it
+const FeatureSet& AlderLake() {  // has GFNI, which XNNPACK uses only with AVX-512
   static const FeatureSet features = WithDependencies(Architecture::kX86_64, {"avx2", "avxvnni", "gfni"});
   return features;
 }

@@ -47,8 +47,9 @@ std::string UnknownReason(const Method& method, const std::string& fact) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// A part of a method that etprof cannot analyze. Methods with equal parts have equal values. FindUnknownParts
-// returns nothing if the parts cannot be compared.
+// A delegate or kernel of a method whose operations etprof cannot count. If all unknown parts of two methods
+// are equal, they contribute equally to the static facts of both methods. FindUnknownParts returns nothing if
+// the parts cannot be compared.
 struct UnknownPart {
   std::string backend;  // backend or kernel
   std::string tensors;
@@ -175,7 +176,8 @@ class StaticChecker {
     }
   }
 
-  // Constants have no costs, but changed constants are worth a note.
+  // Notes changed values of a metadata method, which only returns constants (`get_vocab_size`) and has no
+  // costs to compare.
   void CompareMetadata(const Method& a, const Method& b) {
     const auto constants = [](const Method& method) {
       const auto texts = MapEach(method.outputs, [&](std::size_t output) {

@@ -41,7 +41,7 @@ struct ProfileOptions : MeasureRequest {
   std::string model;
   // Specs for ParseVariant; empty: on a device with SME2, a variant without SME2.
   std::vector<std::string> vs;
-  std::filesystem::path vs_folder;  // as ParseVariant's `folder`
+  std::filesystem::path vs_folder;  // relative paths in `vs` are resolved in this folder
 
   static void Describe(auto& v) {
     v("model", &ProfileOptions::model);

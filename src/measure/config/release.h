@@ -17,11 +17,11 @@ struct WheelName {
   std::string version;   // "1.6.0.dev20261101+cpu"
   std::string platform;  // "manylinux_2_28_x86_64"
 };
-// Throws Error (kUsage) if the wheel is not a wheel of ExecuTorch by its name.
+// Throws Error (kUsage) if the file name is not that of an ExecuTorch wheel.
 WheelName ParseWheelName(const std::filesystem::path& wheel);
 
-// The public version, by which releases are verified. For a wheel, this is its version without the local
-// label ("1.6.0.dev20261101").
+// The public version (PEP 440), which CheckRelease looks up in the table of supported releases. For a wheel,
+// this is its version without the local label ("1.6.0.dev20261101").
 std::string PublicRelease(const std::string& executorch);
 
 // The SHA-256 of a wheel, in hexadecimal. It is computed once as long as the file is not written again, since

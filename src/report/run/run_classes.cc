@@ -18,7 +18,7 @@ namespace etprof {
 namespace {
 
 constexpr std::size_t kMinRuns = 20;    // times of fewer runs are not compared
-constexpr std::size_t kMaxClasses = 4;  // a report lists all classes
+constexpr std::size_t kMaxClasses = 4;  // keeps the report short, since it lists every class
 
 // A quantile of times that other processes do not affect, since they lengthen another operator in each run.
 constexpr double kUndisturbedQuantile = 0.1;
