@@ -27,7 +27,7 @@ using BurstMedians = std::map<BurstIndex, double>;  // ns
 struct Series {
   BurstMedians bursts;
   std::vector<double> runs;
-  std::map<int, std::vector<double>> runs_of_launches;
+  std::map<int, std::vector<double>> times_by_launch;
   std::set<int> launches;  // all measured launches, clean or not
   Comparison::CleanRuns clean;
 };
@@ -39,7 +39,7 @@ Series MakeLatencySeries(const std::vector<UntracedBurst>& bursts) {
     if (const auto median = stats::Median(latency); median && burst.round >= 0)
       series.bursts[{burst.launch, burst.round}] = *median;
     series.runs.insert(series.runs.end(), latency.begin(), latency.end());
-    std::vector<double>& launch_runs = series.runs_of_launches[burst.launch];
+    std::vector<double>& launch_runs = series.times_by_launch[burst.launch];
     launch_runs.insert(launch_runs.end(), latency.begin(), latency.end());
     if (burst.round >= 0) series.launches.insert(burst.launch);
     const auto clean = static_cast<std::int64_t>(burst.latency.size());
@@ -54,19 +54,20 @@ struct SteadyRuns {
   const Profile& profile;
   std::map<BurstIndex, std::vector<std::size_t>> bursts;
   std::vector<std::size_t> runs;
-  // Indexed by operator: rounded times in its self time, each off by up to kXnnpackTickNs.
-  std::vector<int> roundings;
+  // Indexed by operator: the number of rounded durations in its self time. Each adds an error of up to
+  // kXnnpackTickNs.
+  std::vector<int> rounded_durations;
 
   explicit SteadyRuns(const Profile& steady_profile)
       : profile(steady_profile),
         runs(steady_profile.SteadyOrCommonRuns()),
-        roundings(steady_profile.operators.size()) {
+        rounded_durations(steady_profile.operators.size()) {
     if (HasMicrosecondClock(profile)) {
       for (std::size_t op = 0; op < profile.operators.size(); ++op) {
         if (!RunsInXnnpack(profile.operators[op])) continue;
-        ++roundings[op];
+        ++rounded_durations[op];
         if (const std::int32_t parent = profile.operators[op].parent; parent >= 0)
-          ++roundings[static_cast<std::size_t>(parent)];
+          ++rounded_durations[static_cast<std::size_t>(parent)];
       }
     }
     for (const std::size_t run : runs) {
@@ -85,7 +86,7 @@ Series MakeRunSeries(const SteadyRuns& steady, const GetTime& get_time) {
   }
   for (const std::size_t run : steady.runs) {
     series.runs.push_back(get_time(run));
-    series.runs_of_launches[steady.profile.runs[run].label.launch].push_back(series.runs.back());
+    series.times_by_launch[steady.profile.runs[run].label.launch].push_back(series.runs.back());
   }
   return series;
 }
@@ -93,7 +94,7 @@ Series MakeRunSeries(const SteadyRuns& steady, const GetTime& get_time) {
 // The medians of all launches that have runs.
 std::vector<double> LaunchMedians(const Series& series) {
   std::vector<double> medians;
-  for (const auto& [launch, runs] : series.runs_of_launches) {
+  for (const auto& [launch, runs] : series.times_by_launch) {
     if (const auto median = stats::Median(runs)) medians.push_back(*median);
   }
   return medians;
@@ -101,14 +102,14 @@ std::vector<double> LaunchMedians(const Series& series) {
 
 // Returns whether too few of a variant's launches have clean runs, if its launches are not paired.
 bool HasFewCleanLaunches(const Series& series) {
-  const auto clean = std::ranges::count_if(series.runs_of_launches,
+  const auto clean = std::ranges::count_if(series.times_by_launch,
                                            [](const auto& launch) { return !launch.second.empty(); });
-  return AreTooFewClean(static_cast<std::size_t>(clean), series.runs_of_launches.size());
+  return AreTooFewClean(static_cast<std::size_t>(clean), series.times_by_launch.size());
 }
 
-// Returns whether other processes left too few clean runs: some runs were left out, and fewer than
-// kMinCleanLaunches of the launches that both variants have, or of a variant's launches if they were not
-// interleaved, can be compared.
+// Returns whether other processes disturbed so many runs that too few launches have clean runs
+// (AreTooFewClean). Interleaved launches count only if both variants have them; otherwise, the launches of
+// each variant count separately.
 bool IsContended(const Series& a, const Series& b, const std::optional<stats::RatioEstimate>& estimate) {
   if (a.clean.clean == a.clean.all && b.clean.clean == b.clean.all) return false;
   std::size_t measured = 0;
@@ -394,7 +395,7 @@ class Comparer {
         const bool is_steady = run.label.phase == Phase::kSteady;
         if (!is_steady && run.label.phase != Phase::kDisturbed) continue;
         if (run.label.round >= 0) series.launches.insert(run.label.launch);
-        series.runs_of_launches.try_emplace(run.label.launch);
+        series.times_by_launch.try_emplace(run.label.launch);
         series.clean.clean += is_steady ? 1 : 0;
         ++series.clean.all;
       }
@@ -448,11 +449,13 @@ class Comparer {
   static double RoundingError(const SteadyRuns& steady, const std::vector<std::size_t>& operators,
                               double mean) {
     double error = 0;
-    for (const std::size_t op : operators) error += kXnnpackTickNs * steady.roundings[op];
+    for (const std::size_t op : operators) error += kXnnpackTickNs * steady.rounded_durations[op];
     return error < mean ? -std::log1p(-error / mean) : std::numeric_limits<double>::infinity();
   }
 
-  // Returns whether the two means in tables, and the two times of the ratio, differ enough to be compared.
+  // Returns whether the difference between the variants is at least kMinResolvableDifference, both in the
+  // means that tables show and in the times from which the ratio is estimated. A missing mean counts as
+  // different.
   static bool IsResolved(const TimeComparison& time_comparison) {
     const auto differ = [](const std::optional<double>& a, const std::optional<double>& b) {
       return !a || !b || std::abs(*a - *b) >= static_cast<double>(kMinResolvableDifference);
