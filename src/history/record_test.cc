@@ -12,7 +12,7 @@ namespace etprof {
 namespace {
 
 Report MakeMeasuredReport() {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.run.generated_at = "2026-01-02T03:04:05Z";
   report.run.device.emplace();
   report.run.device->name = "local";
@@ -102,7 +102,8 @@ TEST(Record, ResumedMeasurementsKeepTheirIdentity) {
 }
 
 TEST(Record, RefusesRunsWithoutTimes) {
-  EXPECT_THROW(MakeHistoryRun(example::MakePair(), {.commit = "abc", .time = {}, .reference = ""}), Error);
+  EXPECT_THROW(MakeHistoryRun(example::MakePairReport(), {.commit = "abc", .time = {}, .reference = ""}),
+               Error);
   Report report = MakeMeasuredReport();
   report.run.experiments[0].trace_enabled = true;
   report.run.experiments[1].emulated = true;

@@ -20,7 +20,7 @@ using testing::SizeIs;
 
 // The example's pair with the given variants: "off" (index 0) takes 5 ms, "on" (index 1) takes 2 ms.
 Report MakeExample(std::size_t baseline, std::size_t candidate) {
-  Report example_report = example::MakePair();
+  Report example_report = example::MakePairReport();
   RunData run = example_report.run;
   run.pairs[0].baseline = baseline;
   run.pairs[0].candidate = candidate;
@@ -70,7 +70,7 @@ TEST(Check, SlowerCandidatesFailAndNameTheOperators) {
 
 // Load time and memory have one value per launch, so runs are not what is missing.
 TEST(Check, OneLaunchIsNamedAsTheReason) {
-  RunData run = example::MakePair().run;
+  RunData run = example::MakePairReport().run;
   for (ExperimentData& data : run.experiments) {
     data.launches.resize(1);
     data.launches[0].peak_rss = 10'000'000;
@@ -89,7 +89,7 @@ TEST(Check, DecidesLoadTimesOfFiveLaunches) {
   CheckLimits limits;
   limits.load_slowdown = 0.05;
   for (const std::size_t launches : {4U, 5U}) {
-    RunData run = example::MakePair().run;
+    RunData run = example::MakePairReport().run;
     for (ExperimentData& data : run.experiments) data.launches.resize(launches);
     for (Launch& launch : run.experiments[1].launches) launch.load = *launch.load * 2;
     const CheckReport check = AssembleCheck(Assemble(std::move(run), {}), limits);
@@ -219,7 +219,7 @@ TEST(Check, ChecksAllLimits) {
 // Medians, means, and launches of these runs suggest different changes; the shown times must match the
 // reported growth.
 TEST(Check, ShownTimesMatchTheGrowth) {
-  Report example_report = example::MakePair();
+  Report example_report = example::MakePairReport();
   RunData run = example_report.run;
   ExperimentData& slow = run.experiments[1];
   for (Launch& launch : slow.launches) {
@@ -293,7 +293,7 @@ TEST(Check, OperatorsCanFailWithoutTheLatency) {
 }
 
 TEST(Check, MissingMeasurementsAreInconclusive) {
-  Report report = example::MakePair();  // without peak memory
+  Report report = example::MakePairReport();  // without peak memory
   CheckLimits limits;
   limits.memory_growth = 0.5;
   const CheckReport check = AssembleCheck(report, limits);
@@ -304,7 +304,7 @@ TEST(Check, MissingMeasurementsAreInconclusive) {
 }
 
 TEST(Check, MissingTracesAreInconclusive) {
-  const Report report = Assemble(example::MakePair().run, {});
+  const Report report = Assemble(example::MakePairReport().run, {});
   CheckLimits limits;
   EXPECT_EQ(AssembleCheck(report, limits).decision, GateDecision::kPass);
   limits.operator_slowdown = 0.05;
@@ -355,7 +355,7 @@ TEST(Check, CoarseClocksExplainUndecidedOperators) {
   std::vector<std::optional<Profile>> profiles;
   for (int variant = 0; variant < 2; ++variant)
     profiles.emplace_back(Attribute(example::MakeTrace(inferences), options));
-  const Report report = Assemble(example::MakePair().run, std::move(profiles));
+  const Report report = Assemble(example::MakePairReport().run, std::move(profiles));
   CheckLimits limits;
   limits.operator_slowdown = 0.05;  // less than one of the ten microseconds
   const CheckReport check = AssembleCheck(report, limits);
@@ -368,7 +368,7 @@ TEST(Check, CoarseClocksExplainUndecidedOperators) {
 }
 
 TEST(Check, StoredRunsAreUnpairedAndIncludeDrift) {
-  RunData baseline = example::MakePair().run;
+  RunData baseline = example::MakePairReport().run;
   baseline.pairs.clear();
   baseline.experiments.pop_back();
   RunData candidate = baseline;

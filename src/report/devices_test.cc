@@ -58,8 +58,8 @@ TEST(Devices, ComparesDevicesUnpaired) {
 
 TEST(Devices, NoVerdictWithoutAnInterval) {
   // Neither a single launch nor times that include tracing give an interval.
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 3),
-                              example::MakePairOn("c", 3)};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 3),
+                              example::MakePairReportOn("c", 3)};
   runs[1].run.experiments[1].launches.resize(1);
   runs[2].run.experiments[1].tracer_always_on = true;
   const DevicesReport report = AssembleDevices(std::move(runs));
@@ -74,7 +74,8 @@ TEST(Devices, NoVerdictWithoutAnInterval) {
 
 // The verdict is not "same within 1%", since measurements at different times drift.
 TEST(Devices, EqualDevicesAreInconclusive) {
-  const DevicesReport report = AssembleDevices({example::MakePairOn("a", 1), example::MakePairOn("b", 1)});
+  const DevicesReport report =
+      AssembleDevices({example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1)});
   const TimeComparison& time_comparison = report.models[0].experiments[0].cells[1].comparison_with_first;
   EXPECT_EQ(time_comparison.verdict, stats::Verdict::kInconclusive);
   EXPECT_NEAR(time_comparison.estimate->log_ratio, 0, 1e-9);
@@ -83,8 +84,8 @@ TEST(Devices, EqualDevicesAreInconclusive) {
 }
 
 TEST(Devices, SeparatesModels) {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1),
-                              example::MakePairOn("c", 1), example::MakePairOn("d", 1)};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1),
+                              example::MakePairReportOn("c", 1), example::MakePairReportOn("d", 1)};
   runs[1].run.model_sha256 = std::string(64, 'b');  // exported again with the same name
   runs[2].model_id = runs[2].run.model_id = "other";
   runs[2].run.model_sha256 = std::string(64, 'c');
@@ -99,8 +100,8 @@ TEST(Devices, SeparatesModels) {
 
 // Prefill and decode of one program must not be compared.
 TEST(Devices, SeparatesMethods) {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("a", 6),
-                              example::MakePairOn("b", 2), example::MakePairOn("b", 1)};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("a", 6),
+                              example::MakePairReportOn("b", 2), example::MakePairReportOn("b", 1)};
   for (const std::size_t i : {0U, 2U}) runs[i].run.method = "decode";
   for (const std::size_t i : {1U, 3U}) runs[i].run.method = "prefill";
   runs[3].run.model_sha256.clear();  // identified by its name and method
@@ -117,15 +118,15 @@ TEST(Devices, SeparatesMethods) {
   EXPECT_NEAR(report.models[0].experiments[0].cells[1].comparison_with_first.estimate->ratio(), 0.5, 0.01);
   EXPECT_EQ(report.distinct_devices, 2U);
   // The title omits "forward" unless there are several methods.
-  std::vector<Report> both = {example::MakePairOn("a", 1), example::MakePairOn("a", 1)};
+  std::vector<Report> both = {example::MakePairReportOn("a", 1), example::MakePairReportOn("a", 1)};
   EXPECT_EQ(AssembleDevices(both).models[0].title, "net_xnnpack_fp32");
   both[1].run.method = "decode";
   EXPECT_EQ(AssembleDevices(both).models[0].title, "net_xnnpack_fp32, method forward");
 }
 
 TEST(Devices, CountsDistinctDevices) {
-  std::vector<Report> runs = {example::MakePairOn("local", 1), example::MakePairOn("local", 1),
-                              example::MakePairOn("local", 1)};
+  std::vector<Report> runs = {example::MakePairReportOn("local", 1), example::MakePairReportOn("local", 1),
+                              example::MakePairReportOn("local", 1)};
   EXPECT_EQ(AssembleDevices(runs).distinct_devices, 1U);
   runs[1].run.device->cpu_model = "another machine's";  // each machine names itself "local"
   EXPECT_EQ(AssembleDevices(runs).models[0].distinct_devices, 2U);
@@ -134,7 +135,8 @@ TEST(Devices, CountsDistinctDevices) {
 }
 
 TEST(Devices, MakesUniqueNames) {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("a", 1), Report{}, Report{}};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("a", 1), Report{},
+                              Report{}};
   runs[1].run.folder = "runs/earlier";
   const DevicesReport report = AssembleDevices(std::move(runs));
   EXPECT_THAT(report.names, ElementsAre("a", "a (earlier)", "run", "run #2"));
@@ -151,22 +153,22 @@ TEST(Devices, JoinsEqualConfigurationsIfUnambiguous) {
     return run;
   };
   std::vector<Report> runs;
-  runs.push_back(example::MakePairOn("phone", 1));
-  runs.push_back(only(example::MakePairOn("laptop", 1), 1, "as it is"));
+  runs.push_back(example::MakePairReportOn("phone", 1));
+  runs.push_back(only(example::MakePairReportOn("laptop", 1), 1, "as it is"));
   const DevicesReport joined = AssembleDevices(std::move(runs));
   ASSERT_THAT(joined.models[0].experiments, SizeIs(2));
   EXPECT_EQ(joined.models[0].experiments[1].label, "on / as it is");
 
   // Either experiment of an A/A pair could correspond to the experiment of the other device.
   std::vector<Report> ambiguous;
-  ambiguous.push_back(example::MakePairOn("phone", 1));
+  ambiguous.push_back(example::MakePairReportOn("phone", 1));
   ambiguous.back().run.experiments[0].isa.clear();
-  ambiguous.push_back(only(example::MakePairOn("laptop", 1), 1, "as it is"));
+  ambiguous.push_back(only(example::MakePairReportOn("laptop", 1), 1, "as it is"));
   EXPECT_THAT(AssembleDevices(std::move(ambiguous)).models[0].experiments, SizeIs(3));
 }
 
 TEST(Devices, ReportsOtherDifferences) {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1)};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1)};
   runs[1].run.experiments[0].isa = "-avx2";
   runs[0].run.experiments[0].inputs_from = "saved /x/net.inputs";
   runs[1].run.experiments[0].inputs_from = "saved /y/net.inputs";  // the same file in another folder
@@ -176,7 +178,7 @@ TEST(Devices, ReportsOtherDifferences) {
 }
 
 TEST(Devices, DoesNotCompareASustainedRunWithBursts) {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 3)};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 3)};
   runs[1].run.schedule.sustained_seconds = 600;
   const DevicesReport report = AssembleDevices(std::move(runs));
   const DeviceRow& row = report.models[0].experiments[1];
@@ -186,7 +188,7 @@ TEST(Devices, DoesNotCompareASustainedRunWithBursts) {
 }
 
 TEST(Devices, AContendedRunHasNoRatio) {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 3)};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 3)};
   std::vector<Launch>& launches = runs[1].run.experiments[1].launches;
   for (std::size_t i = 3; i < launches.size(); ++i) {
     for (Burst& burst : launches[i].bursts) burst.recorded_wait.assign(burst.recorded.size(), 1'000'000);

@@ -10,9 +10,9 @@
 // Runs of one model on several devices for the tests of report/ and show/.
 namespace etprof::example {
 
-// Makes the report of MakePair as measured on a device with this name, where all times are `factor` times as
-// long.
-inline Report MakePairOn(const std::string& device, double factor, bool emulated = false) {
+// Makes the report of MakePairReport as measured on a device with this name, where all times are `factor`
+// times as long.
+inline Report MakePairReportOn(const std::string& device, double factor, bool emulated = false) {
   const auto on_device = [&](RunData& run) {
     run.folder = "runs/" + device;
     run.model_sha256 = std::string(64, 'a');
@@ -33,15 +33,15 @@ inline Report MakePairOn(const std::string& device, double factor, bool emulated
     }
     run.experiments[0].isa = "-sme2";
   };
-  return MakePair(on_device, factor);
+  return MakePairReport(on_device, factor);
 }
 
 // Two devices, the second with times 1.5 times as long, and an emulated device.
 inline DevicesReport MakeDevices() {
   std::vector<Report> runs;
-  runs.push_back(MakePairOn("local", 1));
-  runs.push_back(MakePairOn("ssh:board", 1.5));
-  runs.push_back(MakePairOn("adb:phone", 3, true));
+  runs.push_back(MakePairReportOn("local", 1));
+  runs.push_back(MakePairReportOn("ssh:board", 1.5));
+  runs.push_back(MakePairReportOn("adb:phone", 3, true));
   return AssembleDevices(std::move(runs));
 }
 

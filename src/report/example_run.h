@@ -120,7 +120,8 @@ inline ExperimentData MakeExperiment(const std::string& name, Nanoseconds latenc
 // The experiments "off" and "on", measured in interleaved launches; the convolution takes 4 ms in "off" and 1
 // ms in "on". `change` is applied to the run before the report is assembled; all times are multiplied by
 // `factor`.
-inline Report MakePair(const std::function<void(RunData&)>& change = [](RunData&) {}, double factor = 1) {
+inline Report MakePairReport(
+    const std::function<void(RunData&)>& change = [](RunData&) {}, double factor = 1) {
   const auto scaled = [&](Nanoseconds ns) {
     return static_cast<Nanoseconds>(static_cast<double>(ns) * factor);
   };

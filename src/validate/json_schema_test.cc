@@ -93,7 +93,7 @@ TEST(PublishedSchemas, MatchTheDescriptions) {
 }
 
 TEST(PublishedSchemas, AcceptWrittenFiles) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   std::ostringstream analysis, summary;
   RenderAnalysisJson(report, analysis);
   RenderPipelineSummaryJson(report, summary);

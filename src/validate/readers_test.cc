@@ -171,7 +171,7 @@ TEST(Readers, AgreeWithTheSchemaOfWatchedRuns) {
 }
 
 TEST(Readers, AgreeWithTheSchemaOfManifests) {
-  RunData run = example::MakePair().run;
+  RunData run = example::MakePairReport().run;
   run.config_hash = std::string(64, '0');
   run.generated_at = "2026-01-02T03:04:05Z";
   for (ExperimentData& data : run.experiments) {  // one of each kind is enough

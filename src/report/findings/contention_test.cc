@@ -17,7 +17,7 @@ const Finding* GetFinding(const Report& report, std::string_view kind) {
 
 // The example's pair, where all baseline runs of the first `launches` launches waited 4 ms for a processor.
 Report MakeContendedReport(int launches) {
-  Report example_report = example::MakePair();
+  Report example_report = example::MakePairReport();
   RunData run = example_report.run;
   for (Launch& launch : run.experiments[0].launches) {
     for (Burst& burst : launch.bursts) {
@@ -80,7 +80,7 @@ TEST(Contention, ChecksAreInconclusive) {
 
 // A pair with a speedup of 2.497x in wall time, and these CPU times.
 Report MakeReportWithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
-  Report example_report = example::MakePair();
+  Report example_report = example::MakePairReport();
   RunData run = example_report.run;
   for (std::size_t variant = 0; variant < 2; ++variant) {
     for (Launch& launch : run.experiments[variant].launches) {
@@ -104,7 +104,7 @@ TEST(Contention, ReportsDisagreeingCpuTime) {
 TEST(Contention, DoesNotReportAgreeingCpuTime) {
   EXPECT_EQ(GetFinding(MakeReportWithCpuTimes(5'010'000, 2'005'000), finding::CpuTimeDiscrepancy::kKind),
             nullptr);
-  EXPECT_EQ(GetFinding(example::MakePair(), finding::CpuTimeDiscrepancy::kKind), nullptr);
+  EXPECT_EQ(GetFinding(example::MakePairReport(), finding::CpuTimeDiscrepancy::kKind), nullptr);
 }
 
 TEST(Contention, DoesNotReportCpuTimesBelowTheClocksResolution) {

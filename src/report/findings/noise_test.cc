@@ -14,7 +14,7 @@ namespace {
 
 // The device restarted between two launches, so its clock restarted, and it is slower since.
 TEST(Noise, OrdersLaunchesByIndexNotByClock) {
-  Report example_report = example::MakePair();
+  Report example_report = example::MakePairReport();
   RunData run = example_report.run;
   constexpr int kRestarted = 5;
   for (Launch& launch : run.experiments[1].launches) {

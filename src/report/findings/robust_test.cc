@@ -30,7 +30,7 @@ TEST(SummarizeWithoutOutliers, IsAbsentWithoutValues) {
 }
 
 TEST(LatencySeries, MatchesTheLatency) {
-  const Report pair = example::MakePair();
+  const Report pair = example::MakePairReport();
   for (const ReportExperiment& experiment : pair.experiments) {
     EXPECT_EQ(stats::Summarize(CollectLatencySeries(pair, experiment).ns).p50, experiment.latency.p50);
   }

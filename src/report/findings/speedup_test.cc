@@ -44,7 +44,7 @@ Peaks MakePeaks() {
 }
 
 struct SpeedupExample {
-  RunData run = example::MakePair().run;
+  RunData run = example::MakePairReport().run;
   std::vector<Profile> profiles = {example::MakeProfile("off", 4'000'000),
                                    example::MakeProfile("on", 1'000'000, "PF32")};
 

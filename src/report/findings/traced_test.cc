@@ -34,7 +34,7 @@ const finding::TracingDiscrepancy& FindDiscrepancy(const Report& report) {
 
 // A report whose candidate has a traced mean of 2 144 014 ns, and these untraced median and minimum times.
 Report MakeReportWithUntraced(double median, double fastest) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   ReportExperiment& on = report.experiments[1];
   on.latency.p50 = median;
   on.latency.min = fastest;
@@ -108,7 +108,7 @@ TEST(Traced, TracesAloneHaveNoGap) {
 
 // Traced 5 144 014 / 2 144 014 ns is 2.399; the headline's interval is around 2.497.
 TEST(Traced, ExplainsTablesThatDisagreeWithTheHeadline) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   Comparison& comparison = report.comparisons[0].comparison;
   EXPECT_FALSE(TracedSpeedupDiscrepancy(comparison).has_value());
   EXPECT_TRUE(FindAll(report, finding::TracingDiscrepancy::kKind).empty());
@@ -141,7 +141,7 @@ TEST(Traced, ExplainsTablesThatDisagreeWithTheHeadline) {
 
 // Without untraced runs, the cost of tracing is not known.
 TEST(Traced, ExplainsPairsOfTracesByTheirMeans) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   Comparison& comparison = report.comparisons[0].comparison;
   comparison.latency_from_trace = true;
   for (ReportExperiment& experiment : report.experiments) experiment.latency_from_trace = true;
@@ -154,7 +154,7 @@ TEST(Traced, ExplainsPairsOfTracesByTheirMeans) {
 
 // A pair's finding includes the candidate, so there is no separate finding.
 TEST(Traced, ExplainsPairsOnce) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.experiments[1].latency.p50 = 1e6;
   report.comparisons[0].comparison.latency.estimate->log_low = std::log(4.9);
   report.comparisons[0].comparison.latency.estimate->log_high = std::log(5.1);
@@ -166,7 +166,7 @@ TEST(Traced, ExplainsPairsOnce) {
 
 // Without an estimate there is no interval to compare with.
 TEST(Traced, PairsWithoutAnEstimateHaveNoFinding) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.comparisons[0].comparison.latency.estimate.reset();
   EXPECT_FALSE(TracedSpeedupDiscrepancy(report.comparisons[0].comparison).has_value());
 }

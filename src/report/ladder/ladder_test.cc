@@ -252,7 +252,7 @@ TEST(Ladder, OtherRunsAreNoLadders) {
   points.push_back(good[2]);
   EXPECT_FALSE(MakeLadder(points).ladder) << "one level twice";
   EXPECT_FALSE(MakeLadder({good[0]}).ladder);
-  EXPECT_FALSE(example::MakePair().ladder);
+  EXPECT_FALSE(example::MakePairReport().ladder);
   EXPECT_FALSE(example::MakeBareEtdumpReport().ladder);
   RunData run = MakeLadder(good).run;
   run.experiments[1].cpus = "0";

@@ -117,7 +117,7 @@ TEST(Matrix, KeepsTheBaselinesTimesIfACandidateHasNoTrace) {
 }
 
 TEST(Matrix, IsAbsentForASinglePair) {
-  EXPECT_THAT(example::MakePair().matrices, IsEmpty());
+  EXPECT_THAT(example::MakePairReport().matrices, IsEmpty());
   EXPECT_THAT(example::MakeBareEtdumpReport().matrices, IsEmpty());
 }
 

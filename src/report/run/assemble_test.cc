@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST(Assemble, TracedMeansPlusTracingAreTheMedian) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   for (const ReportExperiment& experiment : report.experiments) {
     double sum = *experiment.tracer;
     for (const AdditiveRow& row : experiment.groups.rows)
@@ -27,7 +27,7 @@ TEST(Assemble, TracedMeansPlusTracingAreTheMedian) {
 }
 
 TEST(Assemble, OperatorsAndOverheadsAddUp) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   for (const ReportExperiment& experiment : report.experiments) {
     Nanoseconds sum = 0;
     for (const OperatorRow& row : experiment.operators) sum += row.total_self;
@@ -39,7 +39,7 @@ TEST(Assemble, OperatorsAndOverheadsAddUp) {
 }
 
 TEST(Assemble, OpaqueCallsHaveNoOverhead) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   ReportExperiment& experiment = report.experiments[1];
   // Large enough to be reported.
   experiment.groups.rows[static_cast<std::size_t>(OperatorGroup::kDelegateOverhead)].total =
@@ -62,7 +62,7 @@ TEST(Assemble, OpaqueCallsHaveNoOverhead) {
 }
 
 TEST(Assemble, TakesTheHeadlineFromUntracedRuns) {
-  const Report pair = example::MakePair();
+  const Report pair = example::MakePairReport();
   EXPECT_FALSE(pair.experiments[0].latency_from_trace);
   EXPECT_EQ(pair.experiments[0].latency.n, 200);
   ASSERT_TRUE(pair.experiments[0].interval);
@@ -129,7 +129,7 @@ TEST(Assemble, IntervalsCoverTheClockTick) {
 }
 
 TEST(Assemble, ComparesByLaunches) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   ASSERT_EQ(report.comparisons.size(), 1u);
   const Comparison& comparison = report.comparisons[0].comparison;
   EXPECT_EQ(comparison.pairing, Pairing::kLaunches);
@@ -335,13 +335,13 @@ TEST(Assemble, RefusesRunnersThatShouldDifferInSme2) {
 }
 
 TEST(Assemble, ParsesBackendAndDataType) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   EXPECT_EQ(report.backend, "xnnpack");
   EXPECT_EQ(report.dtype, "fp32");
 }
 
 TEST(Assemble, ListsCandidatesAndSingleExperiments) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   ASSERT_EQ(report.comparisons.size(), 1U);
   EXPECT_TRUE(IsInPair(report, 0) && IsInPair(report, 1));
   EXPECT_THAT(FindSubjects(report), ElementsAre(report.comparisons[0].candidate));
@@ -351,14 +351,14 @@ TEST(Assemble, ListsCandidatesAndSingleExperiments) {
 }
 
 TEST(Assemble, ListsPackedKernels) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   EXPECT_TRUE(report.experiments[0].kernel_evidence.empty());
   EXPECT_THAT(report.experiments[1].kernel_evidence,
               ElementsAre("Convolution (NHWC, PF32) IGEMM", "Fully Connected (NC, PF32) GEMM"));
 }
 
 TEST(Assemble, CountsDataMovementByKind) {
-  const auto movement = example::MakePair().experiments[0].movement;
+  const auto movement = example::MakePairReport().experiments[0].movement;
   ASSERT_EQ(movement.size(), 1U);
   EXPECT_EQ(movement.at(Movement::kTranspose).operators, 2);
   EXPECT_NEAR(movement.at(Movement::kTranspose).ns, 400'004, 1);

@@ -16,7 +16,7 @@ std::int64_t Sum(const std::vector<std::int64_t>& counts) {
 }
 
 TEST(LatencyPlots, PlotsAPairOnOneAxis) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   ASSERT_EQ(report.latency_plots.size(), 1U);
   const LatencyPlot& plot = report.latency_plots[0];
   EXPECT_THAT(plot.experiments, ElementsAre(0, 1));
@@ -43,7 +43,7 @@ TEST(LatencyPlots, PlotsSteadyRunsOfATrace) {
 }
 
 TEST(LatencyPlots, SeparatesExperimentsThatAreNotCompared) {
-  RunData run = example::MakePair().run;
+  RunData run = example::MakePairReport().run;
   run.experiments.push_back(example::MakeExperiment("another", 900'000'000));
   run.experiments.push_back(example::MakeExperiment("broken", 1));
   run.experiments.back().launches.clear();

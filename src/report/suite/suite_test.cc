@@ -146,7 +146,7 @@ TEST(SuiteReport, MissingCellsAreErrors) {
 }
 
 TEST(SuiteReport, AddsPairsAndSlowestOperatorsOfARun) {
-  const Report report = example::MakePair([](RunData& run) { run.experiments[0].isa = "-avx2"; });
+  const Report report = example::MakePairReport([](RunData& run) { run.experiments[0].isa = "-avx2"; });
   SuiteCellReport cell;
   FillSuiteCell(report, {"isa=-avx2"}, cell);
   ASSERT_THAT(cell.pairs, SizeIs(report.run.pairs.size()));
@@ -163,7 +163,7 @@ TEST(SuiteReport, AddsPairsAndSlowestOperatorsOfARun) {
   EXPECT_EQ(cell.settings[1].frontier_status, FrontierStatus::kExcluded) << "an app cannot mask features";
   EXPECT_THAT(cell.setting_pairs, SizeIs(0));
   SuiteCellReport threads;
-  FillSuiteCell(example::MakePair(), {"threads=2"}, threads);
+  FillSuiteCell(example::MakePairReport(), {"threads=2"}, threads);
   ASSERT_THAT(threads.setting_pairs, SizeIs(1));
   EXPECT_NEAR(threads.setting_pairs[0].latency.estimate->ratio(), 2.5, 0.05);
   ASSERT_FALSE(cell.operators.empty());
@@ -172,7 +172,7 @@ TEST(SuiteReport, AddsPairsAndSlowestOperatorsOfARun) {
 }
 
 TEST(SuiteReport, SettingsHaveTheirOwnAccuracyMemoryAndLoad) {
-  Report report = example::MakePair([](RunData& run) {
+  Report report = example::MakePairReport([](RunData& run) {
     for (ExperimentData& data : run.experiments) {
       for (std::size_t i = 0; i < data.launches.size(); ++i) {
         data.launches[i].load = 1'000'000 + 10'000 * static_cast<Nanoseconds>(i % 2);
@@ -203,7 +203,7 @@ TEST(SuiteReport, SettingsHaveTheirOwnAccuracyMemoryAndLoad) {
 }
 
 TEST(SuiteReport, ContendedCellsHaveNoLatency) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
   SuiteCellReport cell;
   FillSuiteCell(report, {"isa=-avx2"}, cell);
@@ -218,7 +218,7 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   EXPECT_FALSE(cell.IsContended());
   EXPECT_FALSE(SuiteCellReport().IsContended());
   // Without variants, the runs of the unmodified model decide whether the cell is contended.
-  Report alone = example::MakePair();
+  Report alone = example::MakePairReport();
   alone.run.pairs.clear();
   for (ReportExperiment& experiment : alone.experiments) {
     experiment.clean_runs = 1;

@@ -31,18 +31,18 @@ nlohmann::json RenderDevicesJsonValue(const DevicesReport& report) {
 }
 
 DevicesReport MakeTwoRunsOfOneDevice() {
-  return AssembleDevices({example::MakePairOn("local", 1), example::MakePairOn("local", 2)});
+  return AssembleDevices({example::MakePairReportOn("local", 1), example::MakePairReportOn("local", 2)});
 }
 
 DevicesReport MakeThreeRunsOfTwoDevices() {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1),
-                              example::MakePairOn("b", 1)};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1),
+                              example::MakePairReportOn("b", 1)};
   for (Report& run : runs) run.run.method = "decode";
   return AssembleDevices(std::move(runs));
 }
 
 DevicesReport MakeTwoModels() {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1)};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1)};
   runs[1].model_id = "other";
   runs[1].run.model_sha256 = "c";
   return AssembleDevices(std::move(runs));
@@ -88,7 +88,7 @@ TEST(DevicesDocument, TitleHasTheNumbersOfRunsAndDevices) {
 
 // A candidate may be compared with several baselines, so a verdict without a ratio names its baseline, too.
 TEST(DevicesDocument, VerdictsWithoutARatioNameTheBaseline) {
-  std::vector<Report> runs = {example::MakePairOn("a", 1), example::MakePairOn("b", 1)};
+  std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1)};
   for (Report& run : runs) run.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
   const show::Document document = show::MakeDeviceComparisonDocument(AssembleDevices(std::move(runs)));
   ASSERT_FALSE(document.answers.empty());
@@ -114,7 +114,7 @@ TEST(DevicesMarkdown, GroupsAddUpToTheWholeAsPrinted) {
 }
 
 TEST(DevicesMarkdown, HostileNamesAreEscaped) {
-  std::vector<Report> runs = {example::MakePairOn("a|b<script>", 1), example::MakePairOn("c", 1)};
+  std::vector<Report> runs = {example::MakePairReportOn("a|b<script>", 1), example::MakePairReportOn("c", 1)};
   runs[0].experiments[0].label = "x|y";
   const std::string text = RenderDevicesMarkdownText(AssembleDevices(std::move(runs)));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("<script>")), Not(HasSubstr("a|b")), Not(HasSubstr("x|y"))));
@@ -147,7 +147,7 @@ TEST(DevicesTerminal, KeepsToTheWidth) {
 }
 
 TEST(DevicesTerminal, ControlCharactersInNamesAreRemoved) {
-  std::vector<Report> runs = {example::MakePairOn("a\x1b[2J", 1), example::MakePairOn("b", 1)};
+  std::vector<Report> runs = {example::MakePairReportOn("a\x1b[2J", 1), example::MakePairReportOn("b", 1)};
   runs[0].experiments[0].label = "x\x1b[2J";
   runs[0].warnings.push_back("\x07");
   const std::string text = RenderDevicesTerminalText(AssembleDevices(std::move(runs)));

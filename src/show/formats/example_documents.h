@@ -347,7 +347,7 @@ inline std::vector<show::Document> MakeDocuments() {
           MakeSustainedDocument(),
           MakeDeviceListDocument(),
           MakeCpuDocument(),
-          show::MakeReportDocument(MakePair()),
+          show::MakeReportDocument(MakePairReport()),
           show::MakeReportDocument(MakeBareEtdumpReport()),
           MakeStaticCheckDocument(),
           MakeHistoryDocument(false),

@@ -373,7 +373,7 @@ void ExpectFormatsAgree(const Report& report) {
   ExpectDocument(truth, show::MakeReportDocument(report));
 }
 
-TEST(Formats, AgreeOnAPair) { ExpectFormatsAgree(example::MakePair()); }
+TEST(Formats, AgreeOnAPair) { ExpectFormatsAgree(example::MakePairReport()); }
 TEST(Formats, AgreeOnASingleTrace) { ExpectFormatsAgree(example::MakeBareEtdumpReport()); }
 TEST(Formats, AgreeOnALadder) {
   std::vector<example::LadderPoint> points = example::MakeSme2Points();
@@ -383,7 +383,7 @@ TEST(Formats, AgreeOnALadder) {
 
 // A pair with other numbers and such a wide spread that no two quantiles print alike.
 Report MakePairWith(double latency_of_candidate, Nanoseconds convolution) {
-  RunData run = example::MakePair().run;
+  RunData run = example::MakePairReport().run;
   int i = 0;
   for (ExperimentData& data : run.experiments) {
     const double factor = &data == &run.experiments[1] ? latency_of_candidate : 1;

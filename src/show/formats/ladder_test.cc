@@ -229,7 +229,7 @@ TEST(RenderLadder, JsonCsvAndMarkdownAgree) {
   const std::string markdown = read::RenderToString(RenderMarkdown, report);
   for (const show::Section& section : show::MakeLadderSections(report))
     EXPECT_THAT(markdown, HasSubstr("\n## " + section.title + "\n"));
-  const std::string header = read::RenderToString(RenderReportTableCsv, example::MakePair(), "ladder");
+  const std::string header = read::RenderToString(RenderReportTableCsv, example::MakePairReport(), "ladder");
   EXPECT_THAT(header, StartsWith("model_id,level,threads,what,name,key,ms,over_below,"));
   EXPECT_EQ(std::count(header.begin(), header.end(), '\n'), 1);
 }

@@ -173,7 +173,7 @@ TEST(RenderMatrix, HidesInconclusiveValues) {
 }
 
 TEST(RenderMatrix, NeedsSeveralExperiments) {
-  const Report pair = example::MakePair();
+  const Report pair = example::MakePairReport();
   EXPECT_THAT(TableIds(show::MakeReportDocument(pair)),
               testing::Not(testing::Contains(StartsWith("threads_"))));
   EXPECT_TRUE(nlohmann::json::parse(read::RenderToString(RenderAnalysisJson, pair))["matrices"].empty());

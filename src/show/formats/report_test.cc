@@ -42,14 +42,14 @@ Report MakeRunWithoutTimes() {
 TEST(ReportScreen, ShowsAnyNumberOfExperiments) {
   Report many = MakeThreeTraces();
   for (int i = 0; i < 6; ++i) many.experiments.push_back(many.experiments.front());
-  ExpectGolden(
-      "show/report/screen",
-      GoldenState("a pair", Screen(example::MakePair(), {.report_path = "runs/report.md"})) +
-          GoldenState("a pair in ASCII", Screen(example::MakePair(), {.ascii = true, .report_path = ""})) +
-          GoldenState("a single trace", Screen(example::MakeBareEtdumpReport())) +
-          GoldenState("three traces", Screen(MakeThreeTraces())) +
-          GoldenState("nine traces in 60 columns", Screen(many, {.width = 60, .report_path = ""})) +
-          GoldenState("no times", Screen(MakeRunWithoutTimes())));
+  ExpectGolden("show/report/screen",
+               GoldenState("a pair", Screen(example::MakePairReport(), {.report_path = "runs/report.md"})) +
+                   GoldenState("a pair in ASCII",
+                               Screen(example::MakePairReport(), {.ascii = true, .report_path = ""})) +
+                   GoldenState("a single trace", Screen(example::MakeBareEtdumpReport())) +
+                   GoldenState("three traces", Screen(MakeThreeTraces())) +
+                   GoldenState("nine traces in 60 columns", Screen(many, {.width = 60, .report_path = ""})) +
+                   GoldenState("no times", Screen(MakeRunWithoutTimes())));
 }
 
 TEST(ReportScreen, KeepsToTheWidth) {
@@ -58,7 +58,7 @@ TEST(ReportScreen, KeepsToTheWidth) {
       TerminalOptions options;
       options.width = width;
       options.all = all;
-      for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()})
+      for (const Report& report : {example::MakePairReport(), example::MakeBareEtdumpReport()})
         read::ExpectWidth(Screen(report, options), width);
     }
   }
@@ -67,7 +67,7 @@ TEST(ReportScreen, KeepsToTheWidth) {
 // Only the long form has the plots of latencies, every operator, categories, times by delegate, findings with
 // their formula and evidence, and speedups of rows that take hardly any time.
 TEST(ReportScreen, AllShowsEverything) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   TerminalOptions options{.width = 120, .report_path = "runs/report.md"};
   const std::string short_text = Screen(report, options);
   options.all = true;
@@ -88,7 +88,7 @@ TEST(ReportScreen, UsesAsciiWithoutUtf8) {
     for (const int width : {60, 80, 120}) {
       options.all = all;
       options.width = width;
-      const std::string screen = Screen(example::MakePair(), options);
+      const std::string screen = Screen(example::MakePairReport(), options);
       EXPECT_TRUE(std::all_of(screen.begin(), screen.end(),
                               [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
       EXPECT_THAT(screen, testing::StartsWith("net - xnnpack fp32"));
@@ -104,7 +104,7 @@ TEST(ReportScreen, UsesAsciiWithoutUtf8) {
 TEST(ReportScreen, ColorsByVerdictOnly) {
   TerminalOptions options;
   options.colors = true;
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   const std::string screen = Screen(report, options);
   const std::string answer = ToText(show::MakeReportDocument(report).answers.at(0).text, {});
   EXPECT_THAT(screen, HasSubstr("\033[32m" + answer + "\033[0m"));
@@ -112,7 +112,7 @@ TEST(ReportScreen, ColorsByVerdictOnly) {
   EXPECT_THAT(screen, HasSubstr(" same "));
   EXPECT_THAT(screen, Not(HasSubstr("msame")));
   EXPECT_THAT(screen, Not(HasSubstr("\033[31m")));
-  EXPECT_THAT(Screen(example::MakePair()), Not(HasSubstr("\033")));
+  EXPECT_THAT(Screen(example::MakePairReport()), Not(HasSubstr("\033")));
 }
 
 TEST(ReportScreen, RemovesControlCharacters) {
@@ -134,7 +134,7 @@ TEST(ReportScreen, AcceptsAnEmptyReport) { EXPECT_NO_THROW(Screen(Assemble({}, {
 
 // Names with a common beginning and end keep the part that distinguishes them.
 TEST(ReportScreen, NamesOfVariantsStayDifferent) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   ReportComparison& pair = report.comparisons[0];
   for (const auto& [experiment, label] : {std::pair{&report.experiments[0], "tv_resnet18_xnnpack_fp16"},
                                           std::pair{&report.experiments[1], "tv_resnet18_xnnpack_int8"}}) {
@@ -150,10 +150,12 @@ std::string Brief(const Report& report) { return read::RenderToString(RenderBrie
 
 // The page leads from the verdict with its interval over findings, latencies, and time breakdowns to the
 // conditions. An operator that has another name in the candidate has both names.
-TEST(ReportPage, HasTheSectionsOfAComparison) { ExpectGolden("show/report/page", Page(example::MakePair())); }
+TEST(ReportPage, HasTheSectionsOfAComparison) {
+  ExpectGolden("show/report/page", Page(example::MakePairReport()));
+}
 
 TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
-  const Report pair = example::MakePair();
+  const Report pair = example::MakePairReport();
   const std::string text = Brief(pair);
   EXPECT_THAT(text, testing::StartsWith("### net"));
   EXPECT_THAT(text, HasSubstr(ToText(show::MakeFindingTexts(pair, pair.findings.front()).text,
@@ -169,7 +171,7 @@ TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
 
 // A difference of a few nanoseconds must not print as 0.
 TEST(ReportPage, NonzeroIsNeverPrintedAsZero) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   Comparison& comparison = report.comparisons[0].comparison;
   for (OperatorMatch& match : comparison.operators) {
     match.time_comparison.verdict = stats::Verdict::kSlower;
@@ -182,8 +184,9 @@ TEST(ReportPage, NonzeroIsNeverPrintedAsZero) {
 // GitHub ends a table at the first line that is not a row, and drops cells beyond the heading's.
 TEST(ReportPage, EveryRowHasAsManyCellsAsTheHeading) {
   std::ptrdiff_t cells = 0;
-  for (const std::string& line : read::Lines(
-           Page(example::MakePair()) + Page(example::MakeBareEtdumpReport()) + Brief(example::MakePair()))) {
+  for (const std::string& line :
+       read::Lines(Page(example::MakePairReport()) + Page(example::MakeBareEtdumpReport()) +
+                   Brief(example::MakePairReport()))) {
     if (!line.starts_with("|")) {
       cells = 0;
       continue;

@@ -37,7 +37,7 @@ double Sum(const read::Rows& rows, std::size_t column) {
 }
 
 TEST(CategorySummary, SharesAddUpToTheWhole) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   const auto rows = RenderCsvRows(RenderCategorySummaryCsv, report.experiments[0]);
   EXPECT_THAT(rows[0], ElementsAre("category", "total_ms", "avg_ms", "pct_of_e2e", "operator_count", "runs"));
   EXPECT_EQ(rows[1][0], "CONV_STANDARD") << "the costliest comes first";
@@ -46,7 +46,7 @@ TEST(CategorySummary, SharesAddUpToTheWhole) {
 }
 
 TEST(OperatorDetails, SeparatesOperatorsOfTheSameName) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   const auto rows = RenderCsvRows(RenderOperatorDetailsCsv, report.experiments[0]);
   EXPECT_EQ(rows.size(), 1 + report.experiments[0].profile->operators.size());
   EXPECT_NEAR(Sum(rows, 4), 100, 1e-9);
@@ -69,7 +69,7 @@ TEST(OperatorDetails, EndsWithTruncatedTime) {
 }
 
 TEST(OtherTopOps, HasOnlyOperatorsWithoutCategory) {
-  EXPECT_EQ(RenderCsvRows(RenderOtherTopOpsCsv, example::MakePair().experiments[0]).size(), 1u);
+  EXPECT_EQ(RenderCsvRows(RenderOtherTopOpsCsv, example::MakePairReport().experiments[0]).size(), 1u);
   Report report = example::MakeBareEtdumpReport();
   report.experiments[0].profile->operators[0].category = Categorize("an operator of tomorrow");
   const auto rows = RenderCsvRows(RenderOtherTopOpsCsv, report.experiments[0]);
@@ -78,7 +78,7 @@ TEST(OtherTopOps, HasOnlyOperatorsWithoutCategory) {
 }
 
 TEST(E2eLatency, CoversOnlyMethodExecute) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   const auto rows = RenderCsvRows(RenderE2eLatencyCsv, report, report.experiments[0]);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_THAT(std::vector<std::string>(rows[0].begin(), rows[0].begin() + 6),
@@ -90,7 +90,7 @@ TEST(E2eLatency, CoversOnlyMethodExecute) {
 }
 
 TEST(Comparison, ColumnsAreNamedByTheVariants) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   const auto rows = RenderCsvRows(RenderComparisonCsv, report.comparisons[0]);
   EXPECT_THAT(std::vector<std::string>(rows[0].begin(), rows[0].begin() + 6),
               ElementsAre("category", "off_ms", "on_ms", "speedup", "off_pct", "on_pct"));
@@ -107,7 +107,7 @@ TEST(Comparison, ColumnsAreNamedByTheVariants) {
 
 // Timings of an emulated CPU are not meaningful, so no file has a ratio of them with an interval.
 TEST(KitFiles, HaveNoRatioForAnEmulatedCpu) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kEmulated;
   for (DeltaRow& row : report.comparisons[0].comparison.categories)
     row.time_comparison.verdict = stats::Verdict::kEmulated;
@@ -140,7 +140,7 @@ TEST(RobustFiles, UndefinedValuesAreNull) {
 }
 
 TEST(RobustFiles, HaveTheReportsVerdict) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   const auto json =
       nlohmann::json::parse(read::RenderToString(RenderRobustComparisonJson, report, report.comparisons[0]));
   EXPECT_EQ(json["config1"]["name"], "off");

@@ -16,7 +16,7 @@ nlohmann::json Analysis(const Report& report) {
 }
 
 TEST(AnalysisJson, RowsAddUpExactlyToTheWhole) {
-  const nlohmann::json json = Analysis(example::MakePair());
+  const nlohmann::json json = Analysis(example::MakePairReport());
   for (const auto& experiment : json["experiments"]) {
     for (const char* table : {"groups", "categories", "places"}) {
       std::int64_t sum = 0;
@@ -30,7 +30,7 @@ TEST(AnalysisJson, RowsAddUpExactlyToTheWhole) {
 }
 
 TEST(AnalysisJson, RowsAddUpExactlyToTheDelta) {
-  const nlohmann::json comparison = Analysis(example::MakePair())["comparisons"][0];
+  const nlohmann::json comparison = Analysis(example::MakePairReport())["comparisons"][0];
   const auto& whole = comparison["whole"];
   for (const char* table : {"groups", "categories", "operators"}) {
     for (const char* key : {"baseline_total_ns", "candidate_total_ns", "delta_numerator_ns"}) {
@@ -45,7 +45,7 @@ TEST(AnalysisJson, RowsAddUpExactlyToTheDelta) {
 }
 
 TEST(AnalysisJson, HasTheKitsKeys) {
-  const nlohmann::json json = Analysis(example::MakePair());
+  const nlohmann::json json = Analysis(example::MakePairReport());
   EXPECT_EQ(json["schema_version"], 1);
   EXPECT_NEAR(json["per_etdump"][0]["category_totals_ms"]["Convolution"].get<double>(), 40 * 4.002002, 1e-3);
   EXPECT_GT(json["category_totals_ms"]["Convolution"].get<double>(), 200);
@@ -66,10 +66,10 @@ TEST(AnalysisJson, UndefinedValuesAreNull) {
 
 TEST(PipelineSummary, HasOneLinePerExperiment) {
   const nlohmann::json json =
-      nlohmann::json::parse(read::RenderToString(RenderPipelineSummaryJson, example::MakePair()));
+      nlohmann::json::parse(read::RenderToString(RenderPipelineSummaryJson, example::MakePairReport()));
   EXPECT_EQ(json["results"].size(), 2u);
   EXPECT_EQ(json["comparisons"][0]["verdict"], "faster");
-  const std::string markdown = read::RenderToString(RenderPipelineSummaryMarkdown, example::MakePair());
+  const std::string markdown = read::RenderToString(RenderPipelineSummaryMarkdown, example::MakePairReport());
   EXPECT_NE(markdown.find("| on | 2.004 |"), std::string::npos) << markdown;
 }
 

@@ -17,7 +17,7 @@ std::size_t CountOccurrences(const std::string& part, const std::string& text) {
 }
 
 std::string RenderHtmlPage(const std::string& title, const std::string& method = "forward") {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.title = title;
   report.run.method = method;
   return read::RenderToString(RenderHtml, report);
@@ -39,7 +39,7 @@ TEST(Html, TitleIsAnEscapedAttribute) {
 }
 
 TEST(Html, TitleNamesTheMethodUnlessItIsForward) {
-  const std::string name = ModelText(example::MakePair()) + ", method decode";
+  const std::string name = ModelText(example::MakePairReport()) + ", method decode";
   EXPECT_NE(RenderHtmlPage("", "decode").find(" data-name=\"" + name + "\">"), std::string::npos);
 }
 

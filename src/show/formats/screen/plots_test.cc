@@ -91,7 +91,7 @@ TEST(LatencyPlot, DrawsEveryRunOnOneAxis) {
 }
 
 TEST(LatencyPlot, KeepsToTheWidth) {
-  const Report pair = example::MakePair();
+  const Report pair = example::MakePairReport();
   for (const int width : {60, 80, 120}) read::ExpectWidth(DrawLatencies(pair, width), width);
 }
 

@@ -64,7 +64,7 @@ std::vector<example::Inference> MakeRunsWithKernels(const std::vector<example::E
 }
 
 TEST(Findings, ShowTheBottleneckShiftWithShares) {
-  const auto shift = FindDetails<finding::BottleneckShift>(example::MakePair());
+  const auto shift = FindDetails<finding::BottleneckShift>(example::MakePairReport());
   ASSERT_TRUE(shift);
   // 4.002 of 5.144 ms before, 1.002 of 2.144 after; GEMM from 0.5 / 5.144 to 0.5 / 2.144.
   EXPECT_EQ(shift->grown_most.group, OperatorGroup::kGemm);
@@ -77,7 +77,7 @@ TEST(Findings, ShowTheBottleneckShiftWithShares) {
 
 // The group that grew is an overhead, which is larger than the largest group of operators.
 Report MakeReportWithLargestOverhead() {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   const auto found = std::ranges::find(report.findings, finding::BottleneckShift::kKind, &Finding::kind);
   auto& shift = std::get<finding::BottleneckShift>(found->details);
   shift.grown_most.group = OperatorGroup::kFrameworkOverhead;
@@ -87,7 +87,7 @@ Report MakeReportWithLargestOverhead() {
 
 // The shares change, but the interval of a group's change includes zero.
 TEST(Findings, ReportNoInsignificantShift) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   for (DeltaRow& row : report.comparisons[0].comparison.groups) {
     if (row.name == OperatorGroupName(OperatorGroup::kGemm) && row.time_comparison.estimate)
       row.time_comparison.estimate->log_high = 2;
@@ -145,7 +145,7 @@ Report MakeReportWithRoundedGroups() {
 
 // A pair of runners with these compilers; "": the compiler is unknown.
 Report MakeReportOfCompilers(const std::string& baseline, const std::string& candidate) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   const auto set_runner = [](const char* sha256, const std::string& compiler, ExperimentData& data) {
     data.runner_sha256 = sha256;
     if (!compiler.empty()) data.runner_built = RunnerBuildInfo{"native", compiler, {}};
@@ -181,15 +181,15 @@ TEST(Findings, NameDifferentCompilers) {
 
 // A pair whose candidate has a roofline with these rows.
 Report MakeReportWithRoofline(std::vector<RooflineRow> rows) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.experiments[1].roofline.emplace().rows = std::move(rows);
   report.findings = MakeFindings(report);
   return report;
 }
 
-// A compute-bound row of an operator of MakePair's candidate.
+// A compute-bound row of an operator of MakePairReport's candidate.
 RooflineRow MakeRowOfOperator(const std::string& name, double ns, double ceiling_ns) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   const auto& operators = report.experiments[1].profile->operators;
   RooflineRow row;
   row.op = static_cast<std::size_t>(std::ranges::find(operators, name, &Operator::name) - operators.begin());
@@ -237,7 +237,7 @@ TEST(Findings, NameFp16ComputedAsFp32) {
 }
 
 TEST(Findings, BoundTheSpeedupOfDataMovement) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   const auto moved = FindDetails<finding::DataMoved>(report);
   ASSERT_TRUE(moved);
   // 400 004 of 2 144 014 ns are 18.7%: 1 / (1 - 0.187) = 1.229.
@@ -248,7 +248,7 @@ TEST(Findings, BoundTheSpeedupOfDataMovement) {
 }
 
 TEST(Findings, NamePortableOperatorsWithTheirTime) {
-  const auto portable = FindDetails<finding::NotDelegated>(example::MakePair());
+  const auto portable = FindDetails<finding::NotDelegated>(example::MakePairReport());
   ASSERT_TRUE(portable);
   EXPECT_EQ(portable->operators, 1);
   ASSERT_EQ(portable->types.size(), 1U);
@@ -258,7 +258,7 @@ TEST(Findings, NamePortableOperatorsWithTheirTime) {
 }
 
 TEST(Findings, NamePortableOperatorsThatXnnpackCanTake) {
-  const auto portable = FindDetails<finding::NotDelegated>(example::MakePair());
+  const auto portable = FindDetails<finding::NotDelegated>(example::MakePairReport());
   ASSERT_EQ(portable->delegable.size(), 1U);
   EXPECT_EQ(portable->delegable[0].type, "mean.out");
   // argmax is not in the partitioner's list.
@@ -305,7 +305,7 @@ TEST(Findings, CountTheCostOfDividingIntoDelegates) {
   EXPECT_NEAR(found->boundaries_ns, 210'000, 1);
   EXPECT_NEAR(*found->bound, 2.62 / (2.62 - 0.41), 1e-3);
   EXPECT_NEAR(GetFinding<finding::NotDelegated>(report)->impact_ns, 410'000, 1);
-  EXPECT_EQ(FindDetails<finding::NotDelegated>(example::MakePair())->boundaries_ns, 0);
+  EXPECT_EQ(FindDetails<finding::NotDelegated>(example::MakePairReport())->boundaries_ns, 0);
 }
 
 Report MakeReportWithoutDelegate() {
@@ -392,7 +392,7 @@ Report MakeReportWithInnerTranspose() {
 
 TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
   // The delegate begins with one transpose and ends with the other.
-  const auto outer = FindDetails<finding::DataMoved>(example::MakePair());
+  const auto outer = FindDetails<finding::DataMoved>(example::MakePairReport());
   EXPECT_EQ(outer->boundary_operators, 2);
   EXPECT_NEAR(outer->boundary_ns, 400'004, 1);
   const auto inner = FindDetails<finding::DataMoved>(MakeReportWithInnerTranspose());
@@ -401,7 +401,7 @@ TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
 }
 
 TEST(Findings, BoundTheSpeedupOfEachCategory) {
-  const auto amdahl = FindDetails<finding::UpperBounds>(example::MakePair());
+  const auto amdahl = FindDetails<finding::UpperBounds>(example::MakePairReport());
   ASSERT_TRUE(amdahl);
   // 1 002 001 of 2 144 014 ns: 1 / (1 - 0.4673) = 1.877; 500 007: 1.304; 400 004: 1.229; 200 001: 1.103.
   std::vector<std::string> categories;
@@ -416,7 +416,7 @@ TEST(Findings, BoundTheSpeedupOfEachCategory) {
 
 // Share, time, and bound come from the same runs: each follows from the other printed numbers.
 TEST(Findings, BoundFollowsFromTheShare) {
-  const auto bottleneck = FindDetails<finding::Bottleneck>(example::MakePair());
+  const auto bottleneck = FindDetails<finding::Bottleneck>(example::MakePairReport());
   ASSERT_TRUE(bottleneck);
   EXPECT_EQ(bottleneck->group, OperatorGroup::kConvolution);
   EXPECT_EQ(bottleneck->operators, 1);
@@ -427,7 +427,7 @@ TEST(Findings, BoundFollowsFromTheShare) {
 }
 
 TEST(Findings, CountUnlistedEvidence) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePairReport();
   finding::SlowerOperators slower;
   slower.operators.assign(7, {0, 1e6, 2e6});
   const PrintedFinding found(report, {slower, 0, report.comparisons[0].candidate, 0});
@@ -436,7 +436,7 @@ TEST(Findings, CountUnlistedEvidence) {
 }
 
 Report MakeReportWithTwoSlowerOperators() {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   std::int64_t slower = 0;
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
     if (!match.baseline || !match.candidate || slower == 2) continue;
@@ -615,12 +615,12 @@ TEST(Findings, ReportTheRunAtWhichThrottlingBegins) {
 }
 
 TEST(Findings, IgnoreSmallNoise) {
-  for (const Report& report : {MakeReportWithBursts({1, 1.001, 0.999}), example::MakePair()})
+  for (const Report& report : {MakeReportWithBursts({1, 1.001, 0.999}), example::MakePairReport()})
     EXPECT_EQ(std::ranges::count(report.findings, finding::LatencyStep::kKind, &Finding::kind), 0);
 }
 
 TEST(Findings, AreRankedByTheTimeAtStake) {
-  for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()}) {
+  for (const Report& report : {example::MakePairReport(), example::MakeBareEtdumpReport()}) {
     ASSERT_FALSE(report.findings.empty());
     for (std::size_t i = 1; i < report.findings.size(); ++i) {
       EXPECT_GE(report.findings[i - 1].impact_ns, report.findings[i].impact_ns);
@@ -629,7 +629,7 @@ TEST(Findings, AreRankedByTheTimeAtStake) {
 }
 
 TEST(Findings, EachContainsANumber) {
-  for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()}) {
+  for (const Report& report : {example::MakePairReport(), example::MakeBareEtdumpReport()}) {
     for (const Finding& finding : report.findings) {
       const PrintedFinding texts(report, finding);
       EXPECT_NE(texts.text.find_first_of("0123456789"), std::string::npos) << texts.text;
@@ -640,7 +640,7 @@ TEST(Findings, EachContainsANumber) {
 
 // A contended pair next to a compiler on one of two cores.
 Report MakeContendedReport(int clean_launches) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   Comparison& comparison = report.comparisons[0].comparison;
   comparison.latency.verdict = stats::Verdict::kContended;
   comparison.baseline_clean = {80, 200};
@@ -657,7 +657,7 @@ Report MakeContendedReport(int clean_launches) {
 // A contended pair in a container with a quota. Threads waited for 1 ms in each run, of which the quota took
 // `throttled_per_run`.
 Report MakeReportWithQuota(Nanoseconds throttled_per_run) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
   OtherLoad& load = report.run.other_load_during.emplace();
   load.cores = 2;
@@ -684,7 +684,7 @@ TEST(Findings, NameTheQuotaThatCausesContention) {
 
 // 2.50x in wall time, 1.25x in CPU time.
 Report MakeReportWithOtherCpuTime() {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.experiments[0].cpu_time = 5e6;
   report.experiments[1].cpu_time = 4e6;
   report.findings = MakeFindings(report);
@@ -696,13 +696,13 @@ TEST(Findings, ReportDisagreeingCpuTime) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->baseline_ns, 5e6);
   EXPECT_EQ(found->candidate_ns, 4e6);
-  EXPECT_FALSE(FindDetails<finding::CpuTimeDiscrepancy>(example::MakePair()));
+  EXPECT_FALSE(FindDetails<finding::CpuTimeDiscrepancy>(example::MakePairReport()));
 }
 
 // A pair whose candidate has these untraced times. Its traced mean is 2 144 014 ns, its fastest traced run
 // takes 2 142 000 ns.
 Report MakeReportWithUntracedTimes(double median, double fastest) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.experiments[1].latency.p50 = median;
   report.experiments[1].latency.min = fastest;
   report.findings = MakeFindings(report);
@@ -726,7 +726,7 @@ TEST(Findings, ExplainSlowerTracedRuns) {
 }
 
 Report MakeReportWithSpeedup(double ratio) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   stats::RatioEstimate& estimate = *report.comparisons[0].comparison.latency.estimate;
   estimate.log_ratio = std::log(ratio);
   estimate.log_low = std::log(ratio * 0.99);
@@ -785,7 +785,7 @@ std::string PrintFinding(const Report& report) {
 // was clean, and no upper bound if the traces disagree with the latency.
 TEST(Findings, TextsNameNumbersCausesAndRemedies) {
   using namespace finding;
-  const Report pair = example::MakePair();
+  const Report pair = example::MakePairReport();
   std::string texts;
   const auto add = [&](std::string_view state, const std::string& text) {
     texts += GoldenState(state, text);

@@ -31,7 +31,7 @@ std::string FindNote(const Document& document, const std::string& label) {
 }
 
 TEST(MakeReportDocument, FindingsLinkToExistingTables) {
-  for (const Report& report : {example::MakePair(), example::MakeBareEtdumpReport()}) {
+  for (const Report& report : {example::MakePairReport(), example::MakeBareEtdumpReport()}) {
     const Document document = MakeReportDocument(report);
     std::size_t findings = 0;
     for (const Section* const section : AllSections(document)) {
@@ -119,7 +119,7 @@ TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
 }
 
 TEST(MakeReportDocument, AnswersWithAnInterval) {
-  const Document document = MakeReportDocument(example::MakePair());
+  const Document document = MakeReportDocument(example::MakePairReport());
   ASSERT_EQ(document.answers.size(), 1U);
   EXPECT_EQ(ToText(document.answers[0].text, {}), "on is 2.50x faster than off");
   EXPECT_EQ(ToText(document.answers[0].precision, {}), "95% CI [2.497, 2.497]");
@@ -128,7 +128,7 @@ TEST(MakeReportDocument, AnswersWithAnInterval) {
 }
 
 TEST(MakeReportDocument, AnswersForEveryVerdict) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   TimeComparison& latency = report.comparisons[0].comparison.latency;
   const auto answer = [&](stats::Verdict verdict) {
     latency.verdict = verdict;
@@ -146,7 +146,7 @@ TEST(MakeReportDocument, AnswersForEveryVerdict) {
 }
 
 TEST(MakeReportDocument, AnswersEveryPair) {
-  RunData run = example::MakePair().run;
+  RunData run = example::MakePairReport().run;
   run.experiments.push_back(example::MakeExperiment("slow", 2'004'000));
   for (const std::size_t baseline : {std::size_t{2}, std::size_t{0}}) {
     ComparePair pair;
@@ -163,7 +163,7 @@ TEST(MakeReportDocument, AnswersEveryPair) {
 
 // Groups are sorted by decreasing time of the candidate; a screen merges small groups into one row.
 TEST(MakeReportDocument, SelfTimesAreSortedAndEndWithTheMedian) {
-  const Document document = MakeReportDocument(example::MakePair());
+  const Document document = MakeReportDocument(example::MakePairReport());
   const Table& table = FindTable(document, "self_times");
   std::vector<std::string> names;
   for (const Row& row : table.rows) names.push_back(ToText(row.cells[0]));
@@ -183,7 +183,7 @@ TEST(MakeReportDocument, NotesReportThePrecisionAndTheRuns) {
   const auto add = [&](std::string_view state, const Report& report, const char* label) {
     notes += GoldenState(state, FindNote(MakeReportDocument(report), label));
   };
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.noise_floor.reset();
   report.comparisons.front().half_width = 0.01;
   add("precision of a pair", report, "precision");
@@ -204,7 +204,7 @@ TEST(MakeReportDocument, NotesReportThePrecisionAndTheRuns) {
   report.noise_floor = 0.012;
   add("precision with a noise floor", report, "precision");
   add("runs of a single trace", example::MakeBareEtdumpReport(), "runs");
-  Report disturbed = example::MakePair();
+  Report disturbed = example::MakePairReport();
   disturbed.experiments[1].clean_runs = 150;
   add("runs, some disturbed", disturbed, "runs");
   disturbed.experiments[1].clean_runs = 0;
@@ -214,7 +214,7 @@ TEST(MakeReportDocument, NotesReportThePrecisionAndTheRuns) {
 
 // Latencies of disturbed runs are marked in the latency table.
 TEST(MakeReportDocument, MarksContendedLatencies) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   EXPECT_EQ(FindColumn(FindTable(MakeReportDocument(report), "report_latency"), "interval").visibility,
             Visibility::kPage);
   report.experiments[1].clean_runs = 0;
@@ -227,7 +227,7 @@ TEST(MakeReportDocument, MarksContendedLatencies) {
 
 // If tracing takes a large part of a run, a screen shows no times that contradict the latency.
 TEST(MakeReportDocument, LeavesOutSelfTimesThatContradictTheLatency) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   const auto visibility = [&] {
     for (const Section& section : MakeReportDocument(report).sections) {
       for (const auto& part : section.parts) {
@@ -259,7 +259,7 @@ TEST(MakeReportDocument, MarksASingleFirstRun) {
 
 // If traced or untraced runs are disturbed, their difference is not tracing overhead.
 TEST(MakeReportDocument, DisturbedRunsAreNotCalledTracingOverhead) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   EXPECT_EQ(TracerRowName(report.experiments[0]), "Tracing overhead");
   report.experiments[0].latency.p50 = 2 * *report.experiments[0].MeanExecute();
   EXPECT_EQ(TracerRowName(report.experiments[0]), "Mean to median");
@@ -269,7 +269,7 @@ TEST(MakeReportDocument, DisturbedRunsAreNotCalledTracingOverhead) {
 }
 
 TEST(MakeReportDocument, UsesTheSingularForOneRound) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.comparisons.clear();
   report.run.schedule.launches = 14;
   report.run.schedule.rounds = 1;
@@ -288,7 +288,7 @@ TEST(MakeReportDocument, ExplainsSpeedupsThatDifferFromTheQuotient) {
     }
     return std::string();
   };
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   EXPECT_EQ(explanation(report), "");
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
     if (match.time_comparison.verdict == stats::Verdict::kFaster)
@@ -305,7 +305,7 @@ TEST(MakeReportDocument, ExplainsSpeedupsThatDifferFromTheQuotient) {
 }
 
 TEST(MakeReportDocument, DistinguishesOperatorsOfTheSameName) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   Profile& profile = *report.experiments[1].profile;
   const std::vector<OperatorRow>& rows = report.experiments[1].operators;
   ASSERT_GE(rows.size(), 2U);
@@ -318,7 +318,7 @@ TEST(MakeReportDocument, DistinguishesOperatorsOfTheSameName) {
 }
 
 TEST(MakeReportDocument, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   std::vector<OperatorMatch>& matches = report.comparisons[0].comparison.operators;
   for (OperatorMatch& match : matches) {
     match.baseline.reset();
@@ -338,7 +338,7 @@ TEST(MakeReportDocument, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
 
 // For a pair, a screen shows the interval of the speedup. Pages also show the intervals of both medians.
 TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.experiments[0].interval = LatencyInterval{4.9e6, 5.1e6, 0.95, 10};
   report.experiments[1].peak_rss = 30'600'000;
   const Document document = MakeReportDocument(report);
@@ -354,7 +354,7 @@ TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
 }
 
 TEST(MakeReportDocument, ShowsTheOwnTimeOfModulesInAPair) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   report.comparisons[0].layers.resize(2);
   report.comparisons[0].layers[1].depth = 1;
   report.comparisons[0].layers[1].row.name = "block";
@@ -373,7 +373,7 @@ TEST(MakeReportDocument, ShowsTheOwnTimeOfModulesInAPair) {
 
 TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
   Document list;
-  AddExperiments(example::MakePair(), "runs/a", list);
+  AddExperiments(example::MakePairReport(), "runs/a", list);
   AddExperiments(example::MakeBareEtdumpReport(), "", list);
   const Table& table = FindTable(list, "experiments");
   ASSERT_EQ(table.rows.size(), 3U);
@@ -413,7 +413,7 @@ TEST(MakeReportDocument, ShowsPlaceTimeAndReasonOfPortableOperators) {
 
 // The reason for slow fp16 is shown next to the verdict, and not repeated in the findings of a screen.
 TEST(MakeReportDocument, ExplainsFp16NextToTheVerdict) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   const auto count = [&](Visibility visibility) {
     std::ptrdiff_t found = 0;
     for (const Section& section : MakeReportDocument(report).sections) {
@@ -492,7 +492,7 @@ TEST(MakeNoiseDocument, LocatesNoiseOnlyIfThereIsAny) {
 
 // The candidate has twice the peak of the baseline, and this share of it.
 Report MakeReportWithFactors(double candidate_share_of_peak) {
-  Report report = example::MakePair();
+  Report report = example::MakePairReport();
   SpeedupFactors& factors = report.comparisons[0].factors.emplace();
   factors.dtype = "fp32";
   factors.operators = 7;
@@ -519,7 +519,7 @@ TEST(FactorsText, NamesBothFactors) {
                    GoldenState("worse use of twice the peak", text(MakeReportWithFactors(0.3))) +
                    GoldenState("the same use of twice the peak", text(MakeReportWithFactors(0.371))) +
                    GoldenState("better use of an equal peak", text(equal_peaks)));
-  EXPECT_EQ(text(example::MakePair()), "");
+  EXPECT_EQ(text(example::MakePairReport()), "");
 }
 
 }  // namespace
