@@ -263,7 +263,7 @@ ModelSection& FindOrAddSection(std::vector<ModelSection>& models, const Report& 
 
 }  // namespace
 
-DevicesReport AssembleDevices(std::vector<Report> runs) {
+DevicesReport AssembleDevicesReport(std::vector<Report> runs) {
   DevicesReport report;
   report.names = MakeDeviceNames(runs);
   report.runs = std::move(runs);

@@ -82,6 +82,6 @@ struct DevicesReport {
 // Experiments of several runs form one row if their labels and numbers of threads are equal. Remaining
 // experiments form one row if their configurations are equal and each is the only one with it on its device
 // ("as it is" here, "sme2 on" there). Never throws for irregular or missing data.
-DevicesReport AssembleDevices(std::vector<Report> runs);
+DevicesReport AssembleDevicesReport(std::vector<Report> runs);
 
 }  // namespace etprof

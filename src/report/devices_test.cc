@@ -62,7 +62,7 @@ TEST(Devices, NoVerdictWithoutAnInterval) {
                               example::MakePairReportOn("c", 3)};
   runs[1].run.experiments[1].launches.resize(1);
   runs[2].run.experiments[1].tracer_always_on = true;
-  const DevicesReport report = AssembleDevices(std::move(runs));
+  const DevicesReport report = AssembleDevicesReport(std::move(runs));
   for (const std::size_t device : {1u, 2u}) {
     const TimeComparison& time_comparison =
         report.models[0].experiments[1].cells[device].comparison_with_first;
@@ -75,7 +75,7 @@ TEST(Devices, NoVerdictWithoutAnInterval) {
 // The verdict is not "same within 1%", since measurements at different times drift.
 TEST(Devices, EqualDevicesAreInconclusive) {
   const DevicesReport report =
-      AssembleDevices({example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1)});
+      AssembleDevicesReport({example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1)});
   const TimeComparison& time_comparison = report.models[0].experiments[0].cells[1].comparison_with_first;
   EXPECT_EQ(time_comparison.verdict, stats::Verdict::kInconclusive);
   EXPECT_NEAR(time_comparison.estimate->log_ratio, 0, 1e-9);
@@ -90,7 +90,7 @@ TEST(Devices, SeparatesModels) {
   runs[2].model_id = runs[2].run.model_id = "other";
   runs[2].run.model_sha256 = std::string(64, 'c');
   runs[3].run.model_sha256.clear();  // a run of the profiling kit, identified by its name
-  const DevicesReport report = AssembleDevices(std::move(runs));
+  const DevicesReport report = AssembleDevicesReport(std::move(runs));
   ASSERT_THAT(report.models, SizeIs(3));
   EXPECT_THAT(report.models[0].devices, SizeIs(2));
   EXPECT_EQ(report.models[0].title, "net_xnnpack_fp32 (aaaaaaaaaaaa)");
@@ -105,7 +105,7 @@ TEST(Devices, SeparatesMethods) {
   for (const std::size_t i : {0U, 2U}) runs[i].run.method = "decode";
   for (const std::size_t i : {1U, 3U}) runs[i].run.method = "prefill";
   runs[3].run.model_sha256.clear();  // identified by its name and method
-  const DevicesReport report = AssembleDevices(std::move(runs));
+  const DevicesReport report = AssembleDevicesReport(std::move(runs));
   ASSERT_THAT(report.models, SizeIs(2));
   EXPECT_EQ(report.models[0].title, "net_xnnpack_fp32, method decode");
   EXPECT_EQ(report.models[1].title, "net_xnnpack_fp32, method prefill");
@@ -119,26 +119,26 @@ TEST(Devices, SeparatesMethods) {
   EXPECT_EQ(report.distinct_devices, 2U);
   // The title omits "forward" unless there are several methods.
   std::vector<Report> both = {example::MakePairReportOn("a", 1), example::MakePairReportOn("a", 1)};
-  EXPECT_EQ(AssembleDevices(both).models[0].title, "net_xnnpack_fp32");
+  EXPECT_EQ(AssembleDevicesReport(both).models[0].title, "net_xnnpack_fp32");
   both[1].run.method = "decode";
-  EXPECT_EQ(AssembleDevices(both).models[0].title, "net_xnnpack_fp32, method forward");
+  EXPECT_EQ(AssembleDevicesReport(both).models[0].title, "net_xnnpack_fp32, method forward");
 }
 
 TEST(Devices, CountsDistinctDevices) {
   std::vector<Report> runs = {example::MakePairReportOn("local", 1), example::MakePairReportOn("local", 1),
                               example::MakePairReportOn("local", 1)};
-  EXPECT_EQ(AssembleDevices(runs).distinct_devices, 1U);
+  EXPECT_EQ(AssembleDevicesReport(runs).distinct_devices, 1U);
   runs[1].run.device->cpu_model = "another machine's";  // each machine names itself "local"
-  EXPECT_EQ(AssembleDevices(runs).models[0].distinct_devices, 2U);
+  EXPECT_EQ(AssembleDevicesReport(runs).models[0].distinct_devices, 2U);
   for (Report& run : runs) run.run.device.reset();  // the devices are not known to be the same
-  EXPECT_EQ(AssembleDevices(runs).distinct_devices, 3U);
+  EXPECT_EQ(AssembleDevicesReport(runs).distinct_devices, 3U);
 }
 
 TEST(Devices, MakesUniqueNames) {
   std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("a", 1), Report{},
                               Report{}};
   runs[1].run.folder = "runs/earlier";
-  const DevicesReport report = AssembleDevices(std::move(runs));
+  const DevicesReport report = AssembleDevicesReport(std::move(runs));
   EXPECT_THAT(report.names, ElementsAre("a", "a (earlier)", "run", "run #2"));
 }
 
@@ -155,7 +155,7 @@ TEST(Devices, JoinsEqualConfigurationsIfUnambiguous) {
   std::vector<Report> runs;
   runs.push_back(example::MakePairReportOn("phone", 1));
   runs.push_back(only(example::MakePairReportOn("laptop", 1), 1, "as it is"));
-  const DevicesReport joined = AssembleDevices(std::move(runs));
+  const DevicesReport joined = AssembleDevicesReport(std::move(runs));
   ASSERT_THAT(joined.models[0].experiments, SizeIs(2));
   EXPECT_EQ(joined.models[0].experiments[1].label, "on / as it is");
 
@@ -164,7 +164,7 @@ TEST(Devices, JoinsEqualConfigurationsIfUnambiguous) {
   ambiguous.push_back(example::MakePairReportOn("phone", 1));
   ambiguous.back().run.experiments[0].isa.clear();
   ambiguous.push_back(only(example::MakePairReportOn("laptop", 1), 1, "as it is"));
-  EXPECT_THAT(AssembleDevices(std::move(ambiguous)).models[0].experiments, SizeIs(3));
+  EXPECT_THAT(AssembleDevicesReport(std::move(ambiguous)).models[0].experiments, SizeIs(3));
 }
 
 TEST(Devices, ReportsOtherDifferences) {
@@ -172,7 +172,7 @@ TEST(Devices, ReportsOtherDifferences) {
   runs[1].run.experiments[0].isa = "-avx2";
   runs[0].run.experiments[0].inputs_from = "saved /x/net.inputs";
   runs[1].run.experiments[0].inputs_from = "saved /y/net.inputs";  // the same file in another folder
-  const DevicesReport report = AssembleDevices(std::move(runs));
+  const DevicesReport report = AssembleDevicesReport(std::move(runs));
   EXPECT_THAT(report.models[0].experiments[0].differences,
               ElementsAre("features masked: -sme2 on a, -avx2 on b"));
 }
@@ -180,7 +180,7 @@ TEST(Devices, ReportsOtherDifferences) {
 TEST(Devices, DoesNotCompareASustainedRunWithBursts) {
   std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 3)};
   runs[1].run.schedule.sustained_seconds = 600;
-  const DevicesReport report = AssembleDevices(std::move(runs));
+  const DevicesReport report = AssembleDevicesReport(std::move(runs));
   const DeviceRow& row = report.models[0].experiments[1];
   EXPECT_FALSE(row.cells[1].comparison_with_first.estimate.has_value());
   EXPECT_EQ(row.cells[1].comparison_with_first.verdict, stats::Verdict::kInconclusive);
@@ -194,22 +194,22 @@ TEST(Devices, AContendedRunHasNoRatio) {
     for (Burst& burst : launches[i].bursts) burst.recorded_wait.assign(burst.recorded.size(), 1'000'000);
   }
   const TimeComparison contended =
-      AssembleDevices(runs).models[0].experiments[1].cells[1].comparison_with_first;
+      AssembleDevicesReport(runs).models[0].experiments[1].cells[1].comparison_with_first;
   EXPECT_EQ(contended.verdict, stats::Verdict::kContended);
   EXPECT_FALSE(contended.estimate.has_value());
   for (std::size_t i = 3; i < 6; ++i) {
     for (Burst& burst : launches[i].bursts) burst.recorded_wait.clear();
   }
-  EXPECT_EQ(AssembleDevices(runs).models[0].experiments[1].cells[1].comparison_with_first.verdict,
+  EXPECT_EQ(AssembleDevicesReport(runs).models[0].experiments[1].cells[1].comparison_with_first.verdict,
             stats::Verdict::kSlower);
 }
 
 TEST(Devices, AcceptsIrregularRuns) {
-  EXPECT_THAT(AssembleDevices({}).models, IsEmpty());
+  EXPECT_THAT(AssembleDevicesReport({}).models, IsEmpty());
   std::vector<Report> runs;
   runs.push_back(example::MakeBareEtdumpReport());
   runs.push_back(Report{});
-  EXPECT_THAT(AssembleDevices(std::move(runs)).models, SizeIs(2));
+  EXPECT_THAT(AssembleDevicesReport(std::move(runs)).models, SizeIs(2));
 }
 
 }  // namespace

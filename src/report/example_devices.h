@@ -42,7 +42,7 @@ inline DevicesReport MakeDevices() {
   runs.push_back(MakePairReportOn("local", 1));
   runs.push_back(MakePairReportOn("ssh:board", 1.5));
   runs.push_back(MakePairReportOn("adb:phone", 3, true));
-  return AssembleDevices(std::move(runs));
+  return AssembleDevicesReport(std::move(runs));
 }
 
 }  // namespace etprof::example

@@ -128,7 +128,7 @@ DevicesReport ReadDevices(const std::vector<std::string>& paths) {
     reports.push_back(MakeReportFromPath(path));
     if (reports.back().run.folder.empty()) reports.back().run.folder = path;
   }
-  return AssembleDevices(std::move(reports));
+  return AssembleDevicesReport(std::move(reports));
 }
 
 void ReportDevices(const ReportArguments& arguments) {

@@ -91,7 +91,7 @@ FinishedMeasurement FinishMeasurement(const std::vector<DeviceMeasurement>& devi
     }
   }
   if (several_devices && !reports.empty()) {
-    finished.devices_report = AssembleDevices(std::move(reports));
+    finished.devices_report = AssembleDevicesReport(std::move(reports));
     finished.devices_folder = WriteDevicesReport(*finished.devices_report, "");
   } else if (!reports.empty()) {
     finished.report = std::move(reports.front());

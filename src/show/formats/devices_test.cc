@@ -31,21 +31,22 @@ nlohmann::json RenderDevicesJsonValue(const DevicesReport& report) {
 }
 
 DevicesReport MakeTwoRunsOfOneDevice() {
-  return AssembleDevices({example::MakePairReportOn("local", 1), example::MakePairReportOn("local", 2)});
+  return AssembleDevicesReport(
+      {example::MakePairReportOn("local", 1), example::MakePairReportOn("local", 2)});
 }
 
 DevicesReport MakeThreeRunsOfTwoDevices() {
   std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1),
                               example::MakePairReportOn("b", 1)};
   for (Report& run : runs) run.run.method = "decode";
-  return AssembleDevices(std::move(runs));
+  return AssembleDevicesReport(std::move(runs));
 }
 
 DevicesReport MakeTwoModels() {
   std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1)};
   runs[1].model_id = "other";
   runs[1].run.model_sha256 = "c";
-  return AssembleDevices(std::move(runs));
+  return AssembleDevicesReport(std::move(runs));
 }
 
 // Every device has its verdict, its row in the tables of devices, latencies, and speedups, and its column in
@@ -90,7 +91,7 @@ TEST(DevicesDocument, TitleHasTheNumbersOfRunsAndDevices) {
 TEST(DevicesDocument, VerdictsWithoutARatioNameTheBaseline) {
   std::vector<Report> runs = {example::MakePairReportOn("a", 1), example::MakePairReportOn("b", 1)};
   for (Report& run : runs) run.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
-  const show::Document document = show::MakeDeviceComparisonDocument(AssembleDevices(std::move(runs)));
+  const show::Document document = show::MakeDeviceComparisonDocument(AssembleDevicesReport(std::move(runs)));
   ASSERT_FALSE(document.answers.empty());
   EXPECT_THAT(ToText(document.answers[0].text, {}), HasSubstr("on compared with off: contended"));
 }
@@ -116,7 +117,7 @@ TEST(DevicesMarkdown, GroupsAddUpToTheWholeAsPrinted) {
 TEST(DevicesMarkdown, HostileNamesAreEscaped) {
   std::vector<Report> runs = {example::MakePairReportOn("a|b<script>", 1), example::MakePairReportOn("c", 1)};
   runs[0].experiments[0].label = "x|y";
-  const std::string text = RenderDevicesMarkdownText(AssembleDevices(std::move(runs)));
+  const std::string text = RenderDevicesMarkdownText(AssembleDevicesReport(std::move(runs)));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("<script>")), Not(HasSubstr("a|b")), Not(HasSubstr("x|y"))));
 }
 
@@ -150,7 +151,7 @@ TEST(DevicesTerminal, ControlCharactersInNamesAreRemoved) {
   std::vector<Report> runs = {example::MakePairReportOn("a\x1b[2J", 1), example::MakePairReportOn("b", 1)};
   runs[0].experiments[0].label = "x\x1b[2J";
   runs[0].warnings.push_back("\x07");
-  const std::string text = RenderDevicesTerminalText(AssembleDevices(std::move(runs)));
+  const std::string text = RenderDevicesTerminalText(AssembleDevicesReport(std::move(runs)));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
 }
 
@@ -187,7 +188,7 @@ TEST(DevicesCsv, ColumnsHaveDistinctNames) {
   EXPECT_EQ(header(example::MakeDevices()),
             "section,experiment,device,median,median_unit,median_low,median_high,median_note,against,speedup,"
             "speedup_verdict,speedup_low,speedup_high,launches");
-  EXPECT_EQ(header(AssembleDevices({example::MakeBareEtdumpReport()})),
+  EXPECT_EQ(header(AssembleDevicesReport({example::MakeBareEtdumpReport()})),
             "section,experiment,device,median,median_unit,median_note,against,launches");
 }
 
@@ -195,12 +196,12 @@ TEST(DevicesJson, OddRunsMakeValidJson) {
   std::vector<Report> runs;
   runs.push_back(Report{});
   runs.push_back(example::MakeBareEtdumpReport());
-  const nlohmann::json json = RenderDevicesJsonValue(AssembleDevices(std::move(runs)));
+  const nlohmann::json json = RenderDevicesJsonValue(AssembleDevicesReport(std::move(runs)));
   EXPECT_EQ(json["models"].size(), 2u);
 }
 
 TEST(DevicesJson, ThreadsOfABareEtdumpAreNotKnown) {
-  const DevicesReport report = AssembleDevices({example::MakeBareEtdumpReport()});
+  const DevicesReport report = AssembleDevicesReport({example::MakeBareEtdumpReport()});
   EXPECT_TRUE(RenderDevicesJsonValue(report)["models"][0]["experiments"][0]["threads"].is_null());
   EXPECT_THAT(RenderDevicesMarkdownText(report), Not(HasSubstr("thread")));
 }
