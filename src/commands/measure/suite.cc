@@ -158,7 +158,8 @@ std::map<ExportKey, std::string> ExportMissing(const SuiteConfig& suite, const s
 // --- state -----------------------------------------------------------------------------------------------
 
 using CellStates = std::vector<SuiteState::Cell>;
-using ChangeState = std::function<void(const std::function<void()>&)>;
+// Calls a function that updates the suite's state, under the lock of the state, and saves the state.
+using StateUpdater = std::function<void(const std::function<void()>&)>;
 
 // Makes the states of cells. Cells that are in `old` keep their states.
 CellStates MakeCellStates(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
@@ -245,7 +246,7 @@ SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, boo
 // state cannot be written.
 void MeasureTasks(const SuiteConfig& suite, const SuiteOptions& options,
                   const std::vector<std::string>& devices, const std::vector<SuiteTask>& tasks,
-                  const ChangeState& change, WorkflowProgress& progress) {
+                  const StateUpdater& change, WorkflowProgress& progress) {
   ThreadGroup threads;
   std::mutex error_mutex;
   std::optional<Error> failed;
@@ -277,7 +278,7 @@ SuiteConfig ScaleTimeLimit(SuiteConfig suite, double share) {
 // Measures the fastest settings on the frontiers of `state`'s measured cells again, on `devices` only.
 void MeasureConfirmations(const SuiteConfig& suite, const SuiteOptions& options,
                           const std::vector<SuiteCell>& cells, const std::vector<std::string>& devices,
-                          SuiteState& state, const ChangeState& change, WorkflowProgress& progress) {
+                          SuiteState& state, const StateUpdater& change, WorkflowProgress& progress) {
   const SuiteReport report = MakeSuiteReport(state, suite.output_root, true, options, progress);
   const std::vector<SuiteCell> planned = PlanConfirmations(suite, cells, report);
   change([&] {
@@ -331,7 +332,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   const RunDirectory folder = RunDirectory::Open(suite.output_root);  // holds the lock of the folder
   SuiteState state = MakeState(suite, cells);
   std::mutex mutex;
-  const ChangeState change = [&](const std::function<void()>& apply) {
+  const StateUpdater change = [&](const std::function<void()>& apply) {
     const std::lock_guard lock(mutex);
     apply();
     WriteFileAtomically(suite.output_root / kStateFile, JsonText(ToJson(state, suite.output_root), 1) + "\n");
