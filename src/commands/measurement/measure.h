@@ -156,7 +156,7 @@ std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const M
 
 // The plan of a measurement on the devices that could be configured (MeasureOnDevices with dry_run): what
 // would be measured, and how long it takes. As a document, and as JSON (docs/schema/dry_run.schema.json).
-show::Document PlanDocument(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request);
+show::Document MakePlanDocument(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request);
 nlohmann::ordered_json PlanJson(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request);
 nlohmann::ordered_json DryRunSchema();
 

@@ -304,7 +304,8 @@ show::Section DeviceSection(const PlannedMeasurement& planned) {
 
 }  // namespace
 
-show::Document PlanDocument(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request) {
+show::Document MakePlanDocument(const std::vector<DeviceMeasurement>& devices,
+                                const MeasureRequest& request) {
   const DevicesPlan plans(devices, request);
   show::Document document;
   document.title = "etprof run --dry-run";

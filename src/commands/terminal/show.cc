@@ -272,7 +272,7 @@ int ShowPlan(const std::vector<DeviceMeasurement>& devices, const MeasureRequest
   if (std::ranges::all_of(devices, [](const DeviceMeasurement& device) { return device.error.has_value(); }))
     return code;
   view.default_table = "experiments";
-  ShowDocument(PlanDocument(devices, request), view, "",
+  ShowDocument(MakePlanDocument(devices, request), view, "",
                [&](std::ostream& out) { out << JsonText(PlanJson(devices, request), 2) << '\n'; });
   return code;
 }
