@@ -12,8 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// The settings of a cell with known or random costs by launch. Latency and memory are relative to those of
-// the first setting.
+// The true costs of a simulated setting. Latency and memory are relative to those of the first setting.
 struct SettingTruth {
   double latency = 1, memory = 1;
   CheckedSqnr sqnr = {{"example", 40}};
@@ -22,9 +21,10 @@ struct SettingTruth {
 
 constexpr int kFrontierLaunches = 10;
 
-// Measures the settings as one interleaved cell. `launch_sd`: the effect of a process on a latency.
-SuiteCellReport MeasureSettings(const std::vector<SettingTruth>& truths, std::mt19937_64& random,
-                                double launch_sd, const char* dtype = "fp32") {
+// Simulates a cell whose settings were measured in interleaved launches. `launch_sd`: the standard deviation
+// of the logarithm of a launch's latency.
+SuiteCellReport SimulateCell(const std::vector<SettingTruth>& truths, std::mt19937_64& random,
+                             double launch_sd, const char* dtype = "fp32") {
   std::normal_distribution<double> normal;
   SuiteCellReport cell;
   cell.model = "net";
@@ -77,7 +77,7 @@ std::vector<std::string> FrontierLabels(SuiteReport& suite) {
 std::vector<std::string> FrontierLabels(const std::vector<SettingTruth>& truths) {
   std::mt19937_64 random{1};
   SuiteReport suite;
-  suite.cells = {MeasureSettings(truths, random, 0.001)};
+  suite.cells = {SimulateCell(truths, random, 0.001)};
   return FrontierLabels(suite);
 }
 
@@ -86,7 +86,7 @@ TEST(Frontier, OmitsDominatedSettings) {
   EXPECT_THAT(FrontierLabels({{}, {.memory = 1.2}}), ElementsAre("yes", "fp32, s0"));
   EXPECT_THAT(FrontierLabels({{.sqnr = {{"example", 42}}}, {.program = "b2"}}),
               ElementsAre("yes", "fp32, s0"));
-  // The fastest of those that dominate it is named.
+  // The label of a dominated setting names the fastest setting that dominates it.
   EXPECT_THAT(FrontierLabels({{}, {.latency = 0.8}, {.latency = 0.7}}),
               ElementsAre("fp32, s2", "fp32, s2", "yes"));
 }
@@ -126,7 +126,7 @@ TEST(Frontier, ComparesSqnrInputByInput) {
 TEST(Frontier, IgnoresUnknownValues) {
   std::mt19937_64 random{1};
   SuiteReport suite;
-  suite.cells = {MeasureSettings({{}, {.latency = 0.8}, {.latency = 0.7}}, random, 0.001)};
+  suite.cells = {SimulateCell({{}, {.latency = 0.8}, {.latency = 0.7}}, random, 0.001)};
   SuiteReport contended = suite, no_memory = suite, excluded = suite, emulated = suite;
   contended.cells[0].settings[2].latency_ns.reset();
   EXPECT_THAT(FrontierLabels(contended), ElementsAre("fp32, s1", "yes", "unknown"));
@@ -138,19 +138,19 @@ TEST(Frontier, IgnoresUnknownValues) {
   EXPECT_THAT(FrontierLabels(emulated), ElementsAre("unknown", "unknown", "unknown"));
 }
 
-// Cells are measured one after the other: drift between them is no difference. Other models and devices are
-// not compared.
+// Cells are measured one after the other, so drift may explain small differences of latency. Cells of other
+// models and devices are not compared.
 TEST(Frontier, ComparesCellsOfOneModelAndDevice) {
   std::mt19937_64 random{1};
   const auto int8 = [&](double latency) {
-    return MeasureSettings({{.latency = latency, .sqnr = {{"example", 40.5}}, .program = "b2"}}, random,
-                           0.001, "int8");
+    return SimulateCell({{.latency = latency, .sqnr = {{"example", 40.5}}, .program = "b2"}}, random, 0.001,
+                        "int8");
   };
   SuiteReport suite;
-  suite.cells = {MeasureSettings({{}}, random, 0.001), int8(0.97)};
+  suite.cells = {SimulateCell({{}}, random, 0.001), int8(0.97)};
   EXPECT_THAT(FrontierLabels(suite), ElementsAre("yes", "yes"));
-  suite.cells = {MeasureSettings({{}}, random, 0.001), int8(0.8)};
-  // Memory of processes that were not interleaved has no drift.
+  suite.cells = {SimulateCell({{}}, random, 0.001), int8(0.8)};
+  // Peak memory does not drift, so the comparison of the two cells needs no allowance for drift of memory.
   EXPECT_THAT(FrontierLabels(suite), ElementsAre("int8, s0", "yes"));
   suite.cells[1].device = "ssh:b";
   for (SuiteCellReport& cell : suite.cells) cell.settings[0].dominated_by.clear();
@@ -168,14 +168,15 @@ TEST(Frontier, KeepsACycleOfDominatingSettings) {
   EXPECT_THAT(FrontierLabels({a, b, c}), ElementsAre("yes", "yes", "yes"));
 }
 
-// Sixteen equal settings: the error rate is at most 5%, for what is dominated and for what is called fastest.
+// Sixteen settings are equal, so every dominated setting and every fastest setting is an error. Each kind of
+// error occurs in at most 5% of the suites.
 TEST(Frontier, KeepsEqualSettingsWithoutAWinner) {
   constexpr int kTrials = 400;
   std::mt19937_64 random{49};
   int dominated = 0, won = 0, won_in_search = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
     SuiteReport suite;
-    suite.cells = {MeasureSettings(std::vector<SettingTruth>(16), random, 0.03)};
+    suite.cells = {SimulateCell(std::vector<SettingTruth>(16), random, 0.03)};
     SuiteReport search;
     search.confirmations = {{.cell = suite.cells[0]}};
     DecideSuite(suite);
@@ -183,7 +184,7 @@ TEST(Frontier, KeepsEqualSettingsWithoutAWinner) {
     dominated +=
         std::ranges::count(settings, FrontierStatus::kFrontier, &SuiteSetting::frontier_status) < 16 ? 1 : 0;
     // The five fastest are measured again; the refuted claim compares the fastest one in the same launches.
-    suite.confirmations = {{.cell = MeasureSettings(std::vector<SettingTruth>(5), random, 0.03)}};
+    suite.confirmations = {{.cell = SimulateCell(std::vector<SettingTruth>(5), random, 0.03)}};
     DecideConfirmations(suite, 0.05, 0.01);
     won += suite.confirmations[0].fastest.empty() ? 0 : 1;
     const auto fastest = std::ranges::min_element(settings, {}, &SuiteSetting::latency_ns);
@@ -204,7 +205,7 @@ TEST(Confirmation, NamesTheFastestAndItsTies) {
   std::mt19937_64 random{1};
   const auto confirm = [&](const std::vector<SettingTruth>& truths) {
     SuiteReport suite;
-    suite.confirmations = {{.cell = MeasureSettings(truths, random, 0.001)}};
+    suite.confirmations = {{.cell = SimulateCell(truths, random, 0.001)}};
     suite.confirmations[0].cell.pairs.resize(truths.size() - 1);
     DecideConfirmations(suite, 0.05, 0.01);
     return suite.confirmations[0];
