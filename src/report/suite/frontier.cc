@@ -36,8 +36,8 @@ PointPair ComparePoints(const std::vector<FrontierPoint>& points, std::size_t fi
   if (a.cell != b.cell) {
     pair.latency = stats::EstimateLaunchesWithDrift(a.setting->launch_medians, b.setting->launch_medians,
                                                     kFrontierConfidence, stats::kDriftBetweenMeasurements);
-    pair.memory = stats::EstimateUnpairedLaunches(a.setting->launch_peaks, b.setting->launch_peaks,
-                                                  kFrontierConfidence);
+    pair.memory = stats::EstimateUnpairedLaunches(a.setting->launch_peak_memory,
+                                                  b.setting->launch_peak_memory, kFrontierConfidence);
     return pair;
   }
   const auto get_index = [&](const FrontierPoint& point) {

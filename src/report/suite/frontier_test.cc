@@ -41,7 +41,7 @@ SuiteCellReport SimulateCell(const std::vector<SettingTruth>& truths, std::mt199
     for (int launch = 0; launch < kFrontierLaunches; ++launch) {
       const double log = std::log(truths[i].latency) + launch_sd * normal(random);
       setting.launch_medians.push_back(4e6 * std::exp(log));
-      setting.launch_peaks.push_back(2e7 * truths[i].memory * (1 + 1e-4 * normal(random)));
+      setting.launch_peak_memory.push_back(2e7 * truths[i].memory * (1 + 1e-4 * normal(random)));
       sum += log;
     }
     setting.latency_ns = 4e6 * std::exp(sum / kFrontierLaunches);
@@ -57,7 +57,7 @@ SuiteCellReport SimulateCell(const std::vector<SettingTruth>& truths, std::mt199
       cell.setting_pairs.push_back({.first = first, .second = second});
       SettingPair& pair = cell.setting_pairs.back();
       pair.latency.estimate = compare(a.launch_medians, b.launch_medians);
-      pair.memory = compare(a.launch_peaks, b.launch_peaks);
+      pair.memory = compare(a.launch_peak_memory, b.launch_peak_memory);
     }
   }
   return cell;

@@ -71,7 +71,7 @@ SuiteSetting MakeSetting(const Report& report, const ReportExperiment& experimen
   }
   for (const Launch& launch : data.launches) {
     if (launch.status != Launch::Status::kFailed && launch.peak_rss)
-      setting.launch_peaks.push_back(static_cast<double>(*launch.peak_rss));
+      setting.launch_peak_memory.push_back(static_cast<double>(*launch.peak_rss));
   }
   setting.sqnr = experiment.sqnr;
   if (experiment.peak_rss) setting.peak_memory = static_cast<double>(*experiment.peak_rss);

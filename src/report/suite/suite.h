@@ -76,7 +76,7 @@ struct SuiteSetting {
   std::filesystem::path program = {};
   std::string program_sha256 = {};  // "": not known
   // One value per launch: median latency (ns; empty if contended), and peak memory (bytes).
-  std::vector<double> launch_medians = {}, launch_peaks = {};
+  std::vector<double> launch_medians = {}, launch_peak_memory = {};
   FrontierStatus frontier_status = FrontierStatus::kUnknown;
   std::string dominated_by = {};  // name of the fastest setting that dominates it
 
