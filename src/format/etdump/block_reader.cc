@@ -81,7 +81,7 @@ void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event,
 Trace::Block BlockReader::Read(const ::etdump::RunData& run, std::size_t index, Nanoseconds* start,
                                Nanoseconds* end) {
   if (auto block = ReadByPattern(run, start, end)) return *std::move(block);
-  if (!file_.Verify(run)) throw file_.Malformed();
+  if (!file_.Verify(run)) throw file_.MalformedError();
   block_name_ = run.name() != nullptr ? std::string_view(run.name()->c_str(), run.name()->size()) : "";
   block_name_ = block_name_.substr(0, kMaxNameBytes);
   block_index_ = index;

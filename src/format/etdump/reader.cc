@@ -28,14 +28,14 @@ std::vector<std::size_t> EventOffsets(const EtdumpRoot& file, const Blocks& bloc
   ParallelForParts(blocks.size(), kBlocksPerPart, threads, [&](std::size_t first, std::size_t end) {
     for (std::size_t block = first; block < end; ++block) {
       const ::etdump::RunData& run = *blocks.Get(static_cast<flatbuffers::uoffset_t>(block));
-      if (!file.VerifyShallow(run)) throw file.Malformed();
+      if (!file.VerifyShallow(run)) throw file.MalformedError();
       offsets[block + 1] = run.events() != nullptr ? run.events()->size() : 0;
     }
   });
   for (std::size_t block = 0; block < blocks.size(); ++block) {
     offsets[block + 1] += offsets[block];
     // If there are more events than the file can hold, blocks share events, and reading could take forever.
-    if (offsets[block + 1] > file.max_tables()) throw file.Malformed();
+    if (offsets[block + 1] > file.max_tables()) throw file.MalformedError();
   }
   return offsets;
 }

@@ -78,7 +78,7 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
     throw Truncated(file_name, zeros, length_);
   flatbuffers::Verifier verifier = MakeVerifier();
   const auto offset = verifier.VerifyOffset(root);
-  if (offset == 0) throw Malformed();
+  if (offset == 0) throw MalformedError();
   root_ = reinterpret_cast<const ::etdump::ETDump*>(data_ + root + offset);
   using Dump = ::etdump::ETDump;
   const flatbuffers::Table& table = AsTable(*root_);
@@ -86,20 +86,20 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
                      table.VerifyField<std::uint32_t>(verifier, Dump::VT_VERSION, sizeof(std::uint32_t)) &&
                      table.VerifyOffset(verifier, Dump::VT_RUN_DATA) &&
                      verifier.VerifyVector(root_->run_data());
-  if (!valid) throw Malformed();
+  if (!valid) throw MalformedError();
   if (root != 0 && IsAlignedAfter(root)) {
     data_ += root;
     length_ -= root;
   }
 }
 
-// Returns whether the file is a FlatBuffer without a prefix to which a prefix was added later, as
-// ExecuTorch's Inspector requires for dumps from serialize_to_etdump_flatcc. Then the events' times are
-// aligned relative to the end of the prefix.
-bool EtdumpRoot::IsAlignedAfter(std::size_t prefix) const {
+// Returns whether the file is a FlatBuffer without a prefix to which a prefix of `prefix_bytes` was added
+// later, as ExecuTorch's Inspector requires for dumps from serialize_to_etdump_flatcc. Then the events' times
+// are aligned relative to the end of the prefix.
+bool EtdumpRoot::IsAlignedAfter(std::size_t prefix_bytes) const {
   if (root_->run_data() == nullptr) return false;
   for (const auto* block : *root_->run_data()) {
-    flatbuffers::Verifier verifier(data_ + prefix, length_ - prefix, kMaxDepth,
+    flatbuffers::Verifier verifier(data_ + prefix_bytes, length_ - prefix_bytes, kMaxDepth,
                                    static_cast<flatbuffers::uoffset_t>(max_tables()));
     const bool is_valid_after = verifier.VerifyTable(block);
     // A block without times has no field that tells the two alignments apart.
@@ -124,7 +124,7 @@ bool EtdumpRoot::VerifyShallow(const ::etdump::RunData& block) const {
          verifier.VerifyVector(block.events());
 }
 
-Error EtdumpRoot::Malformed() const {
+Error EtdumpRoot::MalformedError() const {
   return Damaged(file_name_, "is malformed: an offset or a count in it points outside the file");
 }
 
@@ -132,7 +132,7 @@ const ::etdump::ETDump& VerifyEtdump(ByteView bytes, const std::string& file_nam
   const EtdumpRoot file(bytes, file_name);
   if (file.root().run_data() != nullptr) {
     for (const auto* block : *file.root().run_data()) {
-      if (!file.Verify(*block)) throw file.Malformed();
+      if (!file.Verify(*block)) throw file.MalformedError();
     }
   }
   return file.root();

@@ -24,19 +24,21 @@ class EtdumpRoot {
   // checked.
   bool VerifyShallow(const ::etdump::RunData& block) const;
 
-  // An upper limit of the number of tables: a table has at least 4 bytes, unless tables are shared.
+  // The largest number of tables in a file of this size if no tables are shared: a table has at least 4
+  // bytes.
   std::size_t max_tables() const { return length_ / 4 + 1; }
 
-  // The bytes from the origin of alignment to the end of the FlatBuffer.
+  // The bytes of the FlatBuffer. Its fields are aligned relative to begin(), which includes the size prefix
+  // if the writer aligned the fields with it.
   const std::uint8_t* begin() const { return data_; }
   const std::uint8_t* end() const { return data_ + length_; }
 
   // The error to throw when Verify() returned false.
-  Error Malformed() const;
+  Error MalformedError() const;
 
  private:
   flatbuffers::Verifier MakeVerifier() const;
-  bool IsAlignedAfter(std::size_t prefix) const;
+  bool IsAlignedAfter(std::size_t prefix_bytes) const;
 
   const std::string& file_name_;
   const std::uint8_t* data_ = nullptr;

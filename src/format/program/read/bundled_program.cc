@@ -69,20 +69,21 @@ class BundleReader {
   TensorBytes ReadTensor(const std::string& name, const bundled::Tensor& tensor, SavedValues& saved) {
     TensorBytes result;
     result.dtype = SafetensorsName(static_cast<int>(tensor.scalar_type()));
-    if (result.dtype.empty()) throw Malformed(name, "has a data type without a name in safetensors", &tensor);
+    if (result.dtype.empty())
+      throw MalformedError(name, "has a data type without a name in safetensors", &tensor);
     std::uint64_t bytes = ElementSize(result.dtype);
     if (tensor.sizes() != nullptr) {
       for (const std::int32_t size : *tensor.sizes()) {
         if (size < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes))
-          throw Malformed(name, "has a shape that no tensor has", &tensor);
+          throw MalformedError(name, "has a shape that no tensor has", &tensor);
         result.shape.push_back(size);
       }
     }
     if (tensor.data() != nullptr)
       result.bytes = source_.Slice(buffer_.At(tensor.data()->data()), tensor.data()->size(), "its bytes");
     if (result.bytes.size() != bytes) {
-      throw Malformed(name, fmt::format("has {} bytes where its shape needs {}", result.bytes.size(), bytes),
-                      &tensor);
+      throw MalformedError(
+          name, fmt::format("has {} bytes where its shape needs {}", result.bytes.size(), bytes), &tensor);
     }
     std::vector<std::uint8_t> row_major(result.shape.size());
     std::iota(row_major.begin(), row_major.end(), std::uint8_t{0});
@@ -90,7 +91,7 @@ class BundleReader {
     if (tensor.dim_order() != nullptr) order.assign(tensor.dim_order()->begin(), tensor.dim_order()->end());
     if (order.empty() || order == row_major) return result;
     if (!std::ranges::is_permutation(order, row_major))
-      throw Malformed(name, "has an order of dimensions that is none", &tensor);
+      throw MalformedError(name, "has an order of dimensions that is none", &tensor);
     source_.SpendCopyBudget(result.bytes.size());
     auto& copy = saved.copies.emplace_back(result.bytes.size());
     CopyToRowMajor(copy.data(), result.bytes.data(), result.shape, order, ElementSize(result.dtype));
@@ -98,7 +99,7 @@ class BundleReader {
     return result;
   }
 
-  Error Malformed(const std::string& name, const std::string& problem, const void* object) const {
+  Error MalformedError(const std::string& name, const std::string& problem, const void* object) const {
     return source_.MakeError(fmt::format("is malformed: value {} of a test case {}", name, problem),
                              buffer_.At(object));
   }
