@@ -37,20 +37,20 @@ protocol::OutputDigest MakeDigest(const Tensor& tensor) {
   digest.sha256 = Sha256Hex(GetBytes(tensor));
   if (!HasSafetensorsName(tensor.scalar_type())) return digest;
   double mean = 0;
-  std::int64_t finite = 0;
+  std::int64_t finite_count = 0;
   for (const double number : ReadNumbers(SafetensorsName(tensor.scalar_type()), GetBytes(tensor))) {
     if (std::isnan(number)) {
       ++digest.nan_count;
     } else if (std::isinf(number)) {
       ++digest.inf_count;
     } else {
-      ++finite;
-      mean += (number - mean) / static_cast<double>(finite);
+      ++finite_count;
+      mean += (number - mean) / static_cast<double>(finite_count);
       if (!digest.min || number < *digest.min) digest.min = number;
       if (!digest.max || number > *digest.max) digest.max = number;
     }
   }
-  if (finite > 0) digest.mean = mean;
+  if (finite_count > 0) digest.mean = mean;
   return digest;
 }
 
@@ -118,11 +118,11 @@ void SaveOutputs(const et::Method& method, const std::filesystem::path& path) {
   WriteSafetensors(path, tensors, metadata);
 }
 
-void WriteRawOutputs(const et::Method& method, const std::string& base) {
+void WriteRawOutputs(const et::Method& method, const std::string& path_prefix) {
   for (std::size_t i = 0; i < method.outputs_size(); ++i) {
     const et::EValue& output = method.get_output(i);
     if (!output.isTensor()) continue;
-    WriteFileAtomically(fmt::format("{}-{}.bin", base, i), AsText(GetBytes(output.toTensor())));
+    WriteFileAtomically(fmt::format("{}-{}.bin", path_prefix, i), AsText(GetBytes(output.toTensor())));
   }
 }
 

@@ -25,9 +25,9 @@ std::vector<std::string> RunAndHashOutputs(Model& model);
 // metadata, as in an .inputs file. Throws Error (kDeviceFailed) if the file cannot be written.
 void SaveOutputs(const executorch::runtime::Method& method, const std::filesystem::path& path);
 
-// Write and print outputs as executor_runner does: BASE-<i>.bin with each tensor's bytes in memory order, and
-// text on stdout that omits the middle if there are more than 2 * `edge` elements.
-void WriteRawOutputs(const executorch::runtime::Method& method, const std::string& base);
+// Write and print outputs as executor_runner does: <path_prefix>-<i>.bin with each tensor's bytes in memory
+// order, and text on stdout that omits the middle if there are more than 2 * `edge` elements.
+void WriteRawOutputs(const executorch::runtime::Method& method, const std::string& path_prefix);
 void PrintOutputs(const executorch::runtime::Method& method, std::size_t edge);
 
 // Compares two files of SaveOutputs: {"identical", "outputs": [{"name", "dtype", "shape", "identical",
