@@ -119,9 +119,9 @@ double DriftPValue(std::span<const double> values, Random& random) {
   for (double& value : simulated) value = test.Statistic(Simulate(values.size(), autocorrelation, random));
   std::ranges::sort(simulated, std::greater<>());
   const double tail = simulated[kTailSimulations - 1];
-  const auto larger =
+  const auto exceedances =
       std::ranges::lower_bound(simulated, statistic, std::greater_equal<>()) - simulated.begin();
-  if (statistic <= tail) return (1.0 + static_cast<double>(larger)) / (1.0 + kSimulations);
+  if (statistic <= tail) return (1.0 + static_cast<double>(exceedances)) / (1.0 + kSimulations);
   // For a shift at one place, the probability that the ratio of the residual squares is smaller than r falls
   // as r^(degrees of freedom / 2), like that of Student's t.
   const auto count = static_cast<double>(values.size() - 1);

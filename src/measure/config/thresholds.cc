@@ -31,9 +31,9 @@ std::string FactMeaning(const FactInfo& info) {
 // The schema of the values that FactInfo::Parse accepts.
 nlohmann::ordered_json LimitSchema(const FactInfo& info) {
   if (info.unit == FactInfo::Unit::kShare) {
-    nlohmann::ordered_json share = StringSchema("^(100|[0-9]{1,2}(\\.[0-9]+)?) ?%$");
-    share["description"] = FactMeaning(info);
-    return share;
+    nlohmann::ordered_json percentage = StringSchema("^(100|[0-9]{1,2}(\\.[0-9]+)?) ?%$");
+    percentage["description"] = FactMeaning(info);
+    return percentage;
   }
   const bool is_size = info.unit == FactInfo::Unit::kBytes;
   const nlohmann::ordered_json number = {{"type", "integer"}, {"minimum", 0}};

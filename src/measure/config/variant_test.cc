@@ -24,7 +24,7 @@ ExperimentConfig MakeBaseExperiment() {
   return experiment;
 }
 
-TEST(Variant, ResolvesPathsThatAreNotInTheCurrentFolderInTheGivenOne) {
+TEST(Variant, ResolvesMissingPathsInTheGivenFolder) {
   const Variant variant = ParseVariant("model=no/such.pte,runner=/b/r,executorch=x.whl", "/some/where");
   EXPECT_EQ(variant.model, "/some/where/no/such.pte");
   EXPECT_EQ(variant.runner, "/b/r");
