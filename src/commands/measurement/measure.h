@@ -41,7 +41,8 @@ struct ProfileOptions : MeasureRequest {
   std::string model;
   // Specs for ParseVariant; empty: on a device with SME2, a variant without SME2.
   std::vector<std::string> vs;
-  std::filesystem::path vs_folder;  // relative paths in `vs` are resolved in this folder
+  // Relative paths in `vs` that do not exist in the current folder are resolved in this folder.
+  std::filesystem::path vs_folder;
 
   static void Describe(auto& v) {
     v("model", &ProfileOptions::model);

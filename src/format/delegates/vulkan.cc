@@ -4,8 +4,7 @@
 // The Vulkan backend writes events in backends/vulkan/runtime/VulkanBackend.cpp, VulkanBackend::execute: host
 // spans "ETVK_...", and for each dispatch the GPU's timestamps in ns, named {kernel, "dispatch_id": 3}, which
 // is not JSON, because the kernel has neither key nor quotes. Earlier versions use the name kernel_3. The
-// GPU's clock has another origin. The WebGPU backend registers under the same backend
-// name.
+// GPU's clock has another origin. The WebGPU backend registers as "VulkanBackend", too.
 namespace etprof::delegates {
 namespace {
 
