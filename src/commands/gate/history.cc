@@ -213,8 +213,8 @@ std::int64_t DeleteFromHistory(const std::string& file, const std::string& commi
 struct HistoryMergeResult {
   std::int64_t added_runs = 0, total_runs = 0;
 };
-// Merges all of the other histories, or none if one of them cannot be read. Creates `file` if it does not
-// exist.
+// Merges the other histories one by one, after all of them could be opened. If one is damaged inside, those
+// before it stay merged. Creates `file` if it does not exist.
 HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std::string>& others) {
   if (others.empty())
     throw Error(ExitCode::kUsage, "no history to merge")
