@@ -415,6 +415,12 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     add("First inference", pair.costs.first_run, Duration(0));
     add(pair.differs_in_release ? "Peak memory since load" : "Peak memory", pair.costs.peak_memory, Size(0));
     section.AddUnlessEmpty(std::move(table));
+    if (pair.costs.load.estimate || pair.costs.first_run.estimate || pair.costs.peak_memory.estimate) {
+      section.AddText(
+          "With a 95% CI, the values are geometric means over the launches that both variants have. Findings "
+          "and the table of latencies have medians over all launches.",
+          Visibility::kPage);
+    }
     if (pair.outputs) {
       section.AddText(fmt::format("Outputs of {} and {}: {}.", comparison.baseline_label,
                                   comparison.candidate_label, ToText(*pair.outputs)),
